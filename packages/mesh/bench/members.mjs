@@ -92,7 +92,9 @@ async function member() {
       const { ids, through, members, list } = command;
       const mine = list ? ids : ids.filter((id) => id !== 0);
       await Promise.all(
-        mine.map((id) => (list ? start(id, { members: list, ...common(command) }) : live(id, [through], command))),
+        mine.map((id) =>
+          list ? start(id, { members: list, ...common(command) }) : live(id, [through], command),
+        ),
       );
       await Promise.all(meshes.map((mesh) => connected(mesh, members - 1)));
       return {};
@@ -108,7 +110,9 @@ async function member() {
       };
     },
   };
-  process.on('message', async (command) => process.send({ done: command.do, ...(await actions[command.do](command)) }));
+  process.on('message', async (command) =>
+    process.send({ done: command.do, ...(await actions[command.do](command)) }),
+  );
   process.on('disconnect', () => process.exit(0));
   process.send({ done: 'ready' });
 }

@@ -15,20 +15,24 @@ afterEach(() => {
 });
 
 /** Heartbeats to one peer, started, and what they did. */
-function rig(pace: Pace = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS }) {
+function rig(pace: Pace | (() => Pace) = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS }) {
   const link = {
     peer: 1,
     heard: false,
     silentMs: 0,
     idleTicks: 0,
+    heartbeatTicks: 0,
     bufferedBytes: 0,
     sent: 0,
-    send: () => (link.sent += 1),
+    send: () => {
+      link.sent += 1;
+      link.idleTicks = 0;
+    },
   };
   const links = new Map([[1, link as unknown as Link]]);
   const silent: Link[] = [];
   const heartbeats = new Heartbeats(links, {
-    pace: () => pace,
+    pace: typeof pace === 'function' ? pace : () => pace,
     heartbeat: () => Buffer.alloc(0),
     silent: (lost) => silent.push(lost),
   });
@@ -93,4 +97,28 @@ it('nothing is sent where bytes are queued already', () => {
   link.bufferedBytes = 1;
   vi.advanceTimersByTime(INTERVAL_MS);
   expect(link.sent).toBe(0);
+});
+
+it('with several ticks in an interval, a heartbeat is sent only where nothing else was', () => {
+  const { link } = rig({ tickMs: INTERVAL_MS, ticks: 4, silenceMs: 0 });
+  for (let tick = 0; tick < 12; tick += 1) {
+    link.idleTicks = 0;
+    vi.advanceTimersByTime(INTERVAL_MS);
+  }
+  expect(link.sent).toBe(0);
+  vi.advanceTimersByTime(4 * INTERVAL_MS);
+  expect(link.sent).toBe(1);
+});
+
+it('the times may change while it runs', () => {
+  let pace: Pace = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: 0 };
+  const { link } = rig(() => pace);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  pace = { ...pace, tickMs: 10 * INTERVAL_MS };
+  vi.advanceTimersByTime(INTERVAL_MS);
+  const { sent } = link;
+  vi.advanceTimersByTime(9 * INTERVAL_MS);
+  expect(link.sent).toBe(sent);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(link.sent).toBe(sent + 1);
 });

@@ -1,10 +1,5 @@
 import { pause } from '@rdmc/common';
-import {
-  DIAL_BACKOFF_FACTOR,
-  DIAL_BACKOFF_FIRST_MS,
-  DIAL_BACKOFF_MAX_MS,
-  HOLDER_TIMEOUT_MS,
-} from '../constants.js';
+import { DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_FIRST_MS, DIAL_BACKOFF_MAX_MS } from '../constants.js';
 import { invalidOption, MeshError } from '../errors.js';
 import type { Hello } from '../hello.js';
 import type { Member } from '../member.js';
@@ -30,6 +25,8 @@ const FINAL_CODES: ReadonlySet<string> = new Set([
 export interface EntranceContext {
   readonly options: ResolvedLiveOptions;
   readonly security: Security | undefined;
+  /** How long the process that has the id may take to answer. */
+  readonly holderTimeoutMs: number;
   /** Ends the attempts. */
   readonly signal: AbortSignal;
   /** A HELLO of an introduction by this member, which has no incarnation yet. */
@@ -125,7 +122,7 @@ export class Entrance {
 
   /** The introducer has lost the process that has the id. It may run behind a partition of the network. */
   async #refuseIfAnswers(holder: RosterEntry): Promise<void> {
-    const limit = AbortSignal.timeout(HOLDER_TIMEOUT_MS);
+    const limit = AbortSignal.timeout(this.#context.holderTimeoutMs);
     try {
       const call = await this.#call(holder, AbortSignal.any([limit, this.#context.signal]));
       call.close();

@@ -54,6 +54,7 @@ export interface LiveInternals {
   readonly protocolVersion?: number;
   readonly pendingTickMs?: number;
   readonly nudgeTickMs?: number;
+  readonly holderTimeoutMs?: number;
   readonly observeLive?: (core: LiveCore) => void;
 }
 
@@ -107,7 +108,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     });
     this.#routes = this.#makeRoutes();
     this.#introductions = this.#makeIntroductions();
-    this.#entrance = this.#makeEntrance();
+    this.#entrance = this.#makeEntrance(internals.holderTimeoutMs);
     this.#heartbeats = this.#makeHeartbeats();
     this.#nudges = new Nudges(
       { waiting: () => this.#routes.waiting, show: (entry) => this.#show(entry) },
@@ -134,6 +135,11 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
 
   get incarnation(): number {
     return this.membership?.self.incarnation ?? 0;
+  }
+
+  /** At which the others reach this member. */
+  get port(): number {
+    return this.options.self.port || this.listener.port;
   }
 
   get members(): readonly Member[] {
@@ -455,7 +461,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       incarnation: this.incarnation,
       epoch,
       host: self.host,
-      port: this.listener.port,
+      port: this.port,
       process: PROCESS,
       roster: this.membership?.roster.digest.toString('hex') ?? NO_DIGEST,
       isIntroduction,
@@ -537,10 +543,11 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     });
   }
 
-  #makeEntrance(): Entrance {
+  #makeEntrance(holderTimeoutMs: number | undefined): Entrance {
     return new Entrance({
       options: this.options,
       security: this.#security,
+      holderTimeoutMs: holderTimeoutMs ?? limits.HOLDER_TIMEOUT_MS,
       signal: this.#ending.signal,
       hello: () => {
         const hello = this.#hello(this.options.id, 0, true);
@@ -570,7 +577,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       incarnation,
       instance: instance.toString('hex'),
       host: self.host,
-      port: this.listener.port,
+      port: this.port,
       process: PROCESS,
     };
     this.membership = new Membership(entry, this, LIMITS);
