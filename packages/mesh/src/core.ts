@@ -57,6 +57,7 @@ export class Core implements MeshCore, MemberLinks {
   readonly events = new MemberEvents();
   readonly incarnation = 0;
   onEnd: ((error: MeshError) => void) | undefined;
+  readonly stopped = undefined;
   readonly messaging: Messaging;
   readonly connector: Connector;
   readonly connections: Connections;

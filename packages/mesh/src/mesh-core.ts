@@ -35,6 +35,8 @@ export interface MeshCore {
   readonly incarnation: number;
   /** Called when this member has to stop. */
   onEnd: ((error: MeshError) => void) | undefined;
+  /** Why this member had to stop; undefined: it did not have to. */
+  readonly stopped: MeshError | undefined;
   /** Resolves when this member has joined. */
   form(): Promise<void>;
   assertOpen(): void;

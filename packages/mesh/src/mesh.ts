@@ -44,6 +44,7 @@ export class Mesh {
       this.#lifetime.end(error);
       void this.close();
     };
+    if (core.stopped !== undefined) core.onEnd(core.stopped);
   }
 
   /**

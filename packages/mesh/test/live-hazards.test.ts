@@ -10,7 +10,7 @@ import type { Mesh } from '../src/index.js';
 import { IntroductionCall } from '../src/live/introduction-call.js';
 import type { RosterEntry } from '../src/live/roster.js';
 import { reserveLoopbackPorts } from '../src/loopback.js';
-import { assertWhole, rejection, until } from './helpers.js';
+import { assertWhole, rejection, thrown, until } from './helpers.js';
 import { assertOrdered, converged, enter, event, grow, joining, type Live } from './live-helpers.js';
 import { Gate } from './partition.js';
 
@@ -139,6 +139,10 @@ describe('two processes with one id', () => {
     const next = await enter(2, [a!], { replace: true });
     expect(await stopped).toMatchObject({ code: 'ERR_RDMC_REPLACED' });
     expect(next.mesh.incarnation).toBe(2);
+    const lost = c!.events.filter(({ type }) => type === 'lost');
+    expect(lost.map(({ member }) => member).sort()).toEqual([0, 1]);
+    expect(lost.every((each) => each.type === 'lost' && each.code === 'ERR_RDMC_REPLACED')).toBe(true);
+    expect(thrown(() => c!.mesh.send(0, 'x', 1)).code).toBe('ERR_RDMC_REPLACED');
     await converged([a!, b!, next]);
     for (const each of [a!, b!]) {
       assertOrdered(each);

@@ -6,8 +6,9 @@ import { explore } from './model/explore.js';
 import { MeshModel, type Setting } from './model/mesh-model.js';
 
 const settings: [string, Setting][] = [
-  ['connections that break, the failing member connects', { id: 2, breaks: 2 }],
-  ['connections that break, the failing member is connected to', { id: 0, breaks: 2 }],
+  ['connections that break, the failing member connects', { id: 2, isPair: true, breaks: 3 }],
+  ['connections that break, the failing member is connected to', { id: 0, isPair: true, breaks: 3 }],
+  ['three members, a connection that breaks', { id: 1, breaks: 1 }],
   ['a member that leaves while a connection breaks', { id: 2, breaks: 1, leaves: true }],
   ['a second process of an id, without a fault', { id: 2, successor: true }],
   ['a second process that replaces the first', { id: 1, successor: true, replace: true }],
@@ -104,14 +105,14 @@ class GivesAway extends Membership {
   }
 }
 
-/** A process that has a newer claim than its own is not told from an older one. */
+/** A process with an older claim than the known one is taken. */
 class NeverReplaced extends Membership {
   override judgeClaim(): undefined {
     return undefined;
   }
 }
 
-/** All members pass on what they learn of a newcomer, except that nobody repairs. */
+/** A lost peer is left alone. */
 class NeverReaches extends Membership {
   protected override miss(): void {}
 }
@@ -125,22 +126,22 @@ describe('wrong variants are detected', () => {
     ],
     [
       'the new connection is reported before the loss of the old one',
-      { id: 2, breaks: 2, machine: JoinsFirst },
+      { id: 2, breaks: 2, isPair: true, machine: JoinsFirst },
       /joined follows joined/,
     ],
     [
       'the incarnation comes from the clock alone, which was set back',
-      { id: 2, successor: true, stops: true, incarnation: () => 1 },
+      { id: 2, successor: true, stops: true, incarnation: () => 4 },
       /./,
     ],
     [
       'a connection of an old epoch is admitted',
-      { id: 2, breaks: 2, machine: AdmitsAll },
+      { id: 2, breaks: 2, isPair: true, machine: AdmitsAll },
       /follows|earlier connection/,
     ],
     [
       'a connection of an old epoch delivers',
-      { id: 2, breaks: 2, keepsConnections: true },
+      { id: 2, breaks: 2, isPair: true, keepsConnections: true },
       /earlier connection/,
     ],
     [

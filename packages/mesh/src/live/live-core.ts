@@ -1,4 +1,3 @@
-import { hostname } from 'node:os';
 import { Deadline } from '@rdmc/common';
 import { Connections } from '../connections.js';
 import * as limits from '../constants.js';
@@ -11,9 +10,9 @@ import {
   protocolError,
   throwIfAborted,
 } from '../errors.js';
-import { clipText, encodeFrame, type Frame, FrameType } from '../frames.js';
+import { clipText, type Frame, FrameType } from '../frames.js';
 import { Heartbeats, type Pace } from '../heartbeats.js';
-import type { Hello } from '../hello.js';
+import { decodeReject, type Hello, type Reject } from '../hello.js';
 import { closedError, unreachableMember } from '../join-errors.js';
 import { type Introduced, Link } from '../link.js';
 import { Listener } from '../listener.js';
@@ -24,7 +23,8 @@ import type { ResolvedLiveOptions } from '../options.js';
 import { Security } from '../security.js';
 import { Announcements } from './announcements.js';
 import { Entrance, inUse } from './entrance.js';
-import { decodeRoster, decodeStop, encodeRoster, encodeStop, type RosterNews } from './frames.js';
+import { decodeStop, encodeStop } from './frames.js';
+import { Hellos } from './hellos.js';
 import { IntroductionCall } from './introduction-call.js';
 import { Introductions } from './introductions.js';
 import { JoinProgress } from './join-progress.js';
@@ -34,8 +34,8 @@ import type { MemberEvent } from './member-event.js';
 import { Membership, type MembershipPort, type Verdict } from './membership.js';
 import { Nudges } from './nudges.js';
 import { PeerViews } from './peer-views.js';
-import { Repairs } from './repairs.js';
-import { ROSTER_DIGEST_BYTES, type RosterDelta, type RosterEntry } from './roster.js';
+import type { RosterDelta, RosterEntry } from './roster.js';
+import { RosterExchange } from './roster-exchange.js';
 import { Routes } from './routes.js';
 import type { Cause, Epoch } from './timeline.js';
 import { verdictError } from './verdict-error.js';
@@ -47,7 +47,6 @@ const LIMITS = {
 };
 /** Refusals after which this process stops. */
 const STOP_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_REPLACED', 'ERR_RDMC_MESH_EVICTED']);
-const NO_DIGEST = '0'.repeat(2 * ROSTER_DIGEST_BYTES);
 
 /** Replaced or observed by tests. Not part of the package's interface. */
 export interface LiveInternals {
@@ -69,24 +68,23 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
   readonly connections: Connections;
   readonly listener: Listener;
   onEnd: ((error: MeshError) => void) | undefined;
+  stopped: MeshError | undefined;
   /** Undefined: this member has no incarnation yet. */
   membership: Membership | undefined;
   readonly #version: number;
   readonly #security: Security | undefined;
+  readonly #hellos: Hellos;
   readonly #announcements: Announcements;
   readonly #views: PeerViews;
   readonly #routes: Routes;
   readonly #heartbeats: Heartbeats;
   readonly #introductions: Introductions;
-  readonly #repairs = new Repairs();
+  readonly #rosters: RosterExchange;
   readonly #nudges: Nudges;
   readonly #entrance: Entrance;
   readonly #progress = new JoinProgress();
   readonly #ending = new AbortController();
   readonly #epochs = new WeakMap<Link, Epoch>();
-  /** The digest that a peer was told. */
-  readonly #told = new WeakMap<Link, Buffer>();
-  #ticks = 0;
   #isRef = true;
   /** Why calls are refused. */
   #end: MeshError | undefined;
@@ -96,6 +94,12 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     this.options = options;
     this.#version = internals.protocolVersion ?? limits.PROTOCOL_VERSION;
     this.#security = options.key === undefined ? undefined : Security.ofMesh(options.key);
+    this.#hellos = new Hellos({
+      options,
+      version: this.#version,
+      port: () => this.port,
+      membership: () => this.membership,
+    });
     this.#announcements = new Announcements(options.id, options.logger);
     this.#views = new PeerViews(options.peers, this.links, this.leaves.facts);
     this.messaging = new Messaging(options, this);
@@ -103,12 +107,17 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     this.connections = new Connections({
       options,
       security: this.#security,
-      hello: (to, connection) => ({ ...this.#hello(to, 0), live: undefined, connection }),
+      hello: (to, connection) => this.#hellos.further(to, connection),
       linkTo: (member) => this.linkTo(member),
     });
     this.#routes = this.#makeRoutes();
     this.#introductions = this.#makeIntroductions();
     this.#entrance = this.#makeEntrance(internals.holderTimeoutMs);
+    this.#rosters = new RosterExchange({
+      links: this.links,
+      membership: () => this.membership,
+      learn: (news) => this.#announcements.step(() => this.membership!.learn(news)),
+    });
     this.#heartbeats = this.#makeHeartbeats();
     this.#nudges = new Nudges(
       { waiting: () => this.#routes.waiting, show: (entry) => this.#show(entry) },
@@ -234,8 +243,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
   }
 
   tell(news: RosterDelta, but?: number): void {
-    const frame = encodeRoster({ ...news, lost: [], isWhole: false });
-    for (const link of this.links.values()) if (link.peer !== but) link.send(frame);
+    this.#rosters.tell(news, but);
   }
 
   stop(verdict: Verdict): void {
@@ -265,17 +273,11 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       this.links.set(link.peer, link);
       this.#views.set(entry);
     });
-    this.#greet(link, instance);
+    // A newcomer that this member has introduced gets what has changed since.
+    const version = this.#introductions.takeVersion(instance);
+    if (version !== undefined) this.#rosters.tellSince(link, version);
     this.#progress.settle(link.peer);
     link.start();
-  }
-
-  /** Sends a newcomer that this member has introduced what has changed since. */
-  #greet(link: Link, instance: string): void {
-    const version = this.#introductions.takeVersion(instance);
-    const { roster } = this.membership!;
-    if (version === undefined || version === roster.version) return;
-    link.send(encodeRoster({ ...roster.since(version), lost: [], isWhole: false }));
   }
 
   /** An attempt was complete, and its connection was not taken. */
@@ -288,9 +290,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     const membership = this.membership!;
     switch (type) {
       case FrameType.HEARTBEAT:
-        if (payload.length !== ROSTER_DIGEST_BYTES)
-          throw protocolError(`a heartbeat of member ${link.peer} has ${payload.length} bytes`);
-        this.#repairs.heard(link, Buffer.from(payload), membership.roster.version);
+        this.#rosters.heard(link, payload);
         break;
       case FrameType.MESSAGE:
       case FrameType.REQUEST:
@@ -298,25 +298,23 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
         this.messaging.receive(link.peer, { type, payload });
         break;
       case FrameType.ROSTER:
-        this.#roster(link, decodeRoster(payload));
+        this.#rosters.received(link, payload);
         break;
       case FrameType.LEAVE:
         this.#announcements.step(() => membership.leaves(link.peer, this.#epochs.get(link)!));
         break;
+      case FrameType.REJECT: {
+        // The other end refused between this member's HELLO and its CONFIRM.
+        const reject = decodeReject(payload);
+        this.#stopIfTold(reject);
+        throw new MeshError('ERR_RDMC_MESH_MEMBER_LOST', `it refused: ${reject.message}`);
+      }
       case FrameType.STOP:
         this.#stopIfTold(decodeStop(payload));
         break;
       default:
         throw protocolError(`member ${link.peer} sent frame type ${type}, which is not valid here`);
     }
-  }
-
-  #roster(link: Link, news: RosterNews): void {
-    const { roster } = this.membership!;
-    const missing = news.isWhole ? roster.missingFrom(news) : undefined;
-    this.#announcements.step(() => this.membership!.learn(news));
-    if (missing === undefined || missing.entries.length + missing.marks.length === 0) return;
-    link.send(encodeRoster({ ...missing, lost: [], isWhole: false }));
   }
 
   #closed(link: Link, cause: Cause): void {
@@ -333,7 +331,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     });
   }
 
-  #stopIfTold(told: { code: string; message: string; holder?: MeshError['holder'] }): void {
+  #stopIfTold(told: Pick<Reject, 'code' | 'message' | 'holder'>): void {
     const { code, message, holder } = told;
     if (!STOP_CODES.has(code) || !isCodeOf(meshErrors, code)) return;
     this.#stopWith(new MeshError(code, message, { memberId: this.options.id, holder }));
@@ -358,8 +356,12 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       for (const event of events) this.#endMember(event.member);
       for (const event of events) this.#announcements.add(event);
     });
-    this.onEnd?.(error);
-    void this.close();
+    this.stopped = error;
+    // After the announcements, also where this is a part of a larger step.
+    queueMicrotask(() => {
+      this.onEnd?.(error);
+      void this.close();
+    });
   }
 
   async #shutDown(): Promise<void> {
@@ -399,40 +401,17 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     };
   }
 
-  #heartbeat(link: Link): Buffer {
-    const digest = this.membership?.roster.digest ?? Buffer.alloc(ROSTER_DIGEST_BYTES);
-    this.#told.set(link, digest);
-    return encodeFrame(FrameType.HEARTBEAT, digest);
-  }
-
-  /** Once in an interval of heartbeats, some peers whose rosters differ get this one. */
-  #ticked(): void {
-    this.#ticks = (this.#ticks + 1) % limits.TICKS_PER_HEARTBEAT;
-    const { membership } = this;
-    if (this.#ticks !== 0 || membership === undefined) return;
-    const { digest, version } = membership.roster;
-    const links = this.#repairs.take(this.links.values(), digest, version);
-    if (links.length === 0) return;
-    const frame = encodeRoster({ ...this.#news(), isWhole: true });
-    for (const link of links) link.send(frame);
-  }
-
-  #news(): RosterNews {
-    const { roster, lost } = this.membership!;
-    return { ...roster.whole(), lost: [...lost], isWhole: false };
-  }
-
   /** Shows this member to a peer that does not connect. */
   async #show(entry: RosterEntry): Promise<void> {
     const membership = this.membership!;
     try {
       const call = await IntroductionCall.dial({
         to: entry,
-        hello: this.#hello(entry.id, 0, true),
+        hello: this.#hellos.introduction(entry.id),
         security: this.#security,
         maxFrameBytes: this.options.maxFrameBytes,
         signal: this.#ending.signal,
-        judge: (hello) => this.#judgeClaim(hello),
+        judge: (hello) => this.#hellos.judgeClaim(hello),
       });
       await call.introduce({ entry: membership.self, replace: true }).finally(() => call.close());
     } catch (error) {
@@ -440,33 +419,10 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     }
   }
 
-  #judgeClaim(hello: Hello): MeshError | undefined {
-    const { live, from } = hello;
-    const verdict =
-      live === undefined || live.incarnation === 0
-        ? undefined
-        : this.membership?.judgeClaim(entryOf(hello, live));
-    return verdict && verdictError(verdict, from);
-  }
-
   #missed(id: number, error: MeshError): void {
     if (this.#end !== undefined) return;
     this.#stopIfTold(error);
     this.#progress.missed(id, error);
-  }
-
-  #hello(to: number, epoch: number, isIntroduction = false): Hello {
-    const { id, digest, instance, maxFrameBytes, attributes, self } = this.options;
-    const live = {
-      incarnation: this.incarnation,
-      epoch,
-      host: self.host,
-      port: this.port,
-      process: PROCESS,
-      roster: this.membership?.roster.digest.toString('hex') ?? NO_DIGEST,
-      isIntroduction,
-    };
-    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes, live };
   }
 
   #keepers(): { ref(): void; unref(): void }[] {
@@ -485,22 +441,14 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
           clusterId: this.options.clusterId,
           membership: this.membership,
         }),
-      answer: ({ from, live, connection }: Hello): Hello => {
-        const hello = this.#hello(from, live?.epoch ?? 0, live?.isIntroduction);
-        return connection === undefined ? hello : { ...hello, live: undefined, connection };
-      },
+      answer: (hello: Hello) => this.#hellos.answer(hello),
       connected: (introduced: Introduced) => this.#accept(introduced),
       refused: (error: MeshError) => this.#log(error, `mesh: refused: ${error.message}`),
-      refusedByCaller: (reject: Parameters<LiveCore['refusedByCaller']>[0]) => this.refusedByCaller(reject),
+      refusedByCaller: (reject: Reject) => this.#stopIfTold(reject),
       dropped: (error: unknown, from: string) =>
         this.#log(error, `mesh: closed the connection from ${from}: ${messageOf(error)}`),
     };
     return new Listener(this.options, this.#security, this.#version, events, pendingTickMs);
-  }
-
-  /** A caller found that this process does not have its id any more. */
-  refusedByCaller(reject: { code: string; message: string; holder?: MeshError['holder'] }): void {
-    this.#stopIfTold(reject);
   }
 
   #log(error: unknown, text: string): void {
@@ -518,12 +466,9 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     return new Routes({
       id: this.options.id,
       security: this.#security,
-      hello: (to) => this.#hello(to, this.membership!.nextEpoch(to)),
+      hello: (to) => this.#hellos.link(to, this.membership!.nextEpoch(to)),
       connected: (introduced) => this.#adopt(introduced),
-      judge: (hello) => {
-        if (hello.live === undefined) return protocolError(`member ${hello.from} answers with another HELLO`);
-        return judgeHello(hello, hello.live, this.membership!);
-      },
+      judge: (hello) => this.#hellos.judgeAnswer(hello),
       failed: (id, error) => this.#missed(id, error),
     });
   }
@@ -532,7 +477,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     return new Introductions({
       version: this.#version,
       logger: this.options.logger,
-      roster: () => this.#news(),
+      roster: () => this.#rosters.news(),
       rosterVersion: () => this.membership!.roster.version,
       introduce: ({ entry, replace }) => {
         this.assertOpen();
@@ -549,10 +494,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       security: this.#security,
       holderTimeoutMs: holderTimeoutMs ?? limits.HOLDER_TIMEOUT_MS,
       signal: this.#ending.signal,
-      hello: () => {
-        const hello = this.#hello(this.options.id, 0, true);
-        return { ...hello, live: { ...hello.live!, incarnation: 0 } };
-      },
+      hello: () => this.#hellos.newcomer(),
       begin: (incarnation) => this.#begin(incarnation),
       admitted: (news) => {
         this.assertOpen();
@@ -566,20 +508,12 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
 
   #begin(incarnation: number): RosterEntry {
     this.assertOpen();
-    const { id, instance, self } = this.options;
     const known = this.membership?.self;
     // An attempt through another address keeps the incarnation, unless another process has taken it meanwhile.
     if (known !== undefined && known.incarnation >= incarnation) return known;
     for (const link of this.links.values()) link.dismiss();
     this.links.clear();
-    const entry: RosterEntry = {
-      id,
-      incarnation,
-      instance: instance.toString('hex'),
-      host: self.host,
-      port: this.port,
-      process: PROCESS,
-    };
+    const entry = this.#hellos.entry(incarnation);
     this.membership = new Membership(entry, this, LIMITS);
     return entry;
   }
@@ -587,12 +521,10 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
   #makeHeartbeats(): Heartbeats {
     return new Heartbeats(this.links, {
       pace: () => this.#pace(),
-      heartbeat: (link) => this.#heartbeat(link),
-      isDue: (link) => this.#told.get(link) !== this.membership?.roster.digest,
-      ticked: () => this.#ticked(),
+      heartbeat: (link) => this.#rosters.heartbeat(link),
+      isDue: (link) => this.#rosters.isDue(link),
+      ticked: () => this.#rosters.ticked(),
       silent: (link) => this.#silent(link),
     });
   }
 }
-
-const PROCESS = { host: hostname().slice(0, limits.MAX_HOST_CHARACTERS), pid: process.pid };

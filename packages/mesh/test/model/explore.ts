@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** A system of which every step from a state can be tried. Its whole state is in its fields. */
 export interface Model {
   /** Names of the steps that are possible now. */
@@ -30,7 +32,7 @@ interface Node {
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
 export function explore(initial: Model, limit = 400_000): Exploration {
   const nodes: Node[] = [{ from: -1, step: '', before: [], isDone: initial.done(), model: initial }];
-  const known = new Map([[initial.key(), 0]]);
+  const known = new Map([[digestOf(initial), 0]]);
   for (let at = 0; at < nodes.length; at += 1) {
     const { model } = nodes[at]!;
     nodes[at]!.model = undefined;
@@ -42,7 +44,7 @@ export function explore(initial: Model, limit = 400_000): Exploration {
         const trace = [...traceOf(nodes, at), step];
         return { states: nodes.length, unsafe: { reason: String(error), trace }, stuck: undefined };
       }
-      const key = next.key();
+      const key = digestOf(next);
       let to = known.get(key);
       if (to === undefined) {
         to = nodes.length;
@@ -59,6 +61,11 @@ export function explore(initial: Model, limit = 400_000): Exploration {
     unsafe: undefined,
     stuck: stuck === -1 ? undefined : traceOf(nodes, stuck),
   };
+}
+
+/** Keys are long, and states are many. */
+function digestOf(model: Model): string {
+  return createHash('sha256').update(model.key()).digest('base64');
 }
 
 /** A copy of an object and everything that it refers to; what is referred to twice is copied once. */

@@ -19,7 +19,9 @@ type Machine = new (self: RosterEntry, port: MembershipPort, limits: MembershipL
 export interface Setting {
   /** The id of the process that gets a successor; the other two members have the rest of 0, 1 and 2. */
   readonly id: number;
-  /** How often an end of a connection may break. */
+  /** Without the second of the other members. */
+  readonly isPair?: boolean;
+  /** How often an end of a connection of the process may break. */
   readonly breaks?: number;
   /** The process may be stopped, and continues at any later time. */
   readonly stops?: boolean;
@@ -119,6 +121,9 @@ function checkOrder(before: MemberEvent | undefined, event: MemberEvent): void {
 
 /** The processes: two members, one that may fail, and its successor. */
 const [FAILING, SUCCESSOR] = [2, 3];
+const FIRST_INCARNATION = 5;
+/** Steps that something outside of the members causes. */
+const FAULT = /^(break|stop|continue|leave|learn|introduce)/;
 
 /** Three members that are to be connected, and a second process with the id of the third one. */
 export class MeshModel implements Model {
@@ -138,35 +143,39 @@ export class MeshModel implements Model {
     const others = [0, 1, 2].filter((id) => id !== setting.id);
     const ids = [others[0]!, others[1]!, setting.id, setting.id];
     this.processes = ids.map((id, index) => new Process(index, id, String(index).repeat(32)));
-    for (const each of this.processes.slice(0, 3)) this.#begin(each, 1);
-    const entries = this.processes.slice(0, 3).map(({ machine }) => machine!.self);
-    for (const { machine } of this.processes.slice(0, 3)) machine!.learn({ entries, marks: [] });
+    const members = [0, 1, FAILING]
+      .filter((index) => index !== 1 || !setting.isPair)
+      .map((index) => this.processes[index]!);
+    for (const each of members) this.begin(each, FIRST_INCARNATION);
+    const entries = members.map(({ machine }) => machine!.self);
+    for (const { machine } of members) machine!.learn({ entries, marks: [] });
+    this.connectAll();
   }
 
   steps(): string[] {
     return [
-      ...this.processes.flatMap((each) => (each.state === 'on' ? this.#stepsOf(each) : [])),
-      ...this.connections.flatMap((each, index) => this.#stepsOn(each, index)),
-      ...this.#faults(),
+      ...this.processes.flatMap((each) => (each.state === 'on' ? this.stepsOf(each) : [])),
+      ...this.connections.flatMap((each, index) => this.stepsOn(each, index)),
+      ...this.faults(),
     ];
   }
 
   take(step: string): void {
     const [verb, a, b] = step.split(' ') as [string, string, string];
     const process = this.processes[Number(a)]!;
-    if (verb === 'call') this.#call(process, Number(b));
-    else if (verb === 'answer') this.#answer(this.connections[Number(a)]!);
-    else if (verb === 'confirm') this.#confirm(this.connections[Number(a)]!);
-    else if (verb === 'accept') this.#accept(this.connections[Number(a)]!);
-    else if (verb === 'read') this.#read(this.connections[Number(a)]!, Number(b));
-    else if (verb === 'break') this.#break(this.connections[Number(a)]!, Number(b));
-    else if (verb === 'repair') this.#repair(process, Number(b));
-    else if (verb === 'show') this.#show(process, this.processes[Number(b)]!);
+    if (verb === 'call') this.call(process, Number(b));
+    else if (verb === 'answer') this.answer(this.connections[Number(a)]!);
+    else if (verb === 'confirm') this.confirm(this.connections[Number(a)]!);
+    else if (verb === 'accept') this.accept(this.connections[Number(a)]!);
+    else if (verb === 'read') this.read(this.connections[Number(a)]!, Number(b));
+    else if (verb === 'break') this.break(this.connections[Number(a)]!, Number(b));
+    else if (verb === 'repair') this.repair(process, Number(b));
+    else if (verb === 'show') this.show(process, this.processes[Number(b)]!);
     else if (verb === 'learn') process.learned = this.processes[Number(b)]!.machine!.roster.whole();
-    else if (verb === 'introduce') this.#introduce(process, this.processes[Number(b)]!);
-    else if (verb === 'stop') this.#stop(process);
+    else if (verb === 'introduce') this.introduce(process, this.processes[Number(b)]!);
+    else if (verb === 'stop') this.stop(process);
     else if (verb === 'continue') process.state = 'on';
-    else this.#leave(process);
+    else this.leave(process);
     this.connections = this.connections.filter(({ ends }) => ends.some(({ isOpen }) => isOpen));
   }
 
@@ -176,10 +185,12 @@ export class MeshModel implements Model {
     if (this.processes.some(({ state, learned }) => state === 'stopped' || learned !== undefined))
       return false;
     if (new Set(running.map(({ id }) => id)).size !== running.length) return false;
-    if (this.setting.successor && this.processes[SUCCESSOR]!.state === 'off') {
-      // It is refused as long as the other one answers.
-      if (this.processes[FAILING]!.state !== 'on' || this.isFaulty) return false;
-    }
+    // The successor is refused as long as the other one answers.
+    const isOut = this.setting.successor && this.processes[SUCCESSOR]!.state === 'off';
+    if (isOut && this.processes[FAILING]!.state !== 'on') return false;
+    const instances = new Set(running.map(({ instance }) => instance));
+    const entries = running.flatMap(({ machine }) => [...machine!.roster.entries.values()]);
+    if (entries.some(({ instance }) => !instances.has(instance))) return false;
     const [first] = running;
     const isWhole = running.every(({ machine, id }) =>
       running.every((other) => other.id === id || machine!.currentOf(other.id)?.instance === other.instance),
@@ -212,17 +223,17 @@ export class MeshModel implements Model {
 
   disconnect(process: Process, { member }: MemberEvent, verdict: Verdict | undefined): void {
     if (this.setting.keepsConnections) return;
-    const [connection, side] = this.#inUse(process, member);
+    const [connection, side] = this.inUse(process, member);
     if (connection === undefined) return;
     if (verdict !== undefined) connection.ends[1 - side]!.queue.push({ type: 'stop', verdict });
-    this.#close(connection, side);
+    this.close(connection, side);
   }
 
   tell(process: Process, news: RosterDelta, but: number | undefined): void {
     for (const connection of this.connections) {
       const side = connection.ends.findIndex((end) => end.process === process.index && end.isOpen);
       const peer = this.processes[connection.ends[1 - side]?.process ?? -1];
-      if (peer === undefined || peer.id === but || !this.#isUp(connection, side)) continue;
+      if (peer === undefined || peer.id === but || !this.isUp(connection, side)) continue;
       connection.ends[1 - side]!.queue.push({ type: 'roster', news, isWhole: false });
     }
   }
@@ -237,12 +248,18 @@ export class MeshModel implements Model {
     process.wanted.clear();
     for (const connection of this.connections) {
       for (const [side, end] of connection.ends.entries()) {
-        if (end.process === process.index) this.#close(connection, side);
+        if (end.process === process.index) this.close(connection, side);
       }
     }
   }
 
-  #begin(process: Process, incarnation: number): void {
+  /** Faults begin in a mesh that is whole. */
+  private connectAll(): void {
+    const next = (): string | undefined => this.steps().find((step) => !FAULT.test(step));
+    for (let step = next(); step !== undefined; step = next()) this.take(step);
+  }
+
+  private begin(process: Process, incarnation: number): void {
     const { Machine = Membership } = { Machine: this.setting.machine };
     const self = Object.freeze({
       id: process.id,
@@ -256,31 +273,31 @@ export class MeshModel implements Model {
     process.state = 'on';
   }
 
-  #stepsOf(process: Process): string[] {
+  private stepsOf(process: Process): string[] {
     const { index, id, wanted, machine } = process;
     const steps: string[] = [];
     for (const peer of wanted.keys()) {
-      if (peer < id && !this.#isCalling(process, peer)) steps.push(`call ${index} ${peer}`);
-      if (peer > id) steps.push(...this.#showSteps(process, peer));
+      if (peer < id && !this.isCalling(process, peer)) steps.push(`call ${index} ${peer}`);
+      if (peer > id) steps.push(...this.showSteps(process, peer));
     }
     for (const other of this.processes) {
-      if (this.#canRepair(process, other)) steps.push(`repair ${index} ${other.id}`);
+      if (this.canRepair(process, other)) steps.push(`repair ${index} ${other.id}`);
     }
     if (index === FAILING && this.leavesLeft > 0 && machine !== undefined) steps.push(`leave ${index}`);
     return steps;
   }
 
   /** Only where it has an effect. */
-  #showSteps({ index, machine }: Process, peer: number): string[] {
+  private showSteps({ index, machine }: Process, peer: number): string[] {
     return this.processes
       .filter(({ id, state, machine: other }) => {
-        if (id !== peer || state !== 'on') return false;
-        return other!.roster.accepts(machine!.self) || other!.judgeClaim(machine!.self) !== undefined;
+        if (id !== peer || state !== 'on' || other === undefined) return false;
+        return other.roster.accepts(machine!.self) || other.judgeClaim(machine!.self) !== undefined;
       })
       .map((other) => `show ${index} ${other.index}`);
   }
 
-  #stepsOn({ stage, ends }: Connection, index: number): string[] {
+  private stepsOn({ stage, ends }: Connection, index: number): string[] {
     const [caller, called] = ends;
     const isOn = (end: End): boolean => this.processes[end.process]!.state === 'on';
     if (stage === 'called') return isOn(called) ? [`answer ${index}`] : [];
@@ -292,7 +309,7 @@ export class MeshModel implements Model {
     return stage === 'confirmed' && isOn(called) && called.isOpen ? [...reads, `accept ${index}`] : reads;
   }
 
-  #faults(): string[] {
+  private faults(): string[] {
     const steps: string[] = [];
     const failing = this.processes[FAILING]!;
     if (this.stopsLeft > 0 && failing.state === 'on') steps.push(`stop ${FAILING}`);
@@ -303,7 +320,9 @@ export class MeshModel implements Model {
           // A stopped process looks silent to the others; that does not count.
           const peer = connection.ends[1 - side]!.process;
           const isSilent = peer === FAILING && failing.state === 'stopped';
-          const canBreak = this.#isUp(connection, side) && this.processes[end.process]!.state === 'on';
+          const isOfFailing = connection.ends.some(({ process }) => process >= FAILING);
+          const canBreak =
+            isOfFailing && this.isUp(connection, side) && this.processes[end.process]!.state === 'on';
           if (canBreak && (this.breaks > 0 || isSilent)) steps.push(`break ${index} ${side}`);
         }
       }
@@ -319,47 +338,46 @@ export class MeshModel implements Model {
     return steps;
   }
 
-  #isCalling({ index }: Process, peer: number): boolean {
-    const target = this.#target(peer);
+  private isCalling(process: Process, peer: number): boolean {
+    const target = this.target(process, peer);
     if (target === undefined) return true;
     return this.connections.some(
       ({ stage, ends }) =>
         (stage === 'called' || stage === 'answered') &&
-        ends[0].process === index &&
+        ends[0].process === process.index &&
         ends[0].isOpen &&
         ends[1].process === target.index,
     );
   }
 
-  /** The process at the address of a member: the successor listens where its predecessor did, once that has ended. */
-  #target(id: number): Process | undefined {
-    const live = this.processes.filter(
-      (each) => each.id === id && (each.state === 'on' || each.state === 'stopped'),
-    );
-    return live.at(-1);
+  /** The process at the address that a process knows of a peer. */
+  private target(process: Process, peer: number): Process | undefined {
+    const instance = process.wanted.get(peer)?.instance;
+    const isThere = (each: Process): boolean => each.state === 'on' || each.state === 'stopped';
+    return this.processes.find((each) => each.instance === instance && isThere(each));
   }
 
-  #call(process: Process, peer: number): void {
-    const target = this.#target(peer)!;
+  private call(process: Process, peer: number): void {
+    const target = this.target(process, peer)!;
     const end = (index: number): End => ({ process: index, queue: [], isOpen: true });
     const epoch = process.machine!.nextEpoch(peer);
     this.connections.push({ epoch, stage: 'called', ends: [end(process.index), end(target.index)] });
   }
 
-  #answer(connection: Connection): void {
+  private answer(connection: Connection): void {
     const [caller, called] = connection.ends;
     const machine = this.processes[called.process]!.machine!;
-    const verdict = machine.judge(this.#entry(caller), connection.epoch);
+    const verdict = machine.judge(this.entry(caller), connection.epoch);
     if (verdict === undefined) connection.stage = 'answered';
-    else this.#refuse(connection, this.processes[caller.process]!, verdict);
+    else this.refuse(connection, this.processes[caller.process]!, verdict);
   }
 
-  #confirm(connection: Connection): void {
+  private confirm(connection: Connection): void {
     const [caller, called] = connection.ends;
     const process = this.processes[caller.process]!;
-    const verdict = process.machine!.judge(this.#entry(called), connection.epoch);
+    const verdict = process.machine!.judge(this.entry(called), connection.epoch);
     if (verdict !== undefined) {
-      this.#refuse(connection, this.processes[called.process]!, verdict);
+      this.refuse(connection, this.processes[called.process]!, verdict);
       return;
     }
     // An attempt that was not needed any more: the dialler ends it.
@@ -367,32 +385,32 @@ export class MeshModel implements Model {
       for (const end of connection.ends) end.isOpen = false;
       return;
     }
-    process.machine!.connected(this.#entry(called), connection.epoch);
+    process.machine!.connected(this.entry(called), connection.epoch);
     connection.stage = 'confirmed';
-    this.#post(connection, 0);
+    this.post(connection, 0);
   }
 
-  #accept(connection: Connection): void {
+  private accept(connection: Connection): void {
     const [caller, called] = connection.ends;
     const process = this.processes[called.process]!;
-    const verdict = process.machine!.judge(this.#entry(caller), connection.epoch);
+    const verdict = process.machine!.judge(this.entry(caller), connection.epoch);
     if (verdict !== undefined) {
       connection.ends[0].queue.push({ type: 'stop', verdict });
-      this.#close(connection, 1);
+      this.close(connection, 1);
       return;
     }
-    process.machine!.connected(this.#entry(caller), connection.epoch);
+    process.machine!.connected(this.entry(caller), connection.epoch);
     connection.stage = 'up';
-    this.#post(connection, 1);
+    this.post(connection, 1);
   }
 
   /** Each end sends one message when the connection is in use. */
-  #post(connection: Connection, side: number): void {
+  private post(connection: Connection, side: number): void {
     const { instance } = this.processes[connection.ends[side]!.process]!;
     connection.ends[1 - side]!.queue.push({ type: 'message', epoch: connection.epoch, instance });
   }
 
-  #read(connection: Connection, side: number): void {
+  private read(connection: Connection, side: number): void {
     const end = connection.ends[side]!;
     const process = this.processes[end.process]!;
     const machine = process.machine!;
@@ -414,66 +432,68 @@ export class MeshModel implements Model {
       if (frame.verdict.code === 'ERR_RDMC_REPLACED') this.end(process);
     } else if (frame.type === 'leave') {
       machine.leaves(peer.id, epoch);
-      this.#close(connection, side);
+      this.close(connection, side);
     } else {
-      this.#close(connection, side);
+      this.close(connection, side);
       machine.closed(peer.id, epoch, { code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'it ended' });
     }
   }
 
-  #break(connection: Connection, side: number): void {
+  private break(connection: Connection, side: number): void {
     const process = this.processes[connection.ends[side]!.process]!;
     const peer = this.processes[connection.ends[1 - side]!.process]!;
     if (peer.state !== 'stopped') this.breaks -= 1;
     this.isFaulty = true;
     const epoch: Epoch = { ...claimOf(peer.machine!.self), epoch: connection.epoch };
-    this.#close(connection, side);
+    this.close(connection, side);
     process.machine!.closed(peer.id, epoch, { code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'it broke' });
   }
 
-  #canRepair(process: Process, other: Process): boolean {
-    const [connection, side] = this.#inUse(process, other.id);
+  private canRepair(process: Process, other: Process): boolean {
+    const [connection, side] = this.inUse(process, other.id);
     if (connection === undefined || connection.ends[1 - side]!.process !== other.index) return false;
     const isQuiet = connection.ends.every(({ queue }) => queue.every(({ type }) => type !== 'roster'));
     return isQuiet && !process.machine!.roster.digest.equals(other.machine!.roster.digest);
   }
 
-  #repair(process: Process, peer: number): void {
-    const [connection, side] = this.#inUse(process, peer);
+  private repair(process: Process, peer: number): void {
+    const [connection, side] = this.inUse(process, peer);
     const news = process.machine!.roster.whole();
     connection!.ends[1 - side]!.queue.push({ type: 'roster', news, isWhole: true });
   }
 
-  #show(process: Process, to: Process): void {
+  private show(process: Process, to: Process): void {
     const verdict = to.machine!.introduce(process.machine!.self, true);
     if (verdict?.code === 'ERR_RDMC_REPLACED') this.end(process);
   }
 
-  #introduce(process: Process, contact: Process): void {
+  private introduce(process: Process, contact: Process): void {
     const { id, learned } = process;
     process.learned = undefined;
     const known = learned!.entries.find((entry) => entry.id === id)?.incarnation ?? 0;
     const marked = learned!.marks.find((mark) => mark.id === id)?.incarnation ?? 0;
     const { incarnation = nextIncarnation, replace = false } = this.setting;
-    this.#begin(process, incarnation(0, Math.max(known, marked)));
+    this.begin(process, incarnation(0, Math.max(known, marked)));
     const verdict = contact.machine!.introduce(process.machine!.self, replace);
     if (verdict === undefined) {
       process.machine!.learn(learned!);
       return;
     }
+    if (verdict.code !== 'ERR_RDMC_ID_IN_USE')
+      throw new Error('the newer process was refused as an older one');
     // The process ends with the error; it may be started again.
     process.state = 'off';
     process.machine = undefined;
     process.wanted.clear();
   }
 
-  #stop(process: Process): void {
+  private stop(process: Process): void {
     this.stopsLeft -= 1;
     this.isFaulty = true;
     process.state = 'stopped';
   }
 
-  #leave(process: Process): void {
+  private leave(process: Process): void {
     this.leavesLeft -= 1;
     this.isFaulty = true;
     process.state = 'ended';
@@ -481,17 +501,17 @@ export class MeshModel implements Model {
     for (const connection of this.connections) {
       const side = connection.ends.findIndex((end) => end.process === process.index);
       if (side === -1) continue;
-      if (this.#isUp(connection, side)) connection.ends[1 - side]!.queue.push({ type: 'leave' });
-      this.#close(connection, side);
+      if (this.isUp(connection, side)) connection.ends[1 - side]!.queue.push({ type: 'leave' });
+      this.close(connection, side);
     }
   }
 
-  #refuse(connection: Connection, refused: Process, { code }: Verdict): void {
+  private refuse(connection: Connection, refused: Process, { code }: Verdict): void {
     for (const end of connection.ends) end.isOpen = false;
     if (code === 'ERR_RDMC_REPLACED' && refused.state === 'on') this.end(refused);
   }
 
-  #close({ ends, stage }: Connection, side: number): void {
+  private close({ ends, stage }: Connection, side: number): void {
     const end = ends[side]!;
     if (!end.isOpen) return;
     end.isOpen = false;
@@ -501,16 +521,16 @@ export class MeshModel implements Model {
     else ends[1 - side]!.queue.push({ type: 'end' });
   }
 
-  #isUp({ stage, ends }: Connection, side: number): boolean {
+  private isUp({ stage, ends }: Connection, side: number): boolean {
     return ends[side]!.isOpen && (stage === 'up' || (stage === 'confirmed' && side === 0));
   }
 
   /** The connection that a process uses with a peer, and its side. */
-  #inUse(process: Process, peer: number): [Connection | undefined, number] {
+  private inUse(process: Process, peer: number): [Connection | undefined, number] {
     const current = process.machine!.currentOf(peer);
     for (const connection of this.connections) {
       for (const side of [0, 1]) {
-        const isMine = connection.ends[side]!.process === process.index && this.#isUp(connection, side);
+        const isMine = connection.ends[side]!.process === process.index && this.isUp(connection, side);
         const other = this.processes[connection.ends[1 - side]!.process]!;
         if (!isMine || other.id !== peer) continue;
         // While the machine ends a connection, it is not current any more: of two, the older one is meant.
@@ -523,7 +543,7 @@ export class MeshModel implements Model {
     return [undefined, 0];
   }
 
-  #entry(end: End): RosterEntry {
+  private entry(end: End): RosterEntry {
     return this.processes[end.process]!.machine!.self;
   }
 }
