@@ -54,6 +54,8 @@ export const REACH_PAUSE_MAX_MS = 5_000;
 /** A member with a lower id shows itself to one that does not connect, after this long without a new connection. */
 export const NUDGE_TICK_MS = 1_000;
 export const NUDGE_AFTER_TICKS = 3;
+/** The same before the first connection was lost. */
+export const NUDGE_AFTER_TICKS_JOINING = 10;
 export const NUDGE_MAX_TICKS = 30;
 /** Members to which it shows itself at once. */
 export const NUDGES_AT_ONCE = 8;

@@ -6,8 +6,8 @@ import { explore } from './model/explore.js';
 import { MeshModel, type Setting } from './model/mesh-model.js';
 
 const settings: [string, Setting][] = [
-  ['connections that break, the failing member connects', { id: 2, isPair: true, breaks: 3 }],
-  ['connections that break, the failing member is connected to', { id: 0, isPair: true, breaks: 3 }],
+  ['connections that break, the failing member connects', { id: 2, isPair: true, breaks: 2 }],
+  ['connections that break, the failing member is connected to', { id: 0, isPair: true, breaks: 2 }],
   ['three members, a connection that breaks', { id: 1, breaks: 1 }],
   ['a member that leaves while a connection breaks', { id: 2, breaks: 1, leaves: true }],
   ['a second process of an id, without a fault', { id: 2, successor: true }],

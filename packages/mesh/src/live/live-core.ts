@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Deadline } from '@rdmc/common';
 import { Connections } from '../connections.js';
 import * as limits from '../constants.js';
@@ -92,6 +93,8 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
 
   constructor(options: ResolvedLiveOptions, internals: LiveInternals = {}) {
     this.options = options;
+    // Each introduction listens to it while it lasts.
+    setMaxListeners(0, this.#ending.signal);
     this.#version = internals.protocolVersion ?? limits.PROTOCOL_VERSION;
     this.#security = options.key === undefined ? undefined : Security.ofMesh(options.key);
     this.#hellos = new Hellos({
@@ -267,7 +270,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     const { incarnation, instance } = entry;
     this.#epochs.set(link, { incarnation, instance, epoch: live.epoch });
     if (!this.#isRef) link.unref();
-    this.#nudges.reset();
+    this.#nudges.connected();
     this.#announcements.step(() => {
       membership.connected(entry, live.epoch);
       this.links.set(link.peer, link);
@@ -319,7 +322,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
 
   #closed(link: Link, cause: Cause): void {
     if (this.#end !== undefined) return;
-    this.#nudges.reset();
+    this.#nudges.lost();
     this.#announcements.step(() => this.membership!.closed(link.peer, this.#epochs.get(link)!, cause));
   }
 

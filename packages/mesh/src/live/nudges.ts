@@ -1,4 +1,10 @@
-import { NUDGE_AFTER_TICKS, NUDGE_MAX_TICKS, NUDGE_TICK_MS, NUDGES_AT_ONCE } from '../constants.js';
+import {
+  NUDGE_AFTER_TICKS,
+  NUDGE_AFTER_TICKS_JOINING,
+  NUDGE_MAX_TICKS,
+  NUDGE_TICK_MS,
+  NUDGES_AT_ONCE,
+} from '../constants.js';
 import type { RosterEntry } from './roster.js';
 
 export interface NudgesContext {
@@ -17,7 +23,7 @@ export class Nudges {
   readonly #timer: NodeJS.Timeout;
   readonly #running = new Set<number>();
   #ticks = 0;
-  #after = NUDGE_AFTER_TICKS;
+  #after = NUDGE_AFTER_TICKS_JOINING;
   #next = 0;
 
   constructor(context: NudgesContext, tickMs = NUDGE_TICK_MS) {
@@ -26,8 +32,12 @@ export class Nudges {
     this.#timer.unref();
   }
 
-  /** A connection was made or lost. */
-  reset(): void {
+  /** A connection was made: others follow. Many members that join at once on one machine take long. */
+  connected(): void {
+    this.#ticks = 0;
+  }
+
+  lost(): void {
     this.#ticks = 0;
     this.#after = NUDGE_AFTER_TICKS;
   }

@@ -54,7 +54,7 @@ interface End {
 /** From the HELLO to the end of both sides. `ends` are the calling one and the called one. */
 interface Connection {
   readonly epoch: number;
-  stage: 'called' | 'answered' | 'confirmed' | 'up';
+  stage: 'called' | 'confirmed' | 'up';
   readonly ends: readonly [End, End];
 }
 
@@ -165,7 +165,6 @@ export class MeshModel implements Model {
     const process = this.processes[Number(a)]!;
     if (verb === 'call') this.call(process, Number(b));
     else if (verb === 'answer') this.answer(this.connections[Number(a)]!);
-    else if (verb === 'confirm') this.confirm(this.connections[Number(a)]!);
     else if (verb === 'accept') this.accept(this.connections[Number(a)]!);
     else if (verb === 'read') this.read(this.connections[Number(a)]!, Number(b));
     else if (verb === 'break') this.break(this.connections[Number(a)]!, Number(b));
@@ -208,15 +207,14 @@ export class MeshModel implements Model {
   key(): string {
     const processes = this.processes.map(({ state, machine, learned, wanted, last }) => [
       state,
-      machine && [machine.roster.whole(), [...machine.lost], machine],
+      machine,
       learned,
-      [...wanted.keys()].sort(),
-      [...last.values()],
+      wanted,
+      last,
     ]);
-    return JSON.stringify(
-      [processes, this.connections, this.breaks, this.stopsLeft, this.leavesLeft],
-      withoutPort,
-    );
+    const connections = this.connections.map((each) => JSON.stringify(each, plain)).sort();
+    const rest = [this.breaks, this.stopsLeft, this.leavesLeft, this.isFaulty];
+    return JSON.stringify([processes, connections, rest], plain);
   }
 
   // For the ports.
@@ -300,8 +298,7 @@ export class MeshModel implements Model {
   private stepsOn({ stage, ends }: Connection, index: number): string[] {
     const [caller, called] = ends;
     const isOn = (end: End): boolean => this.processes[end.process]!.state === 'on';
-    if (stage === 'called') return isOn(called) ? [`answer ${index}`] : [];
-    if (stage === 'answered') return isOn(caller) ? [`confirm ${index}`] : [];
+    if (stage === 'called') return isOn(called) && isOn(caller) ? [`answer ${index}`] : [];
     const reads = ends.flatMap((end, side) => {
       const canRead = end.isOpen && end.queue.length > 0 && isOn(end) && (side === 0 || stage === 'up');
       return canRead ? [`read ${index} ${side}`] : [];
@@ -343,7 +340,7 @@ export class MeshModel implements Model {
     if (target === undefined) return true;
     return this.connections.some(
       ({ stage, ends }) =>
-        (stage === 'called' || stage === 'answered') &&
+        stage === 'called' &&
         ends[0].process === process.index &&
         ends[0].isOpen &&
         ends[1].process === target.index,
@@ -364,11 +361,12 @@ export class MeshModel implements Model {
     this.connections.push({ epoch, stage: 'called', ends: [end(process.index), end(target.index)] });
   }
 
+  /** Both judge the other's HELLO; the caller sends CONFIRM. */
   private answer(connection: Connection): void {
     const [caller, called] = connection.ends;
     const machine = this.processes[called.process]!.machine!;
     const verdict = machine.judge(this.entry(caller), connection.epoch);
-    if (verdict === undefined) connection.stage = 'answered';
+    if (verdict === undefined) this.confirm(connection);
     else this.refuse(connection, this.processes[caller.process]!, verdict);
   }
 
@@ -404,8 +402,9 @@ export class MeshModel implements Model {
     this.post(connection, 1);
   }
 
-  /** Each end sends one message when the connection is in use. */
+  /** Of a pair, each end sends one message when the connection is in use. */
   private post(connection: Connection, side: number): void {
+    if (!this.setting.isPair) return;
     const { instance } = this.processes[connection.ends[side]!.process]!;
     connection.ends[1 - side]!.queue.push({ type: 'message', epoch: connection.epoch, instance });
   }
@@ -517,7 +516,7 @@ export class MeshModel implements Model {
     end.isOpen = false;
     end.queue = [];
     // An attempt that is not complete is gone for both.
-    if (stage === 'called' || stage === 'answered') ends[1 - side]!.isOpen = false;
+    if (stage === 'called') ends[1 - side]!.isOpen = false;
     else ends[1 - side]!.queue.push({ type: 'end' });
   }
 
@@ -548,9 +547,9 @@ export class MeshModel implements Model {
   }
 }
 
-/** The model is not a part of its state. */
-function withoutPort(name: string, value: unknown): unknown {
+/** Without what is not a part of the state: the model itself, versions, and the order of sets. */
+function plain(name: string, value: unknown): unknown {
   if (name === 'port' || name === 'addedAt' || name === 'changes' || name === 'limits') return undefined;
-  if (value instanceof Map || value instanceof Set) return [...value];
-  return value;
+  if (value instanceof Map) return [...value].sort(([one], [other]) => one - other);
+  return value instanceof Set ? [...value].sort() : value;
 }
