@@ -10,6 +10,20 @@ export interface CastProblem {
   readonly receiver?: string | undefined;
 }
 
+/** What a cast would do with one entry at a receiver. */
+export interface EntryChange {
+  /**
+   * 'create': it is not there; 'replace': another one is there; 'attributes': only mode or time differ; 'remove': the
+   * sender does not have it.
+   */
+  readonly change: 'create' | 'replace' | 'attributes' | 'remove';
+  /** 'other' where it is removed and not a directory. */
+  readonly kind: 'file' | 'directory' | 'link' | 'other';
+  readonly path: string;
+  /** Size of a file that would be sent. */
+  readonly bytes: number;
+}
+
 /** The outcome of one receiver. */
 export interface ReceiverSummary {
   /** The host as it was given. */
@@ -24,6 +38,13 @@ export interface ReceiverSummary {
   readonly files: number;
   /** Bytes stored there in the last attempt. */
   readonly bytes: number;
+  /** Regular files that it had already, and their bytes. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries removed there, because the sender does not have them. */
+  readonly removed: number;
+  /** Of a dry run: what a cast would change there. */
+  readonly changes?: readonly EntryChange[] | undefined;
   /** Why it failed: a stable code; undefined when it is complete. */
   readonly code?: string | undefined;
   /** Why it failed, for people; undefined when it is complete. */
@@ -32,7 +53,7 @@ export interface ReceiverSummary {
 
 /** The outcome of a cast. */
 export interface CastSummary {
-  /** Regular files sent, without hard links. */
+  /** Regular files of the cast, without hard links: those that were sent, and those that receivers had already. */
   readonly files: number;
   /** Directories sent. */
   readonly directories: number;
@@ -40,6 +61,9 @@ export interface CastSummary {
   readonly links: number;
   /** Sum of the sizes of the files. */
   readonly bytes: number;
+  /** Of these, the files that were sent to one receiver at least, and their sizes. */
+  readonly sentFiles: number;
+  readonly sentBytes: number;
   /** Time of the whole cast, retries included. */
   readonly seconds: number;
   /** The outcome of each receiver, in the order of the option `to`. */

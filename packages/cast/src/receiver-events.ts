@@ -32,10 +32,15 @@ export interface CastReceiving extends CastFacts {
   readonly storedBytes: number;
 }
 
-/** Everything that was sent is stored, except for `problems`. */
+/** Everything that was lacking is stored, except for `problems`. */
 export interface CastComplete extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'complete';
+  /** Regular files that were here already, and their bytes. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  readonly removed: number;
   /** Directories of the cast. */
   readonly directories: number;
   /** Symbolic and hard links of the cast. */

@@ -9,6 +9,7 @@ import type { MeshAttributes, ResolvedOptions } from './options.js';
 
 /** Another member, as this member knows it. */
 export interface MeshPeer {
+  /** Id of the member. */
   readonly id: number;
   /** Announced by the member when it joined. */
   readonly attributes: MeshAttributes;

@@ -16,28 +16,11 @@ import { onlyKnownOptions, signalOption } from './option-checks.js';
 import { type LiveMeshOptions, type MeshOptions, resolveLiveOptions, resolveOptions } from './options.js';
 import type { RequestOptions } from './requests.js';
 
-<<<<<<< HEAD
-const joinTrace = new Tracer<{ readonly id: number; readonly members: number }>('@rdmc/mesh:join');
-
-/** Another member, as this member knows it. */
-export interface MeshPeer {
-  /** Id of the member. */
-  readonly id: number;
-  /** Announced by the member when it joined. */
-  readonly attributes: MeshAttributes;
-  /** Its address in the list. */
-  readonly address: { readonly host: string; readonly port: number };
-  /** Its current state. */
-  readonly state: 'connected' | 'left' | 'failed';
-}
-
-=======
 /** Parts that tests replace or observe. */
 export type Internals = StaticInternals & LiveInternals;
 
-const joinChannel = tracingChannel('@rdmc/mesh:join');
+const joinTrace = new Tracer<{ readonly id: number; readonly members: number }>('@rdmc/mesh:join');
 
->>>>>>> meshjoin
 /**
  * A full mesh: every pair of members keeps one TCP connection, used to exchange addresses and
  * keys before data can flow, and to tell of failures (RDMC, DSN 2018, section 2). The list of members is
@@ -264,26 +247,15 @@ export class Mesh {
 }
 
 /** `Mesh.join` with parts that tests replace. */
-<<<<<<< HEAD
-export async function joinMesh(options: MeshOptions, internals: Internals): Promise<Mesh> {
-  const resolved = resolveOptions(options);
+export async function joinMesh(options: MeshOptions | LiveMeshOptions, internals: Internals): Promise<Mesh> {
+  const [core, members] = makeCore(options, internals);
   return joinTrace.promise(
-    () => ({ id: resolved.id, members: resolved.members.length }),
+    () => ({ id: core.options.id, members }),
     async () => {
-      const core = new Core(resolved, internals);
       await core.form();
       return new Mesh(core);
     },
   );
-=======
-export async function joinMesh(options: MeshOptions | LiveMeshOptions, internals: Internals): Promise<Mesh> {
-  const [core, members] = makeCore(options, internals);
-  const context = { id: core.options.id, members };
-  return joinChannel.tracePromise(async () => {
-    await core.form();
-    return new Mesh(core);
-  }, context);
->>>>>>> meshjoin
 }
 
 /** The second part is the number of members that are known before joining. */
