@@ -1,7 +1,7 @@
 // Checks every published package as its users get it: packs it, and runs publint, Are the Types Wrong, and the compiler
 // of a user that does not skip the check of declarations. One process, because each start of these tools takes seconds.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { problemAffectsResolutionKind } from '@arethetypeswrong/core/problems';
@@ -9,11 +9,26 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { chosenAddons } from '../release/addon.mjs';
 import { packAll } from '../release/pack.mjs';
-import { unpack } from '../release/tarball.mjs';
 import { root } from './setup.mjs';
 
 /** The packages are ES modules only: these kinds of resolution cannot use them. */
 const SUPPORTED = ['node16-esm', 'bundler'];
+
+/** The manifests of all packages that are published. */
+function publishedPackages() {
+  return ['packages', 'apps']
+    .flatMap((parent) =>
+      readdirSync(join(root, parent)).map((name) => join(root, parent, name, 'package.json')),
+    )
+    .map((path) => JSON.parse(readFileSync(path, 'utf8')))
+    .filter((manifest) => !manifest.private);
+}
+
+/** Packs them as a release does; returns the tarballs' paths in the order of the packages. */
+function pack(packages, out) {
+  const packed = new Map(packAll(out, chosenAddons([])).map(({ name, tarball }) => [name, tarball]));
+  return packages.map(({ name }) => packed.get(name));
+}
 
 /** Findings of publint, as lines. */
 async function lint(tarball) {
@@ -32,9 +47,13 @@ async function resolve(tarball) {
 }
 
 /** Compiles a file that imports the types of all packages, each as it was packed; returns the compiler's lines. */
-function compile(packages, project) {
-  for (const { name, tarball } of packages) unpack(tarball, join(project, 'node_modules', name));
-  const lines = packages.map(({ name }, index) => `export type * as p${index} from '${name}';`);
+function compile(packages, tarballs, project) {
+  for (const [index, manifest] of packages.entries()) {
+    const folder = join(project, 'node_modules', manifest.name);
+    mkdirSync(folder, { recursive: true });
+    execFileSync('tar', ['-xzf', tarballs[index], '-C', folder, '--strip-components=1']);
+  }
+  const lines = packages.map((manifest, index) => `export type * as p${index} from '${manifest.name}';`);
   writeFileSync(join(project, 'all.ts'), lines.join('\n'));
   const strict = { strict: true, skipLibCheck: false, noEmit: true, types: ['node'], target: 'ES2022' };
   const compilerOptions = { ...strict, lib: ['ES2023', 'ESNext.Disposable'], module: 'NodeNext' };
@@ -47,17 +66,18 @@ function compile(packages, project) {
   }
 }
 
+const packages = publishedPackages();
 const cache = join(root, 'node_modules', '.cache');
 mkdirSync(cache, { recursive: true });
 // Inside the repository, so that the packed packages find their other dependencies.
 const work = mkdtempSync(join(cache, 'rdmc-packages-'));
 try {
-  const packages = packAll(work, chosenAddons([])).filter(({ manifest }) => !manifest.os);
-  const problems = compile(packages, work).map((line) => `types: ${line}`);
-  for (const { name, tarball } of packages) {
-    const { buffer } = new Uint8Array(readFileSync(tarball));
+  const tarballs = pack(packages, work);
+  const problems = compile(packages, tarballs, work).map((line) => `types: ${line}`);
+  for (const [index, manifest] of packages.entries()) {
+    const { buffer } = new Uint8Array(readFileSync(tarballs[index]));
     const found = [...(await lint(buffer)), ...(await resolve(buffer))];
-    problems.push(...found.map((line) => `${name}: ${line}`));
+    problems.push(...found.map((line) => `${manifest.name}: ${line}`));
   }
   console.log(problems.length > 0 ? problems.join('\n') : `${packages.length} packages have no findings`);
   process.exitCode = problems.length > 0 ? 1 : 0;
