@@ -1,5 +1,6 @@
 // Publishes tarballs to the configured registry.
 import { spawnSync } from 'node:child_process';
+import { root } from '../tasks/setup.mjs';
 
 function isPublished({ name, version }, options) {
   const { status, stdout } = spawnSync('npm', ['view', `${name}@${version}`, 'version'], {
@@ -22,7 +23,7 @@ export function publishAll(packed, options = {}) {
     }
     // The terminal is npm's: it may ask for a one-time password.
     const args = ['publish', each.tarball, '--loglevel', 'warn'];
-    const result = spawnSync('npm', args, { stdio: 'inherit', ...options });
+    const result = spawnSync('npm', args, { cwd: root, stdio: 'inherit', ...options });
     if (result.status !== 0)
       throw new Error(`${label} was not published; run the same command again to continue`);
     console.log(`${label} published`);

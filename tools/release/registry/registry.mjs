@@ -4,12 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { root } from '../../tasks/setup.mjs';
 import { installedTools } from './tools.mjs';
 
 const PROGRAM = fileURLToPath(new URL('verdaccio.cjs', import.meta.url));
 
 function configuredRegistry() {
   return execFileSync('npm', ['config', 'get', 'registry'], {
+    // npm refuses this command in a workspace's folder.
+    cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   }).trim();
