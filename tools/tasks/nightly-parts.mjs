@@ -37,6 +37,7 @@ export const PARTS = [
     env: { RDMC_TEST_REQUIRE_ROCE: '1' },
     minutes: 40,
   },
+  { label: 'release', script: 'test:release', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'arm64', script: 'test:arm64', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'browser', script: 'test:browser', full: [], smoke: ['--smoke'], minutes: 30 },
 ];

@@ -7,6 +7,8 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { problemAffectsResolutionKind } from '@arethetypeswrong/core/problems';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { chosenAddons } from '../release/addon.mjs';
+import { packAll } from '../release/pack.mjs';
 import { root } from './setup.mjs';
 
 /** The packages are ES modules only: these kinds of resolution cannot use them. */
@@ -22,21 +24,10 @@ function publishedPackages() {
     .filter((manifest) => !manifest.private);
 }
 
-/** Packs all of them with one npm; returns the tarballs' paths in the order of the packages. */
+/** Packs them as a release does; returns the tarballs' paths in the order of the packages. */
 function pack(packages, out) {
-  const chosen = packages.flatMap((manifest) => ['--workspace', manifest.name]);
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out, ...chosen];
-  const printed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }));
-  const entries = Array.isArray(printed) ? printed : Object.values(printed);
-  return packages.map((manifest) =>
-    join(
-      out,
-      entries
-        .find(({ name }) => name === manifest.name)
-        .filename.replace('@', '')
-        .replace('/', '-'),
-    ),
-  );
+  const packed = new Map(packAll(out, chosenAddons([])).map(({ name, tarball }) => [name, tarball]));
+  return packages.map(({ name }) => packed.get(name));
 }
 
 /** Findings of publint, as lines. */

@@ -4,6 +4,7 @@ export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
 export { fillFrom, Random } from './random.js';
+export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
 export { sharedDirectory, temporaryDirectory } from './temporary.js';
