@@ -21,7 +21,9 @@ function hasGlibc() {
 /** @param {string} processor of the addon */
 export function needPlatform(processor) {
   if (!PROCESSORS.includes(processor)) {
-    throw new BuildProblem(`the addon is for ${PROCESSORS.join(' and ')}, not for ${processor}: use such a machine`);
+    throw new BuildProblem(
+      `the addon is for ${PROCESSORS.join(' and ')}, not for ${processor}: use such a machine`,
+    );
   }
   if (!hasGlibc()) {
     throw new BuildProblem(
