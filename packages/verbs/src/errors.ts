@@ -6,7 +6,7 @@ export { AbortError } from '@rdmc/common';
 export const verbsErrors = errorTable({
   ...optionErrors,
   ...userKeyErrors,
-  ERR_RDMC_PLATFORM: ['resource', 'RDMA devices need Linux', 'run it on Linux'],
+  ERR_RDMC_PLATFORM: ['resource', 'RDMA devices need Linux on x86-64 or arm64', 'run it there'],
   ERR_RDMC_NATIVE_MISSING: [
     'resource',
     'there is no addon for this platform',

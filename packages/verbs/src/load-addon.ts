@@ -4,6 +4,8 @@ import { VerbsError } from './errors.js';
 
 /** The oldest glibc with which prebuilt addons load; tools/release checks them. */
 const LEAST_GLIBC = '2.28';
+/** The processors that the addon was written for. */
+const PROCESSORS = ['x64', 'arm64'];
 const BUILD = 'npx rdmc-verbs-build';
 
 /** What the choice of an addon, and the explanation of a failure, depend on. */
@@ -21,8 +23,10 @@ export const thisMachine: Machine = {
   node: process.versions.node,
   glibc() {
     const report = process.report as NodeJS.ProcessReport & { excludeNetwork: boolean };
+    const { excludeNetwork } = report;
     report.excludeNetwork = true; // its look-ups of names take seconds
     const { header } = report.getReport() as { header: { glibcVersionRuntime?: string } };
+    report.excludeNetwork = excludeNetwork;
     return header.glibcVersionRuntime;
   },
 };
@@ -32,11 +36,17 @@ function platformPackage({ processor }: Machine): string {
   return `@rdmc/verbs-linux-${processor}`;
 }
 
-function checkMachine({ platform, node }: Machine): void {
+function checkMachine({ platform, processor, node }: Machine): void {
   if (platform !== 'linux') {
     throw new VerbsError(
       'ERR_RDMC_PLATFORM',
       `RDMA devices need Linux; this is ${platform}. @rdmc/schedule works everywhere.`,
+    );
+  }
+  if (!PROCESSORS.includes(processor)) {
+    throw new VerbsError(
+      'ERR_RDMC_PLATFORM',
+      `RDMA devices need one of the processors ${PROCESSORS.join(' and ')}; this is ${processor}.`,
     );
   }
   if (isOldNode(node)) throw new VerbsError('ERR_RDMC_OLD_NODE', oldNodeMessage('@rdmc/verbs', node));

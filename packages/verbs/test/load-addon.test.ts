@@ -69,6 +69,7 @@ describe('an addon that does not load', () => {
   it.each([
     ['there is none', {}, 'ERR_RDMC_NATIVE_MISSING', /linux-x64: install .*@rdmc\/verbs-linux-x64/],
     ['musl, for which there is none', { glibc: () => undefined }, 'ERR_RDMC_MUSL', /node:24-slim/],
+    ['another processor', { processor: 'riscv64' }, 'ERR_RDMC_PLATFORM', /x64 and arm64; this is riscv64/],
     ['another system', { platform: 'darwin' }, 'ERR_RDMC_PLATFORM', /need Linux; this is darwin/],
     [
       'a Node.js older than the oldest that is supported',
