@@ -101,11 +101,11 @@ describe('rdmc-verbs-build says in one line what is missing, and what to do', ()
 });
 
 describe('the headers of Node-API', () => {
-  it('are those of npm: one unit of the addon compiles without headers of Node', () => {
+  it('are those of npm: no header of Node is read', () => {
     const headers = join(packageFolder, '..', '..', 'node_modules');
     const includes = [join(packageFolder, 'native'), join(headers, 'node-api-headers', 'include')];
     const source = join(packageFolder, 'native', 'soft', 'key_proof.cc');
-    // Only names: -M reads every header, and does not compile.
+    // -M reads every header, and names it; it does not compile.
     for (const file of [source, join(packageFolder, 'native', 'binding', 'fd.cc')]) {
       const flags = [...includes, join(headers, 'node-addon-api')].map((folder) => `-I${folder}`);
       const result = spawnSync('g++', ['-std=gnu++20', '-DNAPI_VERSION=9', ...flags, '-M', file], {
