@@ -10,8 +10,9 @@ const SCRIPT = join(packageFolder, 'scripts', 'build-native.mjs');
 const NOBODY = 65534;
 
 /** A folder to be the whole PATH: these commands succeed, and do nothing. */
-function pathWith(...commands: string[]): string {
+function pathWith(commands: readonly string[]): string {
   const folder = temporaryDirectory('rdmc-path');
+  chmodSync(folder, 0o755);
   for (const command of commands) symlinkSync('/bin/true', join(folder, command));
   return folder;
 }
@@ -24,7 +25,8 @@ function pretending(code: string): string {
 }
 
 interface Attempt {
-  readonly path?: string;
+  /** The commands in PATH. */
+  readonly commands?: readonly string[];
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   readonly pretend?: string;
@@ -32,11 +34,11 @@ interface Attempt {
 }
 
 /** Runs the tool; its status, and the lines that it printed. */
-function attempt({ path = pathWith('g++', 'make', 'python3'), args = [], env, pretend, user }: Attempt) {
+function attempt({ commands = ['g++', 'make', 'python3'], args = [], env, pretend, user }: Attempt) {
   const preload = pretend ? ['--require', pretending(pretend)] : [];
   const result = spawnSync(process.execPath, [...preload, SCRIPT, ...args], {
     encoding: 'utf8',
-    env: { PATH: path, ...env },
+    env: { PATH: pathWith(commands), ...env },
     ...(user !== undefined && { uid: user, gid: user }),
   });
   const lines = `${result.stdout}${result.stderr}`.trim().split('\n');
@@ -47,9 +49,9 @@ const line = (text: RegExp | string) => [expect.stringMatching(text)];
 
 describe('rdmc-verbs-build says in one line what is missing, and what to do', () => {
   it.each<[string, Attempt, RegExp]>([
-    ['a compiler', { path: pathWith('make', 'python3') }, /no C\+\+20 compiler: apt-get install g\+\+ make/],
+    ['a compiler', { commands: ['make', 'python3'] }, /no C\+\+20 compiler: apt-get install g\+\+ make/],
     ['the compiler that CXX names', { env: { CXX: '/no/such' } }, /CXX is \/no\/such, which does not run/],
-    ['make', { path: pathWith('g++', 'python3') }, /there is no make: apt-get install make/],
+    ['make', { commands: ['g++', 'python3'] }, /there is no make: apt-get install make/],
     [
       'glibc',
       { pretend: 'process.report.getReport = () => ({ header: {} });' },
