@@ -32,7 +32,6 @@ export class Deadline {
     this.#forget = onAbort(signal, () => {
       this.#end(what === undefined ? signal!.reason : new AbortError(what, signal!));
     });
-    // A timer, not AbortSignal.timeout: on Node 20 one behind AbortSignal.any may be collected before it fires.
     if (this.#over || timeoutMs === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(() => this.#end(late?.(timeoutMs)), timeoutMs);
     if (limits.ref === false) this.#timer.unref();

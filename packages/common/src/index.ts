@@ -1,11 +1,11 @@
 export { AbortError, abortErrors, throwIfAborted } from './abort-error.js';
-export { anySignal } from './any-signal.js';
 export { Deadline, type Limits, pause, settledWithin, within } from './deadline.js';
 export { Deferred } from './deferred.js';
 export { Fifo } from './fifo.js';
 export type { Key } from './key.js';
 export { Lifetime } from './lifetime.js';
 export type { Logger } from './logger.js';
+export { anySignal } from './node-20.js';
 export { onAbort } from './on-abort.js';
 export { type OptionChecks, optionChecks } from './option-checks.js';
 export { type OptionErrorCode, optionErrors } from './option-errors.js';

@@ -17,7 +17,7 @@ export interface DeviceSurvey {
 /**
  * Surveys the RDMA devices: opens each, reads its ports and addresses, closes it. Takes some milliseconds per device.
  * Does not throw without a library or a device: the result has the reason.
- * @throws VerbsError ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING
+ * @throws VerbsError as `openDevice`, where the addon does not load
  */
 export function surveyRdmaDevices(library = readEnvironment().library): DeviceSurvey {
   const addon = native();

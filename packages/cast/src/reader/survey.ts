@@ -156,7 +156,7 @@ export class Survey {
 
 /** Names as bytes, sorted, so that a directory always gives the same stream. */
 function namesIn(directory: Buffer): Buffer[] {
-  // The declarations of Node 20 lack this overload.
+  // The declarations of Node's oldest supported version lack this overload.
   const read = readdirSync as unknown as (path: Buffer, options: object) => Dirent<Buffer>[] | Buffer[];
   return (read(directory, { encoding: 'buffer' }) as Buffer[]).sort(Buffer.compare);
 }

@@ -1,3 +1,5 @@
+// Everything that is here only because of Node.js 20: when it is no longer supported, callers use AbortSignal.any.
+
 /** What a combined signal waits for, as long as the combined signal is there. */
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
