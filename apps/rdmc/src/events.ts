@@ -11,6 +11,8 @@ export type DemoEvent =
       deviceReason: string;
       transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
       transportReason: string;
+      /** Bits per second of each direction of each member's link; null: as fast as the machine or the device. */
+      linkBitsPerSecond: number | null;
       algorithm: Algorithm;
       blockBytes: number;
       blocks: number;
@@ -18,6 +20,7 @@ export type DemoEvent =
     }
   | { event: 'received'; member: number; seconds: number }
   | { event: 'verified'; member: number; path: string; sha256: string; ok: boolean }
+  /** The same message to one receiver, over the same links. */
   | { event: 'copied'; oneCopySeconds: number }
   | {
       event: 'measured';
@@ -31,7 +34,7 @@ export type DemoEvent =
       slowestSeconds: number;
       /** Bytes delivered to all receivers together, per second. */
       deliveredBytesPerSecond: number;
-      /** `seconds` divided by the time of one copy of the message in this process. */
+      /** `seconds` divided by the time of the same message to one receiver. */
       timesOneCopy: number;
     }
   | {
@@ -109,8 +112,17 @@ interface CastProgress {
   receivers: { name: string; state: string; receivedBytes: number; storedBytes: number }[];
 }
 
+interface Unchanged {
+  /** Regular files that were there already, and their bytes. */
+  unchangedFiles: number;
+  unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  removed: number;
+}
+
 type ReceiverOutcome = Place &
-  Failure & { state: 'complete' | 'failed'; attempts: number; files: number; bytes: number };
+  Failure &
+  Unchanged & { state: 'complete' | 'failed'; attempts: number; files: number; bytes: number };
 
 interface CastFinished {
   event: 'finished';
@@ -120,15 +132,29 @@ interface CastFinished {
   directories: number;
   links: number;
   bytes: number;
+  /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
+  sentFiles: number;
+  sentBytes: number;
   seconds: number;
   receivers: ReceiverOutcome[];
   problems: Problem[];
   problemCount: number;
 }
 
+/** Of a dry run: what a cast would change at a receiver. */
+interface Change {
+  event: 'change';
+  receiver: string;
+  change: 'create' | 'replace' | 'attributes' | 'remove';
+  kind: 'file' | 'directory' | 'link' | 'other';
+  path: string;
+  bytes: number;
+}
+
 /** One line of `rdmc cast --json`. */
 export type CastEvent =
   | CastPlan
+  | Change
   | { event: 'begun'; paths: string[]; receivers: (Place & { rack: string | null })[] }
   /** With --ssh: a receiver listens. */
   | (Place & { event: 'started'; pid: number; hostName: string })
@@ -146,7 +172,7 @@ interface CastFacts {
   bytes: number;
 }
 
-interface ReceiveComplete extends CastFacts {
+interface ReceiveComplete extends CastFacts, Unchanged {
   event: 'complete';
   directories: number;
   links: number;
@@ -167,6 +193,8 @@ interface Listening {
   version: string;
   /** Addresses of this machine that other hosts may reach, likeliest first. */
   addresses: string[];
+  /** The URL of the metrics, with --metrics. */
+  metrics: string | null;
 }
 
 /** One line of `rdmc receive --json`. */
