@@ -8,6 +8,20 @@ export interface CastProblem {
   readonly receiver?: string | undefined;
 }
 
+/** What a cast would do with one entry at a receiver. */
+export interface EntryChange {
+  /**
+   * 'create': it is not there; 'replace': another one is there; 'attributes': only mode or time differ; 'remove': the
+   * sender does not have it.
+   */
+  readonly change: 'create' | 'replace' | 'attributes' | 'remove';
+  /** 'other' where it is removed and not a directory. */
+  readonly kind: 'file' | 'directory' | 'link' | 'other';
+  readonly path: string;
+  /** Size of a file that would be sent. */
+  readonly bytes: number;
+}
+
 export interface ReceiverSummary {
   readonly host: string;
   readonly port: number;
@@ -18,19 +32,29 @@ export interface ReceiverSummary {
   /** Regular files and bytes stored there in the last attempt. */
   readonly files: number;
   readonly bytes: number;
+  /** Regular files that it had already, and their bytes. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries removed there, because the sender does not have them. */
+  readonly removed: number;
+  /** Of a dry run: what a cast would change there. */
+  readonly changes?: readonly EntryChange[] | undefined;
   readonly code?: string | undefined;
   readonly message?: string | undefined;
 }
 
 /** The outcome of a cast. */
 export interface CastSummary {
-  /** Regular files sent, without hard links. */
+  /** Regular files of the cast, without hard links: those that were sent, and those that receivers had already. */
   readonly files: number;
   readonly directories: number;
   /** Symbolic and hard links. */
   readonly links: number;
   /** Sum of the sizes of the files. */
   readonly bytes: number;
+  /** Of these, the files that were sent to one receiver at least, and their sizes. */
+  readonly sentFiles: number;
+  readonly sentBytes: number;
   readonly seconds: number;
   readonly receivers: readonly ReceiverSummary[];
   /** At most 500 are kept; `problemCount` counts all. */

@@ -25,6 +25,11 @@ export const castErrors = errorTable({
     'two paths would arrive under one name',
     'cast them one after the other',
   ],
+  ERR_RDMC_INVALID_PATTERN: [
+    'usage',
+    'a pattern of a filter is malformed',
+    'correct it; a backslash before a special character makes it a plain one',
+  ],
   ERR_RDMC_UNREADABLE: [
     'resource',
     'an entry cannot be read at the sender',

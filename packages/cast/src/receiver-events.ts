@@ -26,9 +26,14 @@ export interface CastReceiving extends CastFacts {
   readonly storedBytes: number;
 }
 
-/** Everything that was sent is stored, except for `problems`. */
+/** Everything that was lacking is stored, except for `problems`. */
 export interface CastComplete extends CastFacts {
   readonly type: 'complete';
+  /** Regular files that were here already, and their bytes. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  readonly removed: number;
   readonly directories: number;
   readonly links: number;
   readonly seconds: number;

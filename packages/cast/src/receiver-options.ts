@@ -12,7 +12,7 @@ export interface ReceiveOptions {
   readonly key?: Key | undefined;
   /** Ports, both included, that a cast uses beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
-  /** End after the first cast, whether it succeeds or not. */
+  /** End after the first cast, whether it succeeds or not. A dry run is not a cast. */
   readonly once?: boolean | undefined;
   /**
    * Sync files and directories to disk before a cast is reported as complete (default true). Without it, a power cut

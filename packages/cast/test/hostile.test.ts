@@ -7,6 +7,7 @@ import { MAX_HANDSHAKES } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
 import type { Dialling } from '../src/sender/dial.js';
+import type { Pump } from '../src/sender/pump.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
 import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
@@ -37,10 +38,10 @@ const invitation: Invitation = {
   castId: '00000000-0000-4000-8000-000000000000',
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
-  ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
+  ...{ connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
-const group = { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
+const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
 
 function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
@@ -135,7 +136,7 @@ describe('a receiver that does not keep to the protocol', () => {
     const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<
       typeof ReceiverLink
     >[0]);
-    link.madeMessages = () => 10;
+    link.pumps.push({ madeMessages: 10 } as Pump);
     const { signal } = new AbortController();
     const dialling: Dialling = { sockets: ownSockets(), address: to.host, timeoutMs: 60_000, signal };
     await link.open(dialling, invitation);
@@ -147,7 +148,7 @@ describe('a receiver that does not keep to the protocol', () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
       const done = { files: 1, directories: 0, links: 0, bytes: 100_000, problems: [], problemCount: 0 };
-      channel.send({ type: 'done', ...done });
+      channel.send({ type: 'done', ...done, unchangedFiles: 0, unchangedBytes: 0, removed: 0 });
     });
     expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
   });
@@ -188,18 +189,18 @@ describe('a sender that does not keep to the protocol', () => {
     socket.write(rawFrame('{"type":"call"}', 9));
     const refusal = await lastWord(channel);
     expect(refusal).toMatchObject({ type: 'refused', code: 'ERR_RDMC_VERSION_MISMATCH' });
-    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 2;/);
+    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 3;/);
   });
 
   it.each<[string, object]>([
     ['an id that is a path', { castId: '../../../../tmp/elsewhere' }],
-    ['messages larger than possible', { messageBytes: 2 ** 31 }],
+    ['a comparison of another kind', { comparison: { by: 'name' } }],
     ['a negative count', { files: -1 }],
     ['a size beyond the safe integers', { bytes: 2 ** 60 }],
   ])('an invitation with %s: is refused', async (_name, wrong) => {
     const [receiver] = await startReceivers(1);
     const { socket, channel } = await call(receiver!.to);
-    socket.write(rawFrame('{"type":"call","version":2,"software":"test"}'));
+    socket.write(rawFrame('{"type":"call","version":3,"software":"test"}'));
     socket.write(rawFrame(JSON.stringify({ ...invitation, ...wrong })));
     expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
     expect(temporaries(receiver!.directory)).toEqual([]);
@@ -207,13 +208,13 @@ describe('a sender that does not keep to the protocol', () => {
 
   it.each<[string, SenderFrame]>([
     ['a second invitation', invitation],
-    ['a group before its members', { type: 'regroup', group, nextMessage: 0 }],
-    ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0 }],
+    ['a group before its members', { type: 'group', group, nextMessage: 0 }],
+    ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0, remove: false }],
   ])('%s: ends the cast, and nothing is left', async (_name, frame) => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 2, software: 'test' });
+    channel.send({ type: 'call', version: 3, software: 'test' });
     channel.send(invitation);
     channel.send(frame);
     expect(await lastWord(channel)).toMatchObject({ type: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' });
@@ -229,12 +230,12 @@ describe('a sender that does not keep to the protocol', () => {
   it('the same cast twice at a time: the second is refused, the first continues', async () => {
     const [receiver] = await startReceivers(1);
     const first = await call(receiver!.to);
-    first.channel.send({ type: 'call', version: 2, software: 'test' });
+    first.channel.send({ type: 'call', version: 3, software: 'test' });
     first.channel.send(invitation);
     await first.frames.next();
     expect((await first.frames.next()).value).toMatchObject({ type: 'ready' });
     const second = await call(receiver!.to);
-    second.channel.send({ type: 'call', version: 2, software: 'test' });
+    second.channel.send({ type: 'call', version: 3, software: 'test' });
     second.channel.send(invitation);
     expect(await lastWord(second.channel)).toMatchObject({ type: 'refused' });
     expect((await first.frames.next()).value).toMatchObject({ type: 'progress' });
@@ -245,7 +246,7 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 2, software: 'test' });
+    channel.send({ type: 'call', version: 3, software: 'test' });
     channel.send({ ...invitation, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 });
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });

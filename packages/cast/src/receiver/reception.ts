@@ -1,13 +1,15 @@
 import { SerialQueue, SilenceTimer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
+import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS, SURPLUS_FRAME_CHARACTERS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
 import type {
   DoneFrame,
+  FinishFrame,
   GroupFacts,
   Invitation,
   MembersFrame,
+  OfferFrame,
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
@@ -82,6 +84,7 @@ export class Reception {
         directory,
         castId: this.invitation.castId,
         fsync,
+        policy: this.invitation.comparison,
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
@@ -112,17 +115,23 @@ export class Reception {
     switch (frame.type) {
       case 'pulse':
         return;
+      case 'offer':
+        void this.#compare(frame);
+        return;
+      case 'offered':
+        void this.#reportSurplus();
+        return;
       case 'members':
-        this.#start(() => this.#join(frame), frame.group, 0);
+        void this.#grouping.run(() => this.#orFail(() => this.#join(frame)));
         return;
       case 'part':
         void this.#part(frame.groupId);
         return;
-      case 'regroup':
-        this.#start(async () => {}, frame.group, frame.nextMessage);
+      case 'group':
+        this.#start(frame.group, frame.nextMessage);
         return;
       case 'finish':
-        void this.#finish(frame.messages);
+        void this.#finish(frame);
         return;
       case 'abort':
         this.#fail(new CastError(frame.code, frame.message));
@@ -133,12 +142,11 @@ export class Reception {
   }
 
   /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
-  #start(prepare: () => Promise<void>, facts: GroupFacts, nextMessage: number): void {
+  #start(facts: GroupFacts, nextMessage: number): void {
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {
       try {
-        await prepare();
         if (!this.#stream) throw protocolError('a group came before its members');
         await this.#stream.run(facts, nextMessage, controller.signal);
       } catch (error) {
@@ -149,7 +157,40 @@ export class Reception {
     });
   }
 
-  async #join({ id, members }: MembersFrame): Promise<void> {
+  async #orFail(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.#fail(asCastError(error, this.channel.peer));
+    }
+  }
+
+  /** The writer answers in the order of the pieces. */
+  #compare({ first, count, data }: OfferFrame): Promise<void> {
+    return this.#orFail(async () => {
+      const states = await this.writer.examine({ first, count, data });
+      this.channel.send({ type: 'compared', first, states });
+    });
+  }
+
+  #reportSurplus(): Promise<void> {
+    return this.#orFail(async () => {
+      const { count, paths } = await this.writer.surplus();
+      let pending: string[] = [];
+      let characters = 0;
+      for (const path of paths) {
+        pending.push(path);
+        characters += path.length;
+        if (characters < SURPLUS_FRAME_CHARACTERS) continue;
+        this.channel.send({ type: 'surplus', count, paths: pending, last: false });
+        pending = [];
+        characters = 0;
+      }
+      this.channel.send({ type: 'surplus', count, paths: pending, last: true });
+    });
+  }
+
+  async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
     if (this.#node) throw protocolError('the sender sent the members twice');
     const { key, device, transport, meshPorts, logger } = this.options;
     const localHost = this.channel.localHost;
@@ -172,7 +213,7 @@ export class Reception {
     this.#node = node;
     this.#stream = new StreamReceiver(
       node,
-      this.invitation,
+      { ...this.invitation, messageBytes },
       this.writer,
       ({ transports }) => this.#route(node, transports),
       (error) => this.#fail(asCastError(error, this.channel.peer)),
@@ -194,10 +235,10 @@ export class Reception {
     this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
   }
 
-  async #finish(messages: number): Promise<void> {
+  async #finish({ messages, remove }: FinishFrame): Promise<void> {
     try {
       await this.#grouping.idle();
-      const stored = await this.writer.finish(messages);
+      const stored = await this.writer.finish({ messages, remove });
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);

@@ -71,6 +71,31 @@ export class DirectoryTree {
     return descriptor;
   }
 
+  /**
+   * The descriptor of a directory that exists; undefined where it does not. Makes nothing. The path of length 0 is the
+   * root.
+   * @throws as `open`
+   */
+  existing(path: Buffer): number | undefined {
+    if (path.length === 0) return this.root;
+    const known = this.#use(path.toString('latin1'));
+    if (known !== undefined) return known;
+    let descriptor = this.root;
+    let end = -1;
+    for (const name of componentsOf(path)) {
+      end += 1 + name.length;
+      const next = this.#existingStep(path.subarray(0, end), descriptor, name);
+      if (next === undefined) return undefined;
+      descriptor = next;
+    }
+    return descriptor;
+  }
+
+  /** An entry of this directory was removed. */
+  recordChange(path: Buffer): void {
+    this.#changed.add(path.toString('latin1'));
+  }
+
   close(): void {
     for (const descriptor of this.#open.values()) closeSync(descriptor);
     this.#open.clear();
@@ -81,6 +106,23 @@ export class DirectoryTree {
     const known = this.#use(key);
     if (known !== undefined) return known;
     const descriptor = openDirectory(path, within(parent, name), () => this.#recordMade(path, name));
+    return this.#keep(key, descriptor, parent);
+  }
+
+  #existingStep(path: Buffer, parent: number, name: Buffer): number | undefined {
+    const key = path.toString('latin1');
+    const known = this.#use(key);
+    if (known !== undefined) return known;
+    const place = within(parent, name);
+    try {
+      return this.#keep(key, openSync(place, OPEN_FLAGS), parent);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw classified(path, place, error);
+    }
+  }
+
+  #keep(key: string, descriptor: number, parent: number): number {
     this.#open.set(key, descriptor);
     if (this.#open.size > MAX_OPEN_DIRECTORIES) this.#closeOldest(parent);
     return descriptor;

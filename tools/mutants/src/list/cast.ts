@@ -19,7 +19,7 @@ export const cast: readonly Mutant[] = [
     id: 'cast/receives-more',
     package: PACKAGE,
     function: 'ReceiverLink.#checkReceived',
-    find: 'receivedMessages > this.madeMessages()',
+    find: 'receivedMessages > this.madeMessages',
     replace: 'false',
     fault: 'A receiver may say that it has more than was sent.',
     tests: LIARS,
