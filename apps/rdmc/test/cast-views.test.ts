@@ -148,7 +148,8 @@ describe('lines drawn in place', () => {
 
 function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {
   return {
-    ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, seconds: 2, problems: [], problemCount: 0 },
+    ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, sentFiles: 3, sentBytes: 40_000_000 },
+    ...{ seconds: 2, problems: [], problemCount: 0 },
     receivers,
     ...part,
   };
@@ -160,6 +161,7 @@ const complete = (host: string): ReceiverSummary => ({
   attempts: 1,
   files: 3,
   bytes: 4,
+  ...{ unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
 });
 const failed = (host: string, code: string): ReceiverSummary => ({
   ...complete(host),
@@ -209,6 +211,16 @@ describe('an outcome', () => {
     expect(lines([complete('a'), complete('b')])).toEqual([
       'All 2 receivers have 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s to each, 40 MB/s in all.',
     ]);
+  });
+
+  it('tells what was sent where receivers had something already', () => {
+    const text = (part: Partial<CastSummary>, receiver = complete('a')) =>
+      describeSuccess(outcomeOf(summaryOf([receiver], part), [], nameOf), palette)[0];
+    const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
+    expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
+    expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
+      `${head}of these 1 file, 1.9 MiB sent and verified, 2 removed, in 2.00 s, 1.0 MB/s.`,
+    );
   });
 
   it('lists what is missing at which receiver', () => {
@@ -383,7 +395,10 @@ describe('a plan', () => {
     transport: 'auto',
     advertise: undefined,
     ownPorts: undefined,
-    dryRun: true,
+    plan: true,
+    dryRun: false,
+    ...{ compare: 'size-time', filters: [], only: undefined },
+    ...{ update: false, existing: false, delete: false },
     verbose: false,
     quiet: false,
     json: false,

@@ -174,13 +174,13 @@ describe('rdmc cast', () => {
   });
 });
 
-describe('rdmc cast --dry-run', () => {
+describe('rdmc cast --plan', () => {
   it('shows the plan without a connection to a receiver', async () => {
     const tree = join(scratch.path, 'tree');
     mkdirSync(tree);
     sampleFile(join(tree, 'a'), 8 << 20);
     sampleFile(join(tree, 'b'), 17);
-    const args = [tree, '--to', '127.0.0.1:1,127.0.0.2:2,localhost:3', '--dry-run', '--block-size', '1MiB'];
+    const args = [tree, '--to', '127.0.0.1:1,127.0.0.2:2,localhost:3', '--plan', '--block-size', '1MiB'];
     const limited = await cast([...args, '--bandwidth-limit', '40MB/s', '-a', 'chain']).ended;
     expect(limited).toMatchObject({ code: 0, stderr: '' });
     const plan = planOf(limited);
@@ -208,7 +208,7 @@ describe('rdmc cast --dry-run', () => {
   it('with --ssh starts nothing', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const mark = join(scratch.path, 'mark');
-    const args = [file, '--to', 'pod-1.invalid', '--ssh', '--remote-shell', `touch ${mark}`, '--dry-run'];
+    const args = [file, '--to', 'pod-1.invalid', '--ssh', '--remote-shell', `touch ${mark}`, '--plan'];
     const plan = planOf(await cast(args).ended);
     expect(plan.receivers).toMatchObject([{ name: 'pod-1.invalid', address: '' }]);
     expect(existsSync(mark)).toBe(false);

@@ -72,6 +72,15 @@ export const castEvent = z.discriminatedUnion('event', [
     state: z.enum(['complete', 'failed']),
     ...failure,
   }),
+  /** Of a dry run: what a cast would change at a receiver. */
+  z.strictObject({
+    event: z.literal('change'),
+    receiver: z.string(),
+    change: z.enum(['create', 'replace', 'attributes', 'remove']),
+    kind: z.enum(['file', 'directory', 'link', 'other']),
+    path: z.string(),
+    bytes: count,
+  }),
   z.strictObject({
     event: z.literal('finished'),
     outcome: z.enum(['all', 'partial', 'none']),
@@ -80,6 +89,9 @@ export const castEvent = z.discriminatedUnion('event', [
     directories: count,
     links: count,
     bytes: count,
+    /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
+    sentFiles: count,
+    sentBytes: count,
     seconds: z.number().nonnegative(),
     receivers: z.array(
       z.strictObject({
@@ -88,6 +100,9 @@ export const castEvent = z.discriminatedUnion('event', [
         attempts: count,
         files: count,
         bytes: count,
+        unchangedFiles: count,
+        unchangedBytes: count,
+        removed: count,
         ...failure,
       }),
     ),

@@ -3,7 +3,8 @@ import { problemEvent } from '../receive/events.js';
 import type { Terminal } from '../ui/terminal.js';
 import type { CastEvent, CastEventOf } from './events.js';
 import type { CastCommandOptions } from './options.js';
-import type { Outcome } from './outcome.js';
+import { LACKS_SOME, type Outcome } from './outcome.js';
+import { changeEvent, describeChanges, describePreview } from './preview.js';
 import { isComplete, isFailed } from './snapshot.js';
 import { describeLack, describeSuccess } from './summary.js';
 import { BarView, type CastView, LineView } from './views.js';
@@ -25,12 +26,12 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
 }
 
 function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
-  const { files, directories, links, bytes, seconds, problemCount } = summary;
+  const { files, directories, links, bytes, sentFiles, sentBytes, seconds, problemCount } = summary;
   return {
     event: 'finished',
     outcome: kind,
-    ...{ exitCode, files, directories, links, bytes, seconds },
-    receivers: [...receivers],
+    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes, seconds },
+    receivers: receivers.map(({ changes: _, ...receiver }) => receiver),
     problems: summary.problems.map(problemEvent),
     problemCount,
   };
@@ -93,6 +94,20 @@ export class Reporter {
     const { palette } = this.terminal;
     this.emit(finishedEvent(outcome));
     if (outcome.kind !== 'none') this.say(...describeSuccess(outcome, palette));
+    const lack = describeLack(outcome, palette);
+    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
+  }
+
+  /** The end of a dry run. */
+  previewed(outcome: Outcome): void {
+    const { palette } = this.terminal;
+    for (const { name, changes = [], state, code } of outcome.receivers) {
+      for (const change of changes) this.emit(changeEvent(name, change));
+      const isCompared = state === 'complete' || code === LACKS_SOME;
+      if (isCompared) this.say(...describeChanges(name, changes, palette));
+    }
+    this.emit(finishedEvent(outcome));
+    if (outcome.kind !== 'none') this.say(describePreview(outcome.receivers, outcome.summary));
     const lack = describeLack(outcome, palette);
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
   }

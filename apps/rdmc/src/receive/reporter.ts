@@ -40,7 +40,8 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       };
     case 'complete': {
       const { directories, links, seconds, problems, problemCount } = event;
-      const counts = { directories, links, seconds, problemCount };
+      const { unchangedFiles, unchangedBytes, removed } = event;
+      const counts = { directories, links, seconds, problemCount, unchangedFiles, unchangedBytes, removed };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
     case 'failed':
@@ -111,11 +112,14 @@ export class ReceiveReporter {
     if (!this.options.quiet) this.#note(`  ${printable(event.from)}: ${routeLine(event)}`);
   }
 
-  #complete({ from, files, bytes, seconds, problems, problemCount }: CastComplete): void {
+  #complete(event: CastComplete): void {
+    const { from, files, bytes, seconds, problems, problemCount, unchangedFiles, removed } = event;
     const { green, yellow } = this.terminal.palette;
     const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
     const what = `${plural(files, 'file')}, ${formatBytes(bytes)}, verified, in ${formatSeconds(seconds)}${rate}`;
-    this.#say(`${green('Complete')}: ${what}, from ${printable(from)}`);
+    const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
+    const gone = removed > 0 ? `, ${removed} removed` : '';
+    this.#say(`${green('Complete')}: ${what}${kept}${gone}, from ${printable(from)}`);
     if (problemCount === 0) return;
     const named = problems.slice(0, MOST_NAMED);
     const rest = problemCount - named.length;
