@@ -47,7 +47,10 @@ describe('rdmc cast sends only what is missing', () => {
     const again = await run('cast', tree, '--to', to);
     expect(again.stdout).toContain('of these 1 file, 1007 B sent and verified');
     const finished = finishedOf(await cast([tree, '--to', to, '-c']).ended);
-    expect(finished).toMatchObject({ sentFiles: 0, receivers: [{ unchangedFiles: 13 }, { unchangedFiles: 13 }] });
+    expect(finished).toMatchObject({
+      sentFiles: 0,
+      receivers: [{ unchangedFiles: 13 }, { unchangedFiles: 13 }],
+    });
   });
 
   it('--exclude and --include in the order of the command line; --delete keeps what is excluded', async () => {
@@ -92,7 +95,9 @@ describe('rdmc cast sends only what is missing', () => {
     const receiver = receivers[0]!;
     mkdirSync(join(receiver.directory, 'tree'));
     writeFileSync(join(receiver.directory, 'tree/f1.c'), 'newer');
-    expect(finishedOf(await cast([tree, '--to', to, '-u', '--existing']).ended)).toMatchObject({ sentFiles: 0 });
+    expect(finishedOf(await cast([tree, '--to', to, '-u', '--existing']).ended)).toMatchObject({
+      sentFiles: 0,
+    });
     expect(finishedOf(await cast([tree, '--to', to, '--existing']).ended)).toMatchObject({ sentFiles: 1 });
     expect(namesAt(receiver)).toEqual(['tree', 'tree/f1.c']);
   });
@@ -163,41 +168,45 @@ describe('rdmc cast --delete', () => {
 });
 
 describe('rdmc cast after kill -9', () => {
-  it.each(['the sender', 'a receiver'])('of %s in the middle: only what is missing is sent', async (victim) => {
-    const tree = join(scratch.path, 'tree');
-    mkdirSync(tree);
-    for (let number = 0; number < 40; number += 1) sampleFile(join(tree, `f${number}`), 200_000);
-    const { receivers, to } = await startReceivers(scratch, 2);
-    const [first, second] = receivers as [(typeof receivers)[0], (typeof receivers)[0]];
-    const slow = ['--bandwidth-limit', '2MB/s', '--message-size', '256KiB'];
-    const sender = cast([tree, '--to', to, ...slow]);
-    await sender.event('progress', ({ receivers: all }) =>
-      all.length === 2 && all.every(({ storedBytes }) => storedBytes > 1_000_000),
-    );
-    const child = victim === 'the sender' ? sender.child : first.cli.child;
-    child.kill('SIGKILL');
-    await sender.ended;
-    let name = first.name;
-    if (victim === 'the sender') {
-      // A receiver has removed its incomplete files when it has reported the failure.
-      await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
-    } else {
-      await first.cli.ended;
-      name = (await Receiver.start(first.directory)).name;
-    }
-    const stored = first.left().includes('tree') ? readdirSync(join(first.directory, 'tree')).length : 0;
-    expect(stored).toBeGreaterThan(0);
-    expect(stored).toBeLessThan(40);
-    const ended = await cast([tree, '--to', `${name},${second.name}`]).ended;
-    const [one, other] = finishedOf(ended).receivers;
-    expect(one).toMatchObject({ state: 'complete', unchangedFiles: stored, files: 40 - stored });
-    expect(other).toMatchObject({ state: 'complete' });
-    for (const { directory } of receivers) {
-      expect(readdirSync(directory)).toEqual(['tree']);
-      for (const file of readdirSync(tree))
-        expect(readFileSync(join(directory, 'tree', file))).toEqual(readFileSync(join(tree, file)));
-    }
-  });
+  it.each(['the sender', 'a receiver'])(
+    'of %s in the middle: only what is missing is sent',
+    async (victim) => {
+      const tree = join(scratch.path, 'tree');
+      mkdirSync(tree);
+      for (let number = 0; number < 40; number += 1) sampleFile(join(tree, `f${number}`), 200_000);
+      const { receivers, to } = await startReceivers(scratch, 2);
+      const [first, second] = receivers as [(typeof receivers)[0], (typeof receivers)[0]];
+      const slow = ['--bandwidth-limit', '2MB/s', '--message-size', '256KiB'];
+      const sender = cast([tree, '--to', to, ...slow]);
+      await sender.event(
+        'progress',
+        ({ receivers: all }) => all.length === 2 && all.every(({ storedBytes }) => storedBytes > 1_000_000),
+      );
+      const child = victim === 'the sender' ? sender.child : first.cli.child;
+      child.kill('SIGKILL');
+      await sender.ended;
+      let name = first.name;
+      if (victim === 'the sender') {
+        // A receiver has removed its incomplete files when it has reported the failure.
+        await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
+      } else {
+        await first.cli.ended;
+        name = (await Receiver.start(first.directory)).name;
+      }
+      const stored = first.left().includes('tree') ? readdirSync(join(first.directory, 'tree')).length : 0;
+      expect(stored).toBeGreaterThan(0);
+      expect(stored).toBeLessThan(40);
+      const ended = await cast([tree, '--to', `${name},${second.name}`]).ended;
+      const [one, other] = finishedOf(ended).receivers;
+      expect(one).toMatchObject({ state: 'complete', unchangedFiles: stored, files: 40 - stored });
+      expect(other).toMatchObject({ state: 'complete' });
+      for (const { directory } of receivers) {
+        expect(readdirSync(directory)).toEqual(['tree']);
+        for (const file of readdirSync(tree))
+          expect(readFileSync(join(directory, 'tree', file))).toEqual(readFileSync(join(tree, file)));
+      }
+    },
+  );
 });
 
 describe('rdmc cast refuses', () => {
@@ -205,7 +214,11 @@ describe('rdmc cast refuses', () => {
     ['a malformed pattern', ['--exclude', 'a['], 'ERR_RDMC_INVALID_PATTERN'],
     ['an unknown comparison', ['--compare', 'name'], 'expected size-time, content, none'],
     ['--from0 alone', ['-0'], '--from0 applies only to --files-from'],
-    ['a list with --delete', ['--files-from', 'x', '--delete'], '--files-from and --delete exclude each other'],
+    [
+      'a list with --delete',
+      ['--files-from', 'x', '--delete'],
+      '--files-from and --delete exclude each other',
+    ],
     ['a list that does not exist', ['--files-from', '/no/such/list'], 'cannot read the list of paths'],
     ['key and list on standard input', ['--files-from', '-', '--key-stdin'], 'exclude each other'],
     ['--plan with --dry-run', ['--plan', '--dry-run'], '--plan and --dry-run exclude each other'],

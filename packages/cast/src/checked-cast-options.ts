@@ -3,8 +3,8 @@ import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/socket
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';
-import { type ChecksumKind, checksums } from './checksum.js';
 import { checkSelection } from './checked-selection.js';
+import { type ChecksumKind, checksums } from './checksum.js';
 import * as limits from './constants.js';
 import { CastError, invalidOption } from './errors.js';
 import type { FilterRule } from './filters/filter-rule.js';

@@ -244,7 +244,15 @@ describe('filters and lists', () => {
     const summary = await send(from, [receiver!.to], { filters });
     expect(summary.problems).toEqual([]);
     const names = [...describeTree(receiver!.directory).keys()].sort();
-    const kept = ['root/d0/f12', 'root/d0/f15', 'root/d0/f18', 'root/d1/f10', 'root/d1/f13', 'root/d1/f16', 'root/d1/f19'];
+    const kept = [
+      'root/d0/f12',
+      'root/d0/f15',
+      'root/d0/f18',
+      'root/d1/f10',
+      'root/d1/f13',
+      'root/d1/f16',
+      'root/d1/f19',
+    ];
     expect(names).toEqual(['root', 'root/d0', 'root/d1', 'root/d1/link', 'root/empty', ...kept].sort());
   });
 
@@ -264,7 +272,11 @@ describe('filters and lists', () => {
 
   it.each<[string, Extra, string]>([
     ['a malformed pattern', { filters: [{ action: 'exclude', pattern: 'a[' }] }, 'ERR_RDMC_INVALID_PATTERN'],
-    ['an unknown action', { filters: [{ action: 'hide' as 'exclude', pattern: 'a' }] }, 'ERR_RDMC_INVALID_OPTION'],
+    [
+      'an unknown action',
+      { filters: [{ action: 'hide' as 'exclude', pattern: 'a' }] },
+      'ERR_RDMC_INVALID_OPTION',
+    ],
     ['a list that leads out', { only: ['a/../../b'] }, 'ERR_RDMC_UNSAFE_PATH'],
     ['a list with delete', { only: ['a'], delete: true }, 'ERR_RDMC_INVALID_OPTION'],
     ['another comparison', { compare: 'name' as 'content' }, 'ERR_RDMC_INVALID_OPTION'],

@@ -45,7 +45,10 @@ describe('the plan of groups', () => {
         for (const { members, cost, entries, selection } of groups) {
           const own = [...costs.keys()].filter((entry) => selection[entry] !== Selected.NO);
           expect(entries).toBe(own.length);
-          expect(cost).toBeCloseTo(own.reduce((sum, entry) => sum + costs[entry]!, 0), 0);
+          expect(cost).toBeCloseTo(
+            own.reduce((sum, entry) => sum + costs[entry]!, 0),
+            0,
+          );
           expect(new Set(members).size).toBe(members.length);
         }
       }),

@@ -14,7 +14,8 @@ export function changeEvent(receiver: string, change: EntryChange): CastEventOf<
 
 function changeLine({ change, kind, path, bytes }: EntryChange): string {
   const name = `${printable(path)}${kind === 'directory' ? '/' : ''}`;
-  const size = kind === 'file' && (change === 'create' || change === 'replace') ? `  ${formatBytes(bytes)}` : '';
+  const size =
+    kind === 'file' && (change === 'create' || change === 'replace') ? `  ${formatBytes(bytes)}` : '';
   return `  ${change.padEnd(WIDTH)}  ${name}${size}`;
 }
 

@@ -8,7 +8,9 @@ import { AT, ENTRY_BYTES, EntryKind, HAS_DIGEST } from './layout.js';
 import type { ManifestEntry } from './manifest-entry.js';
 
 const NANOSECONDS = 1_000_000_000;
-const KINDS = new Map(Object.entries(EntryKind).map(([name, kind]) => [kind, name as keyof typeof EntryKind]));
+const KINDS = new Map(
+  Object.entries(EntryKind).map(([name, kind]) => [kind, name as keyof typeof EntryKind]),
+);
 
 /**
  * Decodes and checks a piece of the manifest. Its entries are views of one buffer.

@@ -53,5 +53,7 @@ function checkListed(path: Buffer, name: Buffer): void {
 export function checkListedRoot(roots: readonly Root[]): void {
   const [root] = roots;
   if (roots.length === 1 && statSync(root!.source).isDirectory()) return;
-  throw invalidOption('a list of paths needs exactly one path to cast: the directory that they are relative to');
+  throw invalidOption(
+    'a list of paths needs exactly one path to cast: the directory that they are relative to',
+  );
 }

@@ -61,8 +61,7 @@ export class ManifestReader {
       const target = this.entries[targetIndex]!.path;
       return { ...facts, mode: 0, time: NO_TIME, target, targetIndex };
     }
-    if (entry.kind === 'symbolicLink')
-      return { ...facts, mode: 0, time: entry.time, target: entry.target };
+    if (entry.kind === 'symbolicLink') return { ...facts, mode: 0, time: entry.time, target: entry.target };
     const { mode, time } = entry;
     if (entry.kind === 'directory') return { ...facts, mode, time, target: NOTHING };
     return { ...facts, mode, time, size: entry.size, target: NOTHING, digest: this.#digest(entry, index) };

@@ -89,7 +89,9 @@ export class Survey {
 
   #takeDirectory(root: Root, { path, parent, listed }: Visit, source: Buffer, stats: BigIntStats): Visit[] {
     // Read first: a directory that cannot be read is a problem rather than an empty directory.
-    const children = listed ? listed.children() : namesIn(source).map((name) => ({ name, listed: undefined }));
+    const children = listed
+      ? listed.children()
+      : namesIn(source).map((name) => ({ name, listed: undefined }));
     const mode = Number(stats.mode) & MODE_MASK;
     const index = this.entries.length;
     this.entries.push({ kind: 'directory', root, parent, path, mode, time: timestamp(stats.mtimeNs) });

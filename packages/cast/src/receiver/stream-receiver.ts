@@ -58,7 +58,8 @@ export class StreamReceiver {
    */
   async run(facts: GroupFacts, nextMessage: number, part: AbortSignal): Promise<void> {
     this.#enterStream(facts.stream);
-    if (nextMessage > this.#messages - this.#messagesBefore) throw protocolError('the sender skipped messages');
+    if (nextMessage > this.#messages - this.#messagesBefore)
+      throw protocolError('the sender skipped messages');
     const group = await this.#join(facts, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;

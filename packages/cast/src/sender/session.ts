@@ -6,7 +6,7 @@ import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
-import { type FormedMesh, type Formation, MeshFormation } from './mesh-formation.js';
+import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
 import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
 import { Pump, type Region } from './pump.js';
@@ -128,11 +128,7 @@ export class Session {
     await Promise.all(living.map((link) => link.finish({ files, bytes, remove })));
   }
 
-  #outcome(
-    survey: FileSurvey,
-    report: CastReport | undefined,
-    preview: Preview | undefined,
-  ): SessionOutcome {
+  #outcome(survey: FileSurvey, report: CastReport | undefined, preview: Preview | undefined): SessionOutcome {
     return { links: [...this.publisher.links.values()], survey, report, preview };
   }
 

@@ -26,7 +26,11 @@ export class DurableWriter {
   ) {
     this.active = ports.active ?? (() => {});
     this.#queue = new SyncQueue(port, this.active);
-    this.#writer = new StreamWriter(directory, castId, checksum, { ...ports, commits: this.#queue, durable: true });
+    this.#writer = new StreamWriter(directory, castId, checksum, {
+      ...ports,
+      commits: this.#queue,
+      durable: true,
+    });
   }
 
   get freeBytes(): number {

@@ -1,4 +1,14 @@
-import { type BigIntStats, closeSync, constants, fchmodSync, fstatSync, fsyncSync, futimesSync, openSync, readSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  fsyncSync,
+  futimesSync,
+  openSync,
+  readSync,
+} from 'node:fs';
 import { CHUNK_BYTES } from '../constants.js';
 import type { ContentComparison } from '../manifest/content-comparison.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
@@ -64,6 +74,10 @@ export class ExistingFile {
 
 function isSame(a: BigIntStats, b: BigIntStats): boolean {
   return (
-    a.ino === b.ino && a.dev === b.dev && a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs
+    a.ino === b.ino &&
+    a.dev === b.dev &&
+    a.size === b.size &&
+    a.mtimeNs === b.mtimeNs &&
+    a.ctimeNs === b.ctimeNs
   );
 }

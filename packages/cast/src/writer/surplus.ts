@@ -64,7 +64,8 @@ export class Surplus {
     let hasSurplus = false;
     for (const name of namesIn(descriptor)) {
       if (names.has(name.toString('latin1')) || isTemporary(name)) continue;
-      const isDirectory = lstatSync(within(descriptor, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const isDirectory =
+        lstatSync(within(descriptor, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
       const path = Buffer.concat([entry.path, SLASH, name]);
       if (this.filter.excludes(path, isDirectory)) continue;
       if (this.found.length >= MAX_SURPLUS) throw tooMany();
