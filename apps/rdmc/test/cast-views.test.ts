@@ -219,7 +219,7 @@ describe('an outcome', () => {
     const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
     expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
     expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
-      `${head}of these 1 file, 1.9 MiB sent and verified, 2 removed, in 2.00 s, 1.0 MB/s.`,
+      `${head}of these 1 file, 1.9 MiB sent and verified, 2 removed, in 2.00 s, 1.00 MB/s.`,
     );
   });
 

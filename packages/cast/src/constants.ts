@@ -46,7 +46,8 @@ export const HEARTBEAT_MS = 200;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** Largest piece of the manifest before compression; as base64 it fits into a frame even if it does not compress. */
 export const MAX_PIECE_BYTES = 512 * KIB;
-export const MAX_PIECE_ENTRIES = 8192;
+/** Small pieces, so that receivers compare one while the sender describes the next. */
+export const MAX_PIECE_ENTRIES = 2048;
 /** Pieces of the manifest that a receiver has not answered yet. */
 export const PIECES_AHEAD = 3;
 /** Most paths that a receiver may report as surplus. */

@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { type CastOptions, type CastSummary, castFile, castFiles, receiveFiles } from '@rdmc/cast';
 import { rejection, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
+import { MAX_PIECE_ENTRIES } from '../src/constants.js';
 import { slow, someReceived, until } from './support/disturbed.js';
 import { outcome, ReceiverProcess, startReceivers } from './support/receivers.js';
 import { describeTree, expectSameTree, seededBytes, write } from './support/tree.js';
@@ -156,14 +157,13 @@ describe('a second cast', () => {
   );
 
   it('more entries than a piece of the manifest holds', async () => {
+    const ENTRIES = MAX_PIECE_ENTRIES + 10;
     const from = temporaryDirectory();
-    for (let number = 0; number < 9_000; number += 1) symlinkSync('x', join(from, `l${number}`));
-    const root = join(temporaryDirectory(), 'root');
-    mkdirSync(root);
+    for (let number = 0; number < ENTRIES; number += 1) symlinkSync('x', join(from, `l${number}`));
     const [receiver] = await startReceivers(1, { fsync: false });
     await castFile(from, { to: [receiver!.to] }).finished;
     const again = await castFile(from, { to: [receiver!.to] }).finished;
-    expect(again).toMatchObject({ links: 9_000, directories: 1, problemCount: 0 });
+    expect(again).toMatchObject({ links: ENTRIES, directories: 1, problemCount: 0 });
     expect(again.receivers).toMatchObject([{ state: 'complete', files: 0 }]);
   });
 });

@@ -3,9 +3,18 @@ import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { MAX_HANDSHAKES } from '../src/constants.js';
+import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
-import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
+import {
+  type Invitation,
+  type OfferFrame,
+  type ReceiverFrame,
+  type SenderFrame,
+  shapes,
+} from '../src/control/frames.js';
+import type { ManifestEntry } from '../src/manifest/manifest-entry.js';
+import { packStates } from '../src/manifest/packed-states.js';
+import { PieceEncoder } from '../src/manifest/piece-encoder.js';
 import type { Dialling } from '../src/sender/dial.js';
 import type { Pump } from '../src/sender/pump.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
@@ -42,6 +51,27 @@ const invitation: Invitation = {
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
 const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
+
+const policy = {
+  by: 'size-time',
+  update: false,
+  existing: false,
+  remove: true,
+  dryRun: false,
+  rules: [],
+} as const;
+const compared: Invitation = { ...invitation, comparison: policy };
+
+function entry(path: string): ManifestEntry {
+  const facts = { mode: 0o644, time: { seconds: 1, nanoseconds: 0 }, size: 1, targetIndex: 0 };
+  return { kind: 'file', path: Buffer.from(path), ...facts, target: Buffer.alloc(0), digest: undefined };
+}
+
+function offer(entries: readonly ManifestEntry[], first = 0): OfferFrame {
+  const encoder = new PieceEncoder(first);
+  for (const each of entries) encoder.add(each);
+  return { type: 'offer', ...encoder.finish() };
+}
 
 function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
@@ -144,6 +174,46 @@ describe('a receiver that does not keep to the protocol', () => {
     expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });
   });
 
+  it.each<[string, (first: number, count: number) => ReceiverFrame]>([
+    [
+      'answers for another piece',
+      (first, count) => ({ type: 'compared', first: first + 1, states: packStates(new Uint8Array(count)) }),
+    ],
+    [
+      'answers for more entries',
+      (first, count) => ({ type: 'compared', first, states: packStates(new Uint8Array(count + 1)) }),
+    ],
+    [
+      'answers with an unknown state',
+      (first, count) => ({ type: 'compared', first, states: packStates(new Uint8Array(count).fill(9)) }),
+    ],
+    ['answers with noise', (first) => ({ type: 'compared', first, states: 'AAAA' })],
+    [
+      'reports a surplus that nobody asked for',
+      () => ({ type: 'surplus', count: 1, paths: ['a'], last: true }),
+    ],
+  ])('%s: is dropped, and the others get everything', async (_name, answer) => {
+    const liar = await fake(async (channel) => {
+      const frames = channel[Symbol.asyncIterator]();
+      await frames.next();
+      channel.send(hello);
+      await frames.next();
+      channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
+      const { value: frame } = await frames.next();
+      if (frame?.type === 'offer') channel.send(answer(frame.first, frame.count));
+      await frames.next();
+    });
+    const from = temporaryDirectory();
+    write(from, 'root/file', seededBytes(100_000, 1));
+    const [receiver] = await startReceivers(1);
+    const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
+    expect(receivers).toMatchObject([
+      { state: 'complete' },
+      { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
+    ]);
+    expectSameTree(receiver!.directory, from);
+  });
+
   it('reports that it is done before it was asked: the cast fails', async () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
@@ -223,6 +293,46 @@ describe('a sender that does not keep to the protocol', () => {
       code: 'ERR_RDMC_CAST_PROTOCOL',
       castId: invitation.castId,
     });
+    await receiver!.receiver.close();
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
+  it.each<[string, SenderFrame[], string]>([
+    ['that it did not announce', [offer([entry('a')])], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['with a gap', [compared, offer([entry('a')], 1)], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['that is not compressed', [compared, { ...offer([]), data: 'AAAA' }], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['that is cut', [compared, { ...offer([entry('a')]), count: 2 }], 'ERR_RDMC_CAST_PROTOCOL'],
+    [
+      'with more entries than it says',
+      [compared, { ...offer([entry('a')]), count: 0 }],
+      'ERR_RDMC_CAST_PROTOCOL',
+    ],
+    ['that leads out', [compared, offer([entry('a/../../b')])], 'ERR_RDMC_UNSAFE_PATH'],
+    ['with an absolute path', [compared, offer([entry('/etc/passwd')])], 'ERR_RDMC_UNSAFE_PATH'],
+    [
+      'whose hard link leads out',
+      [compared, offer([entry('a'), { ...entry('b'), kind: 'hardLink', target: Buffer.from('../a') }])],
+      'ERR_RDMC_UNSAFE_PATH',
+    ],
+  ])('a manifest %s: ends the cast, and nothing is left', async (_name, frames, code) => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    channel.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: 'test' });
+    const [first, ...others] = frames;
+    channel.send(first!.type === 'invite' ? first! : invitation);
+    for (const frame of first!.type === 'invite' ? others : frames) channel.send(frame);
+    expect(await lastWord(channel)).toMatchObject({ type: 'failed', code });
+    await receiver!.receiver.close();
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
+  it('a malformed pattern in the invitation: is refused', async () => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    channel.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: 'test' });
+    const rules = [{ action: 'exclude', pattern: 'a[' }] as const;
+    channel.send({ ...compared, comparison: { ...compared.comparison!, rules } });
+    expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_INVALID_PATTERN' });
     await receiver!.receiver.close();
     expect(temporaries(receiver!.directory)).toEqual([]);
   });

@@ -1,8 +1,8 @@
 import type { ChecksumKind } from '@rdmc/cast';
 import type { Algorithm } from '@rdmc/schedule';
-import type { Selection } from '../commands/selection-options.js';
 import type { Target } from '../hosts/target.js';
 import type { RemoteOptions } from '../remote/options.js';
+import type { Selection } from './selection.js';
 
 /** The checked options of `rdmc cast`. */
 export interface CastCommandOptions extends Selection {

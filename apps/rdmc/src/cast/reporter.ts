@@ -37,7 +37,8 @@ function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEve
   };
 }
 
-type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'>;
+type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'> &
+  Partial<Pick<CastCommandOptions, 'dryRun'>>;
 
 /** Reports a cast: to a person by a view, or to a program by events. */
 export class Reporter {
@@ -120,7 +121,8 @@ export class Reporter {
       return;
     }
     this.#settled.set(name, state);
-    this.#view.settled(receiver);
+    // A dry run does not complete anything.
+    if (!this.outputs.dryRun || isFailed(receiver)) this.#view.settled(receiver);
     const settled = state === 'complete' ? 'complete' : 'failed';
     const failure = { code: error?.code ?? null, message: error?.message ?? null };
     this.emit({ event: 'receiver', name, state: settled, ...failure });

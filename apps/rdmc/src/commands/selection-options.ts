@@ -2,6 +2,7 @@ import { comparisons, type FilterRule } from '@rdmc/cast';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { readPathList } from '../cast/path-list.js';
+import type { Selection } from '../cast/selection.js';
 import { usageError } from '../errors.js';
 
 /** A rule with its place on the command line: rules of both options apply in that order. */
@@ -25,16 +26,6 @@ export const selectionOptions = {
 };
 const schema = z.strictObject(selectionOptions);
 export type RawSelection = z.output<typeof schema>;
-
-/** The checked options. */
-export interface Selection {
-  readonly compare: RawSelection['compare'];
-  readonly filters: readonly FilterRule[];
-  readonly only: readonly Uint8Array[] | undefined;
-  readonly update: boolean;
-  readonly existing: boolean;
-  readonly delete: boolean;
-}
 
 /** @throws CliError ERR_RDMC_USAGE; ENOENT and other codes of the system */
 export async function selectionOf(

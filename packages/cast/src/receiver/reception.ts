@@ -1,6 +1,12 @@
 import { SerialQueue, SilenceTimer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS, SURPLUS_FRAME_CHARACTERS } from '../constants.js';
+import {
+  HEARTBEAT_MS,
+  JOIN_GRACE_MS,
+  MAX_TIMER_MS,
+  PIECES_AHEAD,
+  SURPLUS_FRAME_CHARACTERS,
+} from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
 import type {
@@ -38,6 +44,8 @@ export class Reception {
   #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
+  /** Pieces of the manifest that are not compared yet. */
+  #pieces = 0;
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
@@ -167,8 +175,12 @@ export class Reception {
 
   /** The writer answers in the order of the pieces. */
   #compare({ first, count, data }: OfferFrame): Promise<void> {
+    this.#pieces += 1;
+    if (this.#pieces > PIECES_AHEAD)
+      throw protocolError('the sender sent pieces of the manifest too far ahead of the answers');
     return this.#orFail(async () => {
       const states = await this.writer.examine({ first, count, data });
+      this.#pieces -= 1;
       this.channel.send({ type: 'compared', first, states });
     });
   }

@@ -1,11 +1,10 @@
 import { PIECES_AHEAD } from '../constants.js';
 import { encodeControlFrame } from '../control/control-channel.js';
-import { CastError } from '../errors.js';
 import { isLacking } from '../manifest/entry-states.js';
 import { planGroups } from '../plan-groups.js';
 import { type Phase, phaseOf } from './phase.js';
 import type { ReaderThread } from './reader-thread.js';
-import type { ReceiverLink } from './receiver-link.js';
+import { noRoom, type ReceiverLink } from './receiver-link.js';
 
 /** Asks receivers what they lack, and plans what is sent to which of them. */
 export class Comparison {
@@ -47,9 +46,4 @@ function checkRoom(link: ReceiverLink, costs: Float64Array): void {
   let needed = 0;
   for (const [entry, state] of link.states.entries()) if (isLacking(state)) needed += costs[entry]!;
   if (link.alive && link.freeBytes < needed) link.fail(noRoom(link, needed));
-}
-
-export function noRoom({ name, freeBytes }: ReceiverLink, needed: number): CastError {
-  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
-  return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }

@@ -23,7 +23,6 @@ import {
 } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { unpackStates } from '../manifest/packed-states.js';
-import { noRoom } from './comparison.js';
 import { type Dialling, dial } from './dial.js';
 import type { Pump } from './pump.js';
 
@@ -321,4 +320,9 @@ function asLinkError(error: unknown, name: string, fallback: CastErrorCode): Cas
   const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
   const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} was lost: ${reasonOf(error)}`;
   return new CastError(known, message, { cause: error, receiver: name });
+}
+
+export function noRoom({ name, freeBytes }: ReceiverLink, needed: number): CastError {
+  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
+  return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }

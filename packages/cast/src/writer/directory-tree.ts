@@ -26,6 +26,9 @@ export class DirectoryTree {
   /** Paths of directories that this cast made, parents first. */
   readonly #made = new Set<string>();
 
+  /** The directory that `existing` found last, while it is open. */
+  #latest: { readonly path: Buffer; readonly descriptor: number } | undefined;
+
   constructor(private readonly root: number) {}
 
   /** Opens the directory of an entry, and makes it where it is missing. @throws CastError; errors of the system */
@@ -78,6 +81,14 @@ export class DirectoryTree {
    */
   existing(path: Buffer): number | undefined {
     if (path.length === 0) return this.root;
+    // Entries come directory by directory.
+    if (this.#latest?.path.equals(path)) return this.#latest.descriptor;
+    const descriptor = this.#findExisting(path);
+    if (descriptor !== undefined) this.#latest = { path: Buffer.from(path), descriptor };
+    return descriptor;
+  }
+
+  #findExisting(path: Buffer): number | undefined {
     const known = this.#use(path.toString('latin1'));
     if (known !== undefined) return known;
     let descriptor = this.root;
@@ -99,6 +110,7 @@ export class DirectoryTree {
   close(): void {
     for (const descriptor of this.#open.values()) closeSync(descriptor);
     this.#open.clear();
+    this.#latest = undefined;
   }
 
   #step(path: Buffer, parent: number, name: Buffer): number {
@@ -147,6 +159,7 @@ export class DirectoryTree {
       if (descriptor === except) continue;
       this.#open.delete(key);
       closeSync(descriptor);
+      if (this.#latest?.descriptor === descriptor) this.#latest = undefined;
       return;
     }
   }

@@ -117,7 +117,12 @@ export class StreamWriter {
       active,
     });
     this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
-    this.#comparison = policy && this.#compareBy(policy, checksum, durable);
+    try {
+      this.#comparison = policy && this.#compareBy(policy, checksum, durable);
+    } catch (error) {
+      this.close();
+      throw asCastError(error);
+    }
   }
 
   #compareBy(policy: ComparisonPolicy, checksum: Checksum, durable: boolean): Comparison {
