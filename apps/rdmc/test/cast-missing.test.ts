@@ -132,7 +132,11 @@ describe('rdmc cast --dry-run', () => {
 
   it.each([
     ['everything would be there', () => {}, 0],
-    ['an entry cannot be sent', (tree: string) => void execFileSync('mkfifo', [join(tree, 'pipe')]), 6],
+    [
+      'an entry cannot be sent',
+      (tree: string) => void execFileSync('/usr/bin/mkfifo', [join(tree, 'pipe')]),
+      6,
+    ],
     [
       'an entry cannot be stored',
       (_: string, directory: string) => mkdirSync(join(directory, 'tree/f3.c'), { recursive: true }),
