@@ -147,7 +147,9 @@ describe('rdmc cast', () => {
     const receiver = await Receiver.start(join(scratch.path, 'r'), [], { RDMC_KEY: base64 });
     const to = ['--to', receiver.name];
     expect((await cast([file, ...to, '--key-file', keyFile]).ended).code).toBe(0);
-    expect((await new Cli(['cast', file, ...to, '--compare=none', '--key-stdin'], {}, { input: key }).ended).code).toBe(0);
+    expect(
+      (await new Cli(['cast', file, ...to, '--compare=none', '--key-stdin'], {}, { input: key }).ended).code,
+    ).toBe(0);
     expect((await receiver.cli.several('complete', 2)).map(({ files }) => files)).toEqual([1, 1]);
   });
 
