@@ -11,6 +11,7 @@ import { installedTools } from './tools.mjs';
  * @property {(registry: string) => Record<string, string>} files of the project, by name
  * @property {string[]} install arguments before the packages
  * @property {boolean} hasNodeModules without one, the manager runs the programs
+ * @property {Record<string, string>} [unusable] packages that do not work with it, and why
  */
 
 function npmProgram() {
@@ -31,6 +32,9 @@ function berry(registry, linker) {
   return { '.yarnrc.yml': `${lines.join('\n')}\n`, 'yarn.lock': '' };
 }
 
+/** Plug'n'Play replaces Node's fs by its own, which reads from archives. */
+const BUFFERS = "its node:fs has no encoding 'buffer'";
+const SYNC = 'its FileHandle has no sync()';
 const yarnBerry = () => join(installedTools(), '@yarnpkg/cli-dist/bin/yarn.js');
 
 /** @type {Manager[]} */
@@ -69,5 +73,11 @@ export const MANAGERS = [
     files: (registry) => berry(registry, 'pnp'),
     install: ['add'],
     hasNodeModules: false,
+    unusable: {
+      '@rdmc/cast': BUFFERS,
+      '@rdmc/tailwind': SYNC,
+      '@rdmc/kv': SYNC,
+      '@rdmc/training': SYNC,
+    },
   },
 ];

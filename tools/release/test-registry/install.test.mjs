@@ -63,7 +63,11 @@ async function expectWorks(project, name, example) {
 }
 
 describe.each(managers)('$name', (manager) => {
-  it.each(packages)('installs $manifest.name, and its example runs', async ({ folder, manifest }) => {
+  const { unusable = {} } = manager;
+  const usable = packages.filter(({ manifest }) => !unusable[manifest.name]);
+  for (const [name, reason] of Object.entries(unusable)) it.skip(`does not run ${name}: ${reason}`);
+
+  it.each(usable)('installs $manifest.name, and its example runs', async ({ folder, manifest }) => {
     const { name } = manifest;
     const readme = readFileSync(join(root, folder, 'README.md'), 'utf8');
     const home = join(workspace, `${manager.name} ${name}`.replace(/[^\w]+/g, '-'));
