@@ -144,6 +144,19 @@ describe('lines drawn in place', () => {
     painter.around(() => written.push('note\n'));
     expect(written).toEqual(['a\nb\n', '\r\u001b[2A\u001b[0Jc\n', '\r\u001b[1A\u001b[0J', 'note\n', 'c\n']);
   });
+
+  it('are removed whole after the window became narrower', () => {
+    const written: string[] = [];
+    let columns = 80;
+    const painter = new Repainter(
+      (text) => written.push(text),
+      () => columns,
+    );
+    painter.paint(['\u001b[32m'.padEnd(65, 'x'), 'short', '']);
+    columns = 20;
+    painter.paint(['next']);
+    expect(written[1]).toBe('\r\u001b[5A\u001b[0Jnext\n');
+  });
 });
 
 function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {

@@ -29,6 +29,12 @@ export interface OpenDeviceOptions {
   readonly transport?: Transport;
   /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
   readonly listen?: { readonly host: string; readonly port?: number };
+  /**
+   * Rate of the soft device's link in bits per second, for each direction, from 10^6 to 10^12 (default: as fast as the
+   * machine). All queue pairs of the device share it. Only with `transport: 'tcp'`. For demonstrations and tests: members
+   * on one host behave as if each had a link of its own.
+   */
+  readonly linkRate?: number;
   /** An earlier result of `chooseDevice`: it is used as it is, without another survey. */
   readonly choice?: DeviceChoice;
   /**
@@ -142,6 +148,9 @@ export class Device {
 }
 
 const PATH_MTUS = [256, 512, 1024, 2048, 4096];
+/** Bits per second. */
+const LEAST_LINK_RATE = 1e6;
+const MOST_LINK_RATE = 1e12;
 const KNOWN_OPTIONS = [
   'device',
   'port',
@@ -149,6 +158,7 @@ const KNOWN_OPTIONS = [
   'pathMtuBytes',
   'transport',
   'listen',
+  'linkRate',
   'key',
   'insecure',
   'choice',
@@ -164,6 +174,7 @@ function checkOptions(options: OpenDeviceOptions): void {
       `openDevice: pathMtuBytes must be one of ${PATH_MTUS.join(', ')}, not ${pathMtuBytes}`,
     );
   }
+  if (options.linkRate !== undefined) checkLinkRate(options.linkRate, transport);
   if (key !== undefined) checkKey(key);
   if (insecure !== undefined) booleanOption('openDevice', 'insecure', insecure);
   if (insecure && key !== undefined) {
@@ -175,6 +186,15 @@ function checkOptions(options: OpenDeviceOptions): void {
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
   if (options.gidIndex !== undefined)
     integerOption('openDevice', 'gidIndex', options.gidIndex, 0, MAX_GID_INDEX);
+}
+
+function checkLinkRate(linkRate: number, transport: string): void {
+  integerOption('openDevice', 'linkRate', linkRate, LEAST_LINK_RATE, MOST_LINK_RATE);
+  if (transport === 'tcp') return;
+  throw new VerbsError(
+    'ERR_RDMC_INVALID_OPTION',
+    `openDevice: linkRate needs transport: 'tcp', not '${transport}': over shared memory there is not a link`,
+  );
 }
 
 function checkKey(key: Key): void {
@@ -195,12 +215,19 @@ function openSoft(options: OpenDeviceOptions): number {
     host,
     port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
     key: softDeviceKey({ ...options, transport, host }),
+    linkRate: options.linkRate ?? 0,
   });
   if (tearAfterBytes !== undefined) native().deviceTearWrites(handle, tearAfterBytes, true);
   return handle;
 }
 
 function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
+  if (options.linkRate !== undefined) {
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      `openDevice: linkRate is an option of the soft device; leave it out for device ${choice.device}`,
+    );
+  }
   return native().ibverbsOpen({
     library: readEnvironment().library,
     device: choice.device,

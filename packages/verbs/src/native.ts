@@ -10,7 +10,14 @@ export interface NativeBinding {
   readonly constants: Record<string, Record<string, number>>;
   /** From now on `make` creates the addon's errors in this thread; `errno` and `syscall` for failed system calls. */
   errorsBy(make: (code: VerbsErrorCode, message: string, errno?: number, syscall?: string) => Error): void;
-  softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
+  softOpen(options: {
+    transport: string;
+    host: string;
+    port: number;
+    key: Uint8Array | undefined;
+    /** Bits per second; 0: as fast as the machine. */
+    linkRate: number;
+  }): number;
   /** Throws ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD. */
   ibverbsSurvey(library: string): { library: string; devices: SurveyedDevice[] };
   ibverbsOpen(options: {

@@ -1,19 +1,27 @@
 import type { Palette } from '../ui/palette.js';
 import { textTable } from '../ui/text-table.js';
 import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
-import type { DemoEventOf, Measurement } from './events.js';
+import type { ComparisonResult } from './compare.js';
+import type { DemoEventOf } from './events.js';
+import type { SourceFile } from './source-file.js';
 
 const BAR_CELLS = 24;
+const ONE_COPY = 'one copy';
 
 const TRANSPORTS = { shm: 'shared memory', tcp: 'TCP', roce: 'RoCE', infiniband: 'InfiniBand' };
 
 /** Members, file and folder of the demonstration. */
-export function describeBeginning(event: DemoEventOf<'begun'>, palette: Palette): string[] {
+export function describeBeginning(
+  event: DemoEventOf<'begun'>,
+  original: SourceFile,
+  palette: Palette,
+): string[] {
   const { file, byteLength, members, folder } = event;
+  const part = byteLength < original.byteLength ? 'the first ' : '';
   return [
     `${palette.bold('rdmc demo')}  one root and ${plural(members - 1, 'receiver')}, each in a separate process`,
     '',
-    `  file       ${file}, ${formatBytes(byteLength)}`,
+    `  file       ${file}, ${part}${formatBytes(byteLength)}`,
     `  copies in  ${folder}`,
   ];
 }
@@ -34,12 +42,21 @@ function bar(seconds: number, slowest: number): string {
 
 /** The comparison of the algorithms as a table. */
 export function describeComparison(
-  measured: readonly Measurement[],
-  oneCopySeconds: number,
+  { measured, oneCopySeconds }: ComparisonResult,
+  byteLength: number,
+  ownLinks: boolean,
   palette: Palette,
 ): string[] {
   const slowest = Math.max(...measured.map(({ seconds }) => seconds));
   const fastest = Math.min(...measured.map(({ seconds }) => seconds));
+  const one = [
+    `  ${ONE_COPY}`,
+    formatCount(measured[0]!.blocks),
+    formatSeconds(oneCopySeconds),
+    formatRate(byteLength / oneCopySeconds),
+    '1.00',
+    palette.cyan(bar(oneCopySeconds, slowest)),
+  ];
   const rows = measured.map((result) => {
     const style = result.seconds === fastest ? palette.green : (text: string) => text;
     return [
@@ -47,7 +64,7 @@ export function describeComparison(
       formatCount(result.steps),
       style(formatSeconds(result.seconds)),
       formatRate(result.deliveredBytesPerSecond),
-      result.timesOneCopy.toFixed(1),
+      result.timesOneCopy.toFixed(2),
       palette.cyan(bar(result.seconds, slowest)),
     ];
   });
@@ -60,10 +77,10 @@ export function describeComparison(
     { title: '' },
   ] as const;
   const { rounds } = measured[0]!;
+  const times = rounds === 1 ? 'one round' : `median of ${rounds} rounds`;
   return [
-    `${palette.bold('The same file again')}, memory warm: median of ${rounds}, until the slowest receiver has it;`,
-    `one copy in one process takes ${formatSeconds(oneCopySeconds)}`,
+    `${palette.bold('Until the slowest receiver has it')}, ${times}${ownLinks ? '; every row over the same links' : ''}`,
     '',
-    ...textTable(columns, rows, palette.dim),
+    ...textTable(columns, [one, ...rows], palette.dim),
   ];
 }

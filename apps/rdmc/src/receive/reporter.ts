@@ -56,7 +56,10 @@ function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
 
 /** Reports the casts of a receiver: to a person by lines and bars, or to a program by events. */
 export class ReceiveReporter {
-  readonly #painter = new Repainter((text) => void process.stdout.write(text));
+  readonly #painter = new Repainter(
+    (text) => void process.stdout.write(text),
+    () => this.terminal.columns,
+  );
   /** The latest progress of each active cast. */
   readonly #bars = new Map<string, CastReceiving>();
 
