@@ -62,9 +62,12 @@ export function rate(least: number, most: number) {
 }
 
 /** Bits per second of a link: `400Mbit/s`, `50MB/s`; or `none`. */
-export const linkRate = z.union([z.literal('none'), rate(LEAST_LINK, MOST_LINK).transform((bytes) => bytes * 8)], {
-  error: () => 'expected none, or a rate from 1 Mbit/s to 1 Tbit/s, such as 400Mbit/s or 50MB/s',
-});
+export const linkRate = z.union(
+  [z.literal('none'), rate(LEAST_LINK, MOST_LINK).transform((bytes) => bytes * 8)],
+  {
+    error: () => 'expected none, or a rate from 1 Mbit/s to 1 Tbit/s, such as 400Mbit/s or 50MB/s',
+  },
+);
 
 /** A range of ports, both included: `7500-7600`; or one port. */
 export const portRange = expected(

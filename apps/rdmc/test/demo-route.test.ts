@@ -47,7 +47,12 @@ describe('the way between the members of a demonstration', () => {
   });
 
   it.each([
-    ['an RDMA device', { ...OPTIONS, device: 'mlx5_0', linkRate: 1e9 }, found(true), 'leave it out for mlx5_0'],
+    [
+      'an RDMA device',
+      { ...OPTIONS, device: 'mlx5_0', linkRate: 1e9 },
+      found(true),
+      'leave it out for mlx5_0',
+    ],
     ['shared memory', { ...OPTIONS, transport: 'shm', linkRate: 'none' }, soft, 'leave out --transport shm'],
   ] as const)('has no rate over %s', (_, options, choose, message) => {
     expect(() => chooseRoute(options, choose)).toThrow(message);

@@ -28,15 +28,29 @@ describe('the sentence', () => {
     );
   });
 
+  it('with links is about the pipeline, also where a chain is faster', () => {
+    const circumstances = { members: 8, processors: 2, transport: 'tcp', ownLinks: true } as const;
+    expect(explain([measurement('chain', 1.01, 101), ...measured], circumstances)).toMatch(
+      /^binomial-pipeline took 1\.05 times one copy, sequential 6\.98: /,
+    );
+    expect(explain([measurement('chain', 1.01, 101)], circumstances)).toBe(
+      'chain took 1.01 times one copy: each member has a link of its own.',
+    );
+  });
+
   it('over shared memory: the work of the processors', () => {
     expect(explain(measured, { members: 8, processors: 2, transport: 'shm', ownLinks: false })).toBe(
-      "binomial-pipeline took 1.05 times one copy, sequential 6.98: shared memory does not have links: every copy is work " +
+      'binomial-pipeline took 1.05 times one copy, sequential 6.98: shared memory does not have links: every copy is work ' +
         "of the sender's processor, and 7 copies on 2 processors take the time of about 3.5 at best, with every algorithm.",
     );
   });
 
   it.each([
-    ['tcp', 8, 'without a limit of links every copy is work of this machine\'s kernel, and 8 processors work for all members at once'],
+    [
+      'tcp',
+      8,
+      "without a limit of links every copy is work of this machine's kernel, and 8 processors work for all members at once",
+    ],
     ['roce', 2, 'all members share one RDMA device, so every copy goes through the same port'],
   ] as const)('over %s with %d processors', (transport, processors, why) => {
     const sentence = explain([measurement('chain', 1.2, 11)], {

@@ -18,7 +18,11 @@ function states(count: number, change: Partial<MemberState> = {}): MemberState[]
 
 const done = { receivedBytes: BYTES, storedBytes: BYTES, seconds: 0.09876, sha256: SHA };
 
-function draw(members: readonly MemberState[], columns: number, { rows = 50, stores = true, colour = false } = {}) {
+function draw(
+  members: readonly MemberState[],
+  columns: number,
+  { rows = 50, stores = true, colour = false } = {},
+) {
   const palette = createPalette(colour);
   return drawMembers(members, { columns, rows, byteLength: BYTES, stores, palette });
 }
@@ -33,20 +37,31 @@ describe('a line per receiver', () => {
     expect(draw(states(7, { ...done, phase: 'verified' }), columns)[0]).toBe(line);
   });
 
-  it.each([40, 50, 60, 80, 100, 200])('fits at %d columns in every phase, whole names included', (columns) => {
-    const phases = ['starting', 'receiving', 'received', 'writing', 'hashing', 'verified', 'wrong'] as const;
-    for (const phase of phases) {
-      for (const members of [states(7, { ...done, phase }), states(63, { ...done, phase })]) {
-        const lines = draw(members, columns, { rows: 100, colour: true });
-        for (const [index, line] of lines.entries()) {
-          expect(visibleWidth(line), `${phase}: ${line}`).toBeLessThan(columns);
-          expect(line).toMatch(new RegExp(`^ {2}member +${index + 1} `));
+  it.each([40, 50, 60, 80, 100, 200])(
+    'fits at %d columns in every phase, whole names included',
+    (columns) => {
+      const phases = [
+        'starting',
+        'receiving',
+        'received',
+        'writing',
+        'hashing',
+        'verified',
+        'wrong',
+      ] as const;
+      for (const phase of phases) {
+        for (const members of [states(7, { ...done, phase }), states(63, { ...done, phase })]) {
+          const lines = draw(members, columns, { rows: 100, colour: true });
+          for (const [index, line] of lines.entries()) {
+            expect(visibleWidth(line), `${phase}: ${line}`).toBeLessThan(columns);
+            expect(line).toMatch(new RegExp(`^ {2}member +${index + 1} `));
+          }
+          if (phase === 'verified') expect(lines[0]).toContain('matches');
+          if (phase === 'wrong') expect(lines[0]).toContain('DIFFERS');
         }
-        if (phase === 'verified') expect(lines[0]).toContain('matches');
-        if (phase === 'wrong') expect(lines[0]).toContain('DIFFERS');
       }
-    }
-  });
+    },
+  );
 
   it('has a bar whose first half is for receiving where files are written', () => {
     const half = { phase: 'received', receivedBytes: BYTES, seconds: 1 } as const;

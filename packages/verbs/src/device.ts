@@ -31,7 +31,7 @@ export interface OpenDeviceOptions {
   readonly listen?: { readonly host: string; readonly port?: number };
   /**
    * Rate of the soft device's link in bits per second, for each direction, from 10^6 to 10^12 (default: as fast as the
-   * machine). All queue pairs of the device share it. Only with `transport: 'tcp'`. For demonstrations and tests: members
+   * machine). All queue pairs of the device share it. Only with `transport: 'tcp'`. For demonstrations and tests: devices
    * on one host behave as if each had a link of its own.
    */
   readonly linkRate?: number;

@@ -5,6 +5,7 @@ import { linkProgram } from './native/variant.mjs';
 import { completions, type Side, side } from './support/pair.js';
 
 const program = await linkProgram('soft-link', 'soft-link');
+const driver = await linkProgram('soft-driver', 'soft-driver');
 const lacking = program ? '' : '[skipped: the addon was not built here: npx turbo run native]';
 
 describe.skipIf(lacking)(`the bucket of a link, by a clock of the test ${lacking}`, () => {
@@ -22,11 +23,16 @@ describe.skipIf(lacking)(`the bucket of a link, by a clock of the test ${lacking
   });
 });
 
+it.skipIf(lacking)(`messages, READs, atomics, barriers and closing work over a link ${lacking}`, () => {
+  const run = spawnSync(driver as string, ['link', '2'], { encoding: 'utf8' });
+  expect(run.status ?? run.signal, run.stderr).toBe(0);
+});
+
 const RATE = 200e6;
 const MESSAGE_BYTES = 1 << 20;
 const PEERS = 3;
 /** What an idle link catches up, and one turn: native/soft/tcp/link.h. */
-const BURST_SECONDS = 0.006;
+const BURST_SECONDS = 0.01;
 /** A busy machine makes a transfer longer, never shorter. */
 const LEAST_SECONDS = (PEERS * MESSAGE_BYTES * 8) / RATE - BURST_SECONDS;
 
@@ -40,10 +46,7 @@ async function star() {
   for (let i = 0; i < PEERS; i += 1) {
     const peer = await side({ device: 'soft', transport: 'tcp' });
     const queuePair = hub.domain.createQueuePair({ sendQueue: hub.queue, receiveQueue: hub.queue });
-    await Promise.all([
-      queuePair.connect(peer.queuePair.address),
-      peer.queuePair.connect(queuePair.address),
-    ]);
+    await Promise.all([queuePair.connect(peer.queuePair.address), peer.queuePair.connect(queuePair.address)]);
     peers.push(peer);
     pairs.push({ hub: { ...hub, queuePair }, peer });
   }
@@ -55,7 +58,8 @@ async function star() {
 
 async function regionOf({ domain }: Side, role: Role) {
   const region = await domain.allocate(MESSAGE_BYTES, { remoteWrite: true, remoteRead: true });
-  if (role === 'source') for (let i = 0; i < MESSAGE_BYTES; i += 1) region.view()[i] = (i * 31 + (i >> 9)) & 0xff;
+  if (role === 'source')
+    for (let i = 0; i < MESSAGE_BYTES; i += 1) region.view()[i] = (i * 31 + (i >> 9)) & 0xff;
   return region;
 }
 

@@ -13,7 +13,7 @@ const MESH_PORT = 7400;
 export function onLoopback(linkRate, firstPort = 0) {
   return {
     linkRate,
-    host: (name) => ({ ipv4: '127.0.0.1', port: MESH_PORT + firstPort + Number(name) }),
+    host: (name) => ({ ipv4: '127.0.0.1', meshPort: MESH_PORT + firstPort + Number(name) }),
     exec: (_host, command, args, options) => spawn(command, args, options),
   };
 }
@@ -34,8 +34,8 @@ export class Cluster {
     cluster.#failure.promise.catch(() => {});
     for (const host of hosts) cluster.#spawn(lab, host);
     const members = hosts.map((host, id) => {
-      const { ipv4, port = MESH_PORT } = lab.host(host);
-      return { id, host: ipv4, port };
+      const { ipv4, meshPort = MESH_PORT } = lab.host(host);
+      return { id, host: ipv4, port: meshPort };
     });
     const { linkRate } = lab;
     await cluster.all((id) => ({

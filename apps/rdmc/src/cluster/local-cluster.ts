@@ -103,7 +103,14 @@ export class LocalCluster {
   }
 
   /** Creates a group of all members, or of the first ones, with this process as its root. */
-  async open({ id, algorithm, blockBytes, receivers, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
+  async open({
+    id,
+    algorithm,
+    blockBytes,
+    receivers,
+    burst: reportEvery,
+    progress,
+  }: GroupPlan): Promise<Group> {
     const joining = this.receivers.slice(0, receivers);
     const members = [0, ...joining.map((receiver) => receiver.id)];
     const opened = joining.map((receiver) => receiver.next('opened', ({ group }) => group === id));

@@ -51,7 +51,10 @@ export function addDemoCommand(program: Command, session: Session): void {
     .description('Multicast a real file among real processes of this machine, verify it, compare algorithms.')
     .option('-m, --members <count>', 'processes, the root included', '8')
     .option('-f, --file <path>', 'the file to send (default: the node binary)')
-    .option('-s, --size <size>', "bytes to send: the file's content, truncated or repeated; 32 MiB without --file")
+    .option(
+      '-s, --size <size>',
+      "bytes to send: the file's content, truncated or repeated; 32 MiB without --file",
+    )
     .option('-a, --algorithm <name>', 'all, or one algorithm', 'all')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')

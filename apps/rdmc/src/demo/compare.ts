@@ -27,6 +27,7 @@ export interface Comparison {
 
 export interface ComparisonResult {
   readonly oneCopySeconds: number;
+  readonly oneCopySteps: number;
   readonly measured: readonly Measurement[];
 }
 
@@ -91,7 +92,7 @@ async function timeRounds(comparison: Comparison): Promise<Map<string, number[]>
 
 /** Measures one copy, and all algorithms on the given groups. */
 export async function compare(comparison: Comparison): Promise<ComparisonResult> {
-  const { members, byteLength, groups } = comparison;
+  const { members, byteLength, groups, single } = comparison;
   const times = await timeRounds(comparison);
   const oneCopySeconds = median(times.get('one copy')!);
   const measured = [...groups].map(([algorithm, group]) => {
@@ -110,5 +111,6 @@ export async function compare(comparison: Comparison): Promise<ComparisonResult>
       timesOneCopy: seconds / oneCopySeconds,
     };
   });
-  return { oneCopySeconds, measured };
+  const { steps: oneCopySteps } = shapeOf('chain', { ...comparison, members: 2 }, single.transports);
+  return { oneCopySeconds, oneCopySteps, measured };
 }

@@ -11,6 +11,7 @@ export class ComparisonView {
   /** Bytes of the group's earlier messages: members report the sum. */
   #before = 0;
   #bytes = 0;
+  readonly #printed = new Set<string>();
 
   /** Without a terminal nothing is shown. */
   constructor(
@@ -37,10 +38,14 @@ export class ComparisonView {
     this.#bars = new MemberBars(this.terminal, members, byteLength, false, title);
   }
 
-  /** The message has arrived at all receivers. */
+  /** The message has arrived at all receivers. A line is printed in the first round: later ones repeat it. */
   end(title: string, seconds: number): void {
     this.stop();
-    this.terminal?.out(`  ${title.padEnd('binomial-pipeline'.length)}  ${formatSeconds(seconds).padStart(8)}`);
+    if (this.#printed.has(title)) return;
+    this.#printed.add(title);
+    this.terminal?.out(
+      `  ${title.padEnd('binomial-pipeline'.length)}  ${formatSeconds(seconds).padStart(8)}`,
+    );
   }
 
   stop(): void {

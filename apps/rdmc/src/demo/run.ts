@@ -44,7 +44,7 @@ const DEFAULT_BYTES = 32 << 20;
 
 /** The transport, and why it was chosen. */
 function transportOf(
-  { transport, reason, linkRate = null }: DemoRoute,
+  { transport, reason, linkRate }: DemoRoute,
   device: Device,
 ): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason' | 'linkBitsPerSecond'> {
   if (device.kind !== 'soft') {
@@ -52,7 +52,7 @@ function transportOf(
     return { transport, transportReason: `the network of ${device.name}`, linkBitsPerSecond: null };
   }
   const name = transport === 'shm' ? 'shm' : 'tcp';
-  return { transport: name, transportReason: reason ?? '', linkBitsPerSecond: linkRate };
+  return { transport: name, transportReason: reason ?? '', linkBitsPerSecond: linkRate ?? null };
 }
 
 function joinedEvent({ options, source, cluster, route }: DemoContext): DemoEventOf<'joined'> {
@@ -94,13 +94,19 @@ async function measure(
   const view = new ComparisonView(cluster, json ? undefined : terminal);
   const sentBytes = new Map([[all.get(deliveryAlgorithm(options))!, byteLength]]);
   const message = { region, byteLength, sentBytes };
-  const result = await compare({ cluster, single, groups: all, ...message, members, blockSize, view }).finally(
-    () => view.stop(),
-  );
+  const result = await compare({
+    cluster,
+    single,
+    groups: all,
+    ...message,
+    members,
+    blockSize,
+    view,
+  }).finally(() => view.stop());
   emit({ event: 'copied', oneCopySeconds: result.oneCopySeconds });
   for (const each of result.measured) emit({ event: 'measured', ...each });
   const ownLinks = route.linkRate !== undefined;
-  if (!json) terminal.out('', ...describeComparison(result, byteLength, ownLinks, terminal.palette));
+  if (!json) terminal.out('', ...describeComparison(result, byteLength, ownLinks, terminal));
   return result;
 }
 
@@ -148,7 +154,7 @@ async function runSteps(context: DemoContext, emit: Emit, begin: number): Promis
   await cluster.join();
   const joined = joinedEvent(context);
   emit(joined);
-  if (!options.json) terminal.out(...describeJoin(joined), '');
+  if (!options.json) terminal.out(...describeJoin(joined, terminal), '');
   const region = await cluster.guard(cluster.node.allocate(source.byteLength));
   const [groups] = await cluster.guard(Promise.all([openGroups(context), readInto(source, region)]));
   await deliverOnce(context, groups, region, sha256, emit);
@@ -200,7 +206,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
       folder: folder.path,
     };
     emit(begun);
-    if (!options.json) terminal.out(...describeBeginning(begun, original, terminal.palette));
+    if (!options.json) terminal.out(...describeBeginning(begun, original, terminal));
     const { device, transport, linkRate } = route;
     cluster = LocalCluster.start({
       members,
@@ -210,9 +216,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
       folder: options.keep ? null : folder.path,
       signal,
     });
-    const source = isWhole
-      ? original
-      : await cluster.guard(resized(original, byteLength, folder.path));
+    const source = isWhole ? original : await cluster.guard(resized(original, byteLength, folder.path));
     await runSteps({ options, route, terminal, signal, folder, pool, source, cluster }, emit, begin);
     if (options.keep) folder.keep();
   } finally {

@@ -30,7 +30,10 @@ export class Repainter {
 
   #clearing(): string {
     const columns = this.columns();
-    const rows = this.#lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)), 0);
+    const rows = this.#lines.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)),
+      0,
+    );
     return rows > 0 ? `\r${ESCAPE}${rows}A${ESCAPE}0J` : '';
   }
 }
