@@ -12,10 +12,15 @@
 
 namespace rdmc {
 
-constexpr int64_t kTcpLinkQuantumNs = 2'000'000;
+constexpr int64_t kTcpLinkQuantumNs = 3'000'000;
 // What an idle link may catch up. It is longer than the NIC thread oversleeps, whose timer counts in milliseconds.
 constexpr int64_t kTcpLinkBurstNs = 4'000'000;
-constexpr uint64_t kTcpLinkFrameBytes = 1500;
+// Bytes cost what they take on a link with Ethernet's usual frames: headers of Ethernet, IP and TCP are part of the rate.
+constexpr size_t kTcpLinkFrameBytes = 1448;
+constexpr size_t kTcpLinkHeaderBytes = 66;
+constexpr size_t tcpWireBytes(size_t bytes) {
+  return bytes + (bytes + kTcpLinkFrameBytes - 1) / kTcpLinkFrameBytes * kTcpLinkHeaderBytes;
+}
 
 class TcpBucket {
  public:
@@ -59,10 +64,10 @@ class TcpLink {
   bool maySend(uint64_t connection, int64_t nowNs) { return !shaped_ || egress.pass(connection, nowNs); }
   bool mayReceive(uint64_t connection, int64_t nowNs) { return !shaped_ || ingress.pass(connection, nowNs); }
   void sent(size_t bytes) {
-    if (shaped_) egress.charge(bytes);
+    if (shaped_) egress.charge(tcpWireBytes(bytes));
   }
   void received(size_t bytes) {
-    if (shaped_) ingress.charge(bytes);
+    if (shaped_) ingress.charge(tcpWireBytes(bytes));
   }
   void turnEnded(uint64_t connection);
   int64_t wakeNs() const;
