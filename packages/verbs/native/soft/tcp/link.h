@@ -15,7 +15,7 @@ namespace rdmc {
 constexpr int64_t kTcpLinkQuantumNs = 3'000'000;
 // What an idle link may catch up. It is longer than the NIC thread oversleeps, whose timer counts in milliseconds.
 constexpr int64_t kTcpLinkBurstNs = 4'000'000;
-// Bytes cost what they take on a link with Ethernet's usual frames: headers of Ethernet, IP and TCP are part of the rate.
+// Bytes cost what they take on a link with Ethernet's usual frames: the rate includes headers of Ethernet, IP and TCP.
 constexpr size_t kTcpLinkFrameBytes = 1448;
 constexpr size_t kTcpLinkHeaderBytes = 66;
 constexpr size_t tcpWireBytes(size_t bytes) {

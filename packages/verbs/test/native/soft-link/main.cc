@@ -124,9 +124,8 @@ void fair() {
   for (uint64_t connection = 1; connection <= 7; ++connection) {
     const uint64_t share = total / 7, moved = world.moved(connection);
     const uint64_t apart = moved > share ? moved - share : share - moved;
-    expect(apart <= 2 * world.link().turnBytes(),
-           "connection " + std::to_string(connection) + " to have a share of " + std::to_string(share) + ", not " +
-               std::to_string(moved));
+    expect(apart <= 2 * world.link().turnBytes(), "connection " + std::to_string(connection) + " to have a share of " +
+                                                      std::to_string(share) + ", not " + std::to_string(moved));
   }
 }
 
@@ -177,9 +176,9 @@ void directions() {
 
 int main(int count, char** arguments) {
   using namespace rdmc;
-  const std::map<std::string, void (*)()> cases{{"rate", rate},   {"burst", burst},   {"quantum", quantum},
-                                                {"fair", fair},   {"small", small},   {"unused", unused},
-                                                {"directions", directions}};
+  const std::map<std::string, void (*)()> cases{
+      {"rate", rate},   {"burst", burst},   {"quantum", quantum},      {"fair", fair},
+      {"small", small}, {"unused", unused}, {"directions", directions}};
   if (count != 2 || !cases.contains(arguments[1])) stop("usage: soft-link CASE");
   cases.at(arguments[1])();
   return 0;
