@@ -4,7 +4,7 @@ import type { Terminal } from '../ui/terminal.js';
 import { formatSeconds } from '../ui/units.js';
 import { MemberBars } from './member-bars.js';
 
-/** Shows the comparison while it runs: a bar for each receiver on a terminal, and a line for each message. */
+/** Shows the comparison while it runs: a bar for each receiver on a terminal, and a line for each algorithm. */
 export class ComparisonView {
   #bars: MemberBars | undefined;
   #current: Group | undefined;
