@@ -13,6 +13,7 @@ export interface CastTarget {
   readonly rack?: RackId | undefined;
 }
 
+/** The options of `castFiles`. */
 export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
@@ -46,5 +47,6 @@ export interface CastOptions {
   readonly advertise?: string | undefined;
   /** Ends the cast at every receiver; incomplete files are removed. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports receivers that failed; default: none. */
   readonly logger?: Logger | undefined;
 }

@@ -6,12 +6,14 @@ export const CAST_PROTOCOL_VERSION = 2;
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
 
+/** The control port of a receiver unless another one is given. */
 export const DEFAULT_PORT = 7411;
 export const MAX_PORT = 65_535;
 /** Largest delay of `setTimeout`; a timer with a longer one would fire at once. */
 export const MAX_TIMER_MS = 0x7fff_ffff;
 
 export const MIN_MESSAGE_BYTES = 64 * KIB;
+/** The largest message of a cast unless another limit is given: 64 MiB. */
 export const DEFAULT_MESSAGE_BYTES = 64 * MIB;
 export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Least size of messages of a small cast, unless the limit is smaller. */

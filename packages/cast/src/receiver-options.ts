@@ -1,6 +1,7 @@
 import type { Key, Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
 
+/** The options of `receiveFiles`. */
 export interface ReceiveOptions {
   /** Directory in which files are stored; it must exist. */
   readonly directory: string;
@@ -25,5 +26,6 @@ export interface ReceiveOptions {
   readonly transport?: Transport | undefined;
   /** Closes the receiver. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports removed leftovers, refused connections and failures of the socket; default: none. */
   readonly logger?: Logger | undefined;
 }

@@ -7,6 +7,7 @@ export interface Limits {
   readonly timeoutMs?: number | undefined;
   /** Makes the error for the end of the time. */
   readonly late?: (timeoutMs: number) => unknown;
+  /** Ends the wait with an error; undefined: no signal. */
   readonly signal?: AbortSignal | undefined;
   /** The subject of the AbortError: `The send`. Without it, the error is the signal's reason. */
   readonly what?: string | undefined;

@@ -112,6 +112,7 @@ export class DataPlane {
     return this.thread.control;
   }
 
+  /** A reading of the counters, from shared memory: it does not ask the worker. */
   counters(): Counters {
     return readCounters(this.thread.control);
   }
@@ -176,6 +177,7 @@ export class DataPlane {
     this.#updateRef();
   }
 
+  /** Does not keep the process alive any more, except for unanswered calls. */
   unref(): void {
     this.#userRef = false;
     this.#updateRef();

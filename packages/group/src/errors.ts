@@ -85,6 +85,7 @@ export const groupErrors = errorTable({
     'close the node, and join again with another',
   ],
 });
+/** The stable codes of this package's errors; `groupErrors` has their meaning. */
 export type GroupErrorCode = keyof typeof groupErrors;
 
 export interface GroupErrorDetails {
@@ -102,8 +103,11 @@ export interface GroupErrorDetails {
 /** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
 export class GroupError extends RdmcError<GroupErrorCode> {
   override readonly name = 'GroupError';
+  /** The observed failure, as text. */
   readonly reason: string | undefined;
+  /** Ids of members that did not join, or have not confirmed. */
   readonly missing: readonly number[] | undefined;
+  /** The option in which members differ. */
   readonly field: string | undefined;
 
   constructor(code: GroupErrorCode, message: string, details: GroupErrorDetails = {}) {

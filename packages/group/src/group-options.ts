@@ -6,6 +6,7 @@ import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 
 /** A part of a region. */
 export interface RegionRange {
+  /** The region that has the bytes. */
   readonly region: MemoryRegion;
   /** First byte, default 0. */
   readonly offset?: number;
@@ -22,6 +23,7 @@ export type IncomingHandler = (
   options: { readonly signal: AbortSignal },
 ) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
 
+/** The options of `createGroup`. */
 export interface GroupOptions {
   /** The same at all members, 0 to 2^31 − 1. Open groups have different ids. */
   readonly id: number;

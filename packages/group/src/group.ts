@@ -13,15 +13,19 @@ const sendChannel = tracingChannel('@rdmc/group:send');
 const closeChannel = tracingChannel('@rdmc/group:close');
 const MAX_INTERVAL_MS = 0x7fff_ffff;
 
+/** The options of `group.send`. */
 export interface SendOptions {
   /** First byte to send, default 0. */
   readonly offset?: number;
   /** Bytes to send, default to the region's end; 0 is valid. */
   readonly byteLength?: number;
+  /** Ends the call with an `AbortError`. See `send` for what then happens to the message. */
   readonly signal?: AbortSignal;
 }
 
+/** The options of `group.close`. */
 export interface CloseOptions {
+  /** Ends the wait for the other members with an `AbortError`. */
   readonly signal?: AbortSignal;
   /** How long to wait for the other members, in milliseconds (default: without limit). */
   readonly timeoutMs?: number;
@@ -39,6 +43,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     this.#session = session;
   }
 
+  /** The group's id, the same at all members. */
   get id(): number {
     return this.#session.options.id;
   }
@@ -48,6 +53,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.#session.options.members;
   }
 
+  /** Id of the member that sends: the first one of `members`. */
   get rootId(): number {
     return this.members[0]!;
   }

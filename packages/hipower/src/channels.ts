@@ -27,11 +27,13 @@ import { WorkerLink } from './worker-link.js';
 
 const createChannel = tracingChannel('@rdmc/hipower:create');
 
+/** The options of `createRequester`. */
 export interface RequesterOptions extends ChannelOptions {
   /** The responder; or several, for a broadcast. */
   readonly to: number | readonly number[];
 }
 
+/** The options of `createResponder`. */
 export interface ResponderOptions extends ChannelOptions {
   /** The requester; or several, to gather. */
   readonly from: number | readonly number[];

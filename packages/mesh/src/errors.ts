@@ -90,14 +90,18 @@ export const meshErrors = errorTable({
   ERR_RDMC_MESH_REMOTE: ['internal', 'a handler threw an error without a code', 'see the message'],
   ERR_RDMC_MESH_CLOSED: ['closed', 'the mesh is closed', 'join again for a new one'],
 });
+/** The stable codes of this package's errors; `meshErrors` has their meaning. */
 export type MeshErrorCode = keyof typeof meshErrors;
 
 /** A member that did not join, and the last error of the attempts to reach it. */
 export interface MissingMember extends Member {
+  /** Text of that error; undefined if no attempt has failed. */
   readonly lastError: string | undefined;
 }
 
+/** What a {@link MeshError} knows beside its code and message. */
 export interface MeshErrorDetails {
+  /** The error that led to this one. */
   readonly cause?: unknown;
   /** The member the error is about. */
   readonly memberId?: number;
@@ -108,6 +112,7 @@ export interface MeshErrorDetails {
 /** The class of this package's errors, beside `AbortError` and the errors of a request's handler. */
 export class MeshError extends RdmcError<MeshErrorCode> {
   override readonly name = 'MeshError';
+  /** The members that did not join in time; only on a time-out of `join`. */
   readonly missing: readonly MissingMember[] | undefined;
 
   constructor(code: MeshErrorCode, message: string, details: MeshErrorDetails = {}) {

@@ -57,11 +57,15 @@ export const FrameType = {
 export const LENGTH_BYTES = 4;
 const HEADER_BYTES = LENGTH_BYTES + 1;
 
+/** A frame of a connection. */
 export interface Frame {
+  /** Kind of the frame, 0 to 255. */
   readonly type: number;
+  /** Its bytes; empty for a frame without a payload. */
   readonly payload: Buffer;
 }
 
+/** A frame with this type and the concatenation of these parts as payload, for `FrameReader`. */
 export function encodeFrame(type: number, ...parts: readonly Buffer[]): Buffer {
   const payloadBytes = parts.reduce((sum, part) => sum + part.length, 0);
   const frame = Buffer.allocUnsafe(HEADER_BYTES + payloadBytes);

@@ -67,6 +67,7 @@ export function membersDigest(sorted: readonly Member[]): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
+/** `host:port`, with brackets around an IPv6 address. */
 export function describeAddress({ host, port }: Pick<Member, 'host' | 'port'>): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -18,6 +18,7 @@ const joinChannel = tracingChannel('@rdmc/mesh:join');
 
 /** Another member, as this member knows it. */
 export interface MeshPeer {
+  /** Id of the member. */
   readonly id: number;
   /** Announced by the member when it joined. */
   readonly attributes: MeshAttributes;
@@ -36,6 +37,7 @@ export interface MeshPeer {
  * error of a listener becomes an uncaught exception.
  */
 export class Mesh {
+  /** Id of this member. */
   readonly id: number;
   /** All members, this one included, sorted by id. */
   readonly members: readonly Member[];

@@ -20,7 +20,9 @@ import type { ResolvedOptions } from './options.js';
 import { type RequestOptions, Requests } from './requests.js';
 import { TopicSubscriptions } from './topic-subscriptions.js';
 
+/** Gets a message's body, and the id of its sender. */
 export type MessageListener = (from: number, body: unknown) => void;
+/** Answers a request by its result or by its promise's value. An error that it throws reaches the requester. */
 export type RequestHandler = (from: number, body: unknown) => unknown;
 
 /** The links that messaging uses. */

@@ -14,6 +14,7 @@ export type MeshAttributes = Readonly<Record<string, string | number | boolean |
 /** The mesh's log. A pino logger fits. */
 export type MeshLogger = Logger;
 
+/** The options of `Mesh.join`. */
 export interface MeshOptions {
   /** This member's id; it must be in `members`. */
   readonly id: number;
@@ -52,6 +53,7 @@ export interface MeshOptions {
   readonly maxBufferedBytes?: number | undefined;
   /** Ends the wait of `join`. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports failed members and refused connections; default: none. */
   readonly logger?: MeshLogger | undefined;
 }
 

@@ -74,6 +74,7 @@ export class Node {
     return this.mesh.id;
   }
 
+  /** All members of the cluster, this one included, as given to `join`. */
   get members(): readonly Member[] {
     return this.mesh.members;
   }
@@ -83,6 +84,7 @@ export class Node {
     return this.plane.device;
   }
 
+  /** The protection domain of the data plane: allocate memory for all protocols in it. */
   get protectionDomain(): ProtectionDomain {
     return this.plane.protectionDomain;
   }

@@ -13,6 +13,7 @@ import { ProtectionDomain } from './protection-domain.js';
 import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 
+/** The options of `openDevice`. */
 export interface OpenDeviceOptions {
   /**
    * 'auto' (default; the environment variable RDMC_DEVICE replaces it): an RDMA device if one is usable, else
@@ -49,18 +50,23 @@ export interface OpenDeviceOptions {
  * opens the same device elsewhere. Closed by `close()` or with the thread that opened it.
  */
 export class Device {
+  /** Which implementation it is, such as 'soft'. */
   readonly kind: string;
+  /** Its name, such as 'soft' or 'mlx5_0'. */
   readonly name: string;
   /** Of the soft device its option `transport`; of an RDMA device 'roce' or 'infiniband'. */
   readonly transport: Transport | 'roce' | 'infiniband';
   /** More about an RDMA device, for logs: library, port, GID, MTU. */
   readonly details: Readonly<Record<string, string>>;
+  /** Its limits and abilities. */
   readonly attributes: DeviceAttributes;
   #closed = false;
 
   /** @internal */
   constructor(
+    /** Identifies it for `attachDevice`; valid in all threads of the process. */
     readonly handle: number,
+    /** Why this device was opened. */
     readonly choice: DeviceChoice,
     private readonly owner: boolean,
   ) {
@@ -72,6 +78,10 @@ export class Device {
     this.attributes = info.attributes as unknown as DeviceAttributes;
   }
 
+  /**
+   * Creates a protection domain: regions and queue pairs of one work together.
+   * @throws VerbsError ERR_RDMC_DEVICE_CLOSED
+   */
   allocateProtectionDomain(): ProtectionDomain {
     this.#check();
     return new ProtectionDomain(this, native().protectionDomainCreate(this.handle));

@@ -117,12 +117,15 @@ export const verbsErrors = errorTable({
     'keep regions open until their requests have completed',
   ],
 });
+/** The stable codes of this package's errors; `verbsErrors` has their meaning. */
 export type VerbsErrorCode = keyof typeof verbsErrors;
 
 /** Every error of this package: a stable `code`, and for a failed system call `errno` and `syscall`. */
 export class VerbsError extends RdmcError<VerbsErrorCode> {
   override readonly name: string = 'VerbsError';
+  /** Number of the failed system call's error; undefined if there was none. */
   readonly errno?: number;
+  /** Name of the failed system call or library function. */
   readonly syscall?: string;
 
   constructor(

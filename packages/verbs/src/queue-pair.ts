@@ -52,6 +52,7 @@ export class QueuePair {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
     /** The number in completions, and the one that work requests are posted to. */
     readonly number: number,
@@ -59,6 +60,7 @@ export class QueuePair {
     this.address = native().queuePairAddress(device.handle, number) as unknown as QueuePairAddress;
   }
 
+  /** Its present state; 'ERROR' after `close`. A call of the addon. */
   get state(): QueuePairStateName {
     if (this.#closed) return 'ERROR';
     return STATE_NAMES.get(native().queuePairState(this.device.handle, this.number)) ?? 'ERROR';

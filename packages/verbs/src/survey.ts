@@ -8,7 +8,9 @@ import type { SurveyedDevice } from './surveyed-device.js';
 export interface DeviceSurvey {
   /** Path of the library; undefined if it cannot be used: then `problem` has the reason. */
   readonly library: string | undefined;
+  /** Why the library cannot be used; undefined if it can. */
   readonly problem: VerbsError | undefined;
+  /** The devices that the library lists; empty without the library. */
   readonly devices: readonly SurveyedDevice[];
 }
 

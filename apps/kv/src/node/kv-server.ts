@@ -22,6 +22,7 @@ import { requireKeyForPassword, requireProtection } from './protection.js';
 export class KvServer {
   private constructor(
     private readonly membership: Membership,
+    /** The backup of other servers' logs; undefined without replication. */
     readonly backup: Backup | undefined,
     private readonly end: AbortController,
     private readonly closers: CloseStack,
@@ -47,6 +48,7 @@ export class KvServer {
     }
   }
 
+  /** The port for clients, also if any port was asked for. */
   get port(): number {
     return this.membership.clientPort.port;
   }

@@ -15,12 +15,15 @@ import { View } from './view.js';
 
 const SELF = 0;
 
+/** The options of `Standalone.start`. */
 export interface StandaloneOptions extends Protection {
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default 6379; 0: any. */
   readonly port?: number | undefined;
+  /** Connections of clients at once. */
   readonly maxClients?: number | undefined;
+  /** The password of clients, for AUTH; default: none. */
   readonly password?: string | undefined;
 }
 
@@ -62,10 +65,12 @@ export class Standalone {
     return new Standalone(server, new ExpirySweep(executor));
   }
 
+  /** The port for clients, also if any port was asked for. */
   get port(): number {
     return this.server.port;
   }
 
+  /** Closes the port and the connections of clients; the keys are lost. */
   async close(): Promise<void> {
     this.sweep.close();
     await this.server.close();

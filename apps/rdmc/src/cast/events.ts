@@ -11,6 +11,7 @@ const failure = { code: z.string().nullable(), message: z.string().nullable() };
 /** The address of a receiver; `name` is `host:port` as given. */
 const place = { name: z.string(), host: z.string(), port: count };
 
+/** The schema of the event of a plan. */
 export const castPlan = z.strictObject({
   event: z.literal('plan'),
   paths: z.array(z.string()),
@@ -35,8 +36,10 @@ export const castPlan = z.strictObject({
   /** With --bandwidth-limit: the least number of seconds. */
   seconds: z.number().nullable(),
 });
+/** The event of a plan: what `rdmc cast --dry-run --json` prints. */
 export type CastPlan = z.infer<typeof castPlan>;
 
+/** The schema of a line of `rdmc cast --json`. */
 export const castEvent = z.discriminatedUnion('event', [
   castPlan,
   z.strictObject({
@@ -95,5 +98,6 @@ export const castEvent = z.discriminatedUnion('event', [
     problemCount: count,
   }),
 ]);
+/** One line of `rdmc cast --json`. */
 export type CastEvent = z.infer<typeof castEvent>;
 export type CastEventOf<Name extends CastEvent['event']> = Extract<CastEvent, { event: Name }>;

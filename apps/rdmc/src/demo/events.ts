@@ -23,6 +23,7 @@ export const measurement = z.strictObject({
 });
 export type Measurement = z.infer<typeof measurement>;
 
+/** The schema of a line of `rdmc demo --json`. */
 export const demoEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('begun'),
@@ -62,5 +63,6 @@ export const demoEvent = z.discriminatedUnion('event', [
     keptFolder: z.string().nullable(),
   }),
 ]);
+/** One line of `rdmc demo --json`. */
 export type DemoEvent = z.infer<typeof demoEvent>;
 export type DemoEventOf<Name extends DemoEvent['event']> = Extract<DemoEvent, { event: Name }>;

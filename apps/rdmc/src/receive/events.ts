@@ -27,6 +27,7 @@ export const deviceRoute = {
   transportReason: z.string(),
 };
 
+/** The schema of a line of `rdmc receive --json`. */
 export const receiveEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('listening'),
@@ -55,6 +56,7 @@ export const receiveEvent = z.discriminatedUnion('event', [
   }),
   z.strictObject({ event: z.literal('failed'), ...facts, code: z.string(), message: z.string() }),
 ]);
+/** One line of `rdmc receive --json`. */
 export type ReceiveEvent = z.infer<typeof receiveEvent>;
 export type ReceiveEventOf<Name extends ReceiveEvent['event']> = Extract<ReceiveEvent, { event: Name }>;
 

@@ -104,6 +104,7 @@ export class Log {
     }
   }
 
+  /** The id of the log: `logId` of its options. */
   get id(): bigint {
     return this.options.logId;
   }
@@ -165,6 +166,7 @@ export class Log {
     this.#segments.get(segmentId)?.contents.dead(offset);
   }
 
+  /** The space in use and the work of the cleaner, at this moment. */
   stats(): LogStats {
     const all = [...this.#segments.all()];
     return {
