@@ -40,6 +40,7 @@ const may = {
   'tools/mutants': [],
   'tools/netlab': ['packages/common'],
   'tools/roce-vm': ['packages/common'],
+  'tools/site': ['packages/schedule'],
   'tools/chaos': [
     'packages/common',
     'packages/verbs',

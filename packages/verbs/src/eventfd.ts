@@ -46,7 +46,10 @@ export class FdWatcher implements Subscription {
 export class EventFd implements Disposable {
   #closed = false;
 
-  private constructor(/** The descriptor; valid in all threads of the process until `close`. */ readonly fd: number) {}
+  private constructor(
+    /** The descriptor; valid in all threads of the process until `close`. */
+    readonly fd: number,
+  ) {}
 
   /** Creates one. */
   static open(): EventFd {

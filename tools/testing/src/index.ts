@@ -2,6 +2,7 @@ export { type CodedError, ofClass, refusal, rejection, thrown } from './errors.j
 export { expectExample, expectPrinted, expectShown } from './example.js';
 export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
+export { expectProgram, type Program, programsOf } from './programs.js';
 export { fillFrom, Random } from './random.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
