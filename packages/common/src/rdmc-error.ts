@@ -53,7 +53,7 @@ export interface RdmcErrorDetails {
   readonly memberId?: number | undefined;
 }
 
-/** The base of all errors of @rdmc packages. Tell cases apart by `code`, kinds by `category`. */
+/** The base of all errors of the packages. Tell cases apart by `code`, kinds by `category`. */
 export class RdmcError<Code extends string = string> extends Error {
   override readonly name: string = 'RdmcError';
   /** Stable; messages are not. */

@@ -15,5 +15,7 @@ it('it has every transfer of both schedules', () => {
 });
 
 it('the README shows it with a text', () => {
-  expect(readFileSync(join(root, 'README.md'), 'utf8')).toMatch(/<img src="docs\/images\/schedule.svg"[^>]* alt="[^"]{40,}"/);
+  expect(readFileSync(join(root, 'README.md'), 'utf8')).toMatch(
+    /<img src="docs\/images\/schedule.svg"[^>]* alt="[^"]{40,}"/,
+  );
 });

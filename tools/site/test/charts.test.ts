@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { PAGES } from '../src/build/pages.js';
 import { chart } from '../src/charts/chart.js';
 import { figure } from '../src/charts/figure.js';
 import { results, shown } from '../src/charts/result.js';
 import { linearScale, logScale } from '../src/charts/scale.js';
-import { PAGES } from '../src/build/pages.js';
 import { root } from '../src/root.js';
 
 const all = [...results()];
@@ -17,7 +17,8 @@ describe.each(all)('docs/results/%s', (name, result) => {
     expect(existsSync(page)).toBe(true);
     expect(result.date).toMatch(/^\d{4}-\d\d-\d\d$/);
     expect(result.commit).toMatch(/^[0-9a-f]{7,40}$/);
-    for (const text of [result.title, result.description, result.machine, result.command]) expect(text).not.toBe('');
+    for (const text of [result.title, result.description, result.machine, result.command])
+      expect(text).not.toBe('');
   });
 
   it('has a number for each value, and its page has the same numbers', () => {

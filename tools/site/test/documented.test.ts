@@ -21,7 +21,9 @@ describe('exports and their members have a comment', () => {
   it.each(packages.map((one) => [one.name, one] as const))('%s', (name, one) => {
     const { total, undocumented } = coverageOf(program, one);
     expect(total).toBeGreaterThan(5);
-    expect(undocumented.length, `without a comment: ${undocumented.join(', ')}`).toBeLessThanOrEqual(allowed[name]!);
+    expect(undocumented.length, `without a comment: ${undocumented.join(', ')}`).toBeLessThanOrEqual(
+      allowed[name]!,
+    );
   });
 });
 
@@ -29,13 +31,32 @@ it('the count finds what does not have a comment', () => {
   const source = join(temporaryDirectory('undocumented'), 'index.ts');
   writeFileSync(
     source,
-    `/** Yes. */ export interface A { /** Yes. */ b: 1; c: 2 }
-    export class D extends Error { override name = 'D'; #e = 1; private f = 2; /** Yes. */ g() {} h() {} static i = 1 }
-    export type J = { k: 1 } | { /** Yes. */ l: 2 };
-    /** Yes. */ export const m = 1;`,
+    `/** Yes. */
+    export interface A {
+      /** Yes. */
+      b: 1;
+      c: 2;
+    }
+    export class D extends Error {
+      override name = 'D';
+      #e = 1;
+      private f = 2;
+      /** Yes. */
+      g() {}
+      h() {}
+      static i = 1;
+    }
+    export type J =
+      | { k: 1 }
+      | {
+          /** Yes. */
+          l: 2;
+        };
+    /** Yes. */
+    export const m = 1;`,
   );
   const one = { name: 'x', description: '', folder: '', entries: [{ name: 'x', source }] };
   const { total, undocumented } = coverageOf(programOf([one]), { ...one, folder: dirname(source) });
-  expect(undocumented.sort()).toEqual(['A.c', 'D', 'D.h', 'D.i', 'J', 'J.k']);
+  expect([...undocumented].sort()).toEqual(['A.c', 'D', 'D.h', 'D.i', 'J', 'J.k']);
   expect(total).toBe(11);
 });

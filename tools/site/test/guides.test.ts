@@ -6,7 +6,9 @@ import { describe, expect, it } from 'vitest';
 import { root } from '../src/root.js';
 
 const folder = join(root, 'docs/guides');
-const guides = readdirSync(folder).map((name) => [name, programsOf(pathToFileURL(join(folder, name)))] as const);
+const guides = readdirSync(folder).map(
+  (name) => [name, programsOf(pathToFileURL(join(folder, name)))] as const,
+);
 
 describe.each(guides)('docs/guides/%s', (_, programs) => {
   it('has programs', () => expect(programs).not.toEqual([]));

@@ -19,7 +19,10 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
   });
 
   it('takes the time of the library over a slow link', () => {
-    const timeline = timelineOf(settings({ nodes: 8, blocks: 6, slow: { a: 1, b: 0, ratio: 0.5 } }), algorithm);
+    const timeline = timelineOf(
+      settings({ nodes: 8, blocks: 6, slow: { a: 1, b: 0, ratio: 0.5 } }),
+      algorithm,
+    );
     const cost = (from: number, to: number): number => (from + to === 1 ? 2 : 1);
     expect(timeline.duration).toBe(completionTime(timeline.schedule, cost));
     expect(Math.max(...timeline.moves.map(({ end }) => end))).toBe(timeline.duration);
@@ -27,7 +30,10 @@ describe.each(ALGORITHMS)('%s', (algorithm) => {
 });
 
 it('a member has a block before it sends it, and one port each way', () => {
-  const timeline = timelineOf(settings({ nodes: 7, blocks: 9, slow: { a: 2, b: 6, ratio: 0.1 } }), 'binomial-pipeline');
+  const timeline = timelineOf(
+    settings({ nodes: 7, blocks: 9, slow: { a: 2, b: 6, ratio: 0.1 } }),
+    'binomial-pipeline',
+  );
   const arrivals = new Map(timeline.moves.map(({ to, block, end }) => [`${to} ${block}`, end]));
   for (const { from, to, block, start } of timeline.moves) {
     if (from !== 0) expect(arrivals.get(`${from} ${block}`)).toBeLessThanOrEqual(start);

@@ -5,8 +5,8 @@ import { escaped } from './text.js';
 
 const WIDTH = 760;
 const HEIGHT = 380;
-const PLOT = { left: 78, right: 540, top: 16, bottom: 316 } as const;
-const LABEL_HEIGHT = 19;
+const PLOT = { left: 92, right: 530, top: 16, bottom: 316 } as const;
+const LABEL_HEIGHT = 22;
 
 /** Draws a result. Colours are classes of page/site.css, so that the picture follows the site's light or dark. */
 export function chart(result: Result, id: string): string {
@@ -44,7 +44,7 @@ function axes(result: Result, y: Scale): string {
   const middle = (PLOT.left + PLOT.right) / 2;
   const labels = [
     `<text class="axis" x="${middle}" y="${HEIGHT - 18}" text-anchor="middle">${escaped(result.x.label)}</text>`,
-    `<text class="axis" transform="translate(16 ${(PLOT.top + PLOT.bottom) / 2}) rotate(-90)" text-anchor="middle">${escaped(result.y.label)}</text>`,
+    `<text class="axis" transform="translate(18 ${(PLOT.top + PLOT.bottom) / 2}) rotate(-90)" text-anchor="middle">${escaped(result.y.label)}</text>`,
   ];
   return [...rows, ...columns, ...labels].join('');
 }

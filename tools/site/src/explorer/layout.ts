@@ -26,6 +26,17 @@ export function between(from: Point, to: Point, share: number): Point {
 }
 
 /** Radius of a member's disc, so that neighbours do not touch. */
-export function discRadius(members: number): number {
-  return Math.min(0.16, 2.4 / members);
+export function discRadius(places: readonly Point[]): number {
+  const distances = places.map(({ x, y }, rank) => {
+    const next = places[(rank + 1) % places.length]!;
+    return Math.hypot(next.x - x, next.y - y);
+  });
+  return Math.min(0.16, 0.33 * Math.min(...distances));
+}
+
+/** The line from one point to another, moved to the right of its direction: two opposite ones do not meet. */
+export function lane(from: Point, to: Point, width: number): { readonly from: Point; readonly to: Point } {
+  const length = Math.hypot(to.x - from.x, to.y - from.y);
+  const [x, y] = [(-(to.y - from.y) * width) / length, ((to.x - from.x) * width) / length];
+  return { from: { x: from.x + x, y: from.y + y }, to: { x: to.x + x, y: to.y + y } };
 }

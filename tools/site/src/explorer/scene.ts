@@ -1,6 +1,9 @@
-import { between, type Point } from './layout.js';
+import { between, discRadius, lane, type Point } from './layout.js';
 import type { SlowLink } from './settings.js';
 import { heldAt, type Move, movesAt, type Timeline } from './timeline.js';
+
+/** Where a block is shown if it does not move: not in the middle, where many links cross. */
+export const REST = 0.3;
 
 /** A block on its way, with its place in the picture. */
 export interface Flight {
@@ -23,7 +26,7 @@ export interface Scene {
 }
 
 /**
- * @param isSmooth blocks are shown where they are on their way; otherwise in the middle of the link
+ * @param isSmooth blocks are shown where they are on their way; otherwise at one point of the link
  */
 export function sceneAt(
   timeline: Timeline,
@@ -35,9 +38,10 @@ export function sceneAt(
   const { blocks, nodes } = timeline.schedule;
   const delivered = held.reduce((sum, count) => sum + count, 0) - blocks;
   const total = blocks * (nodes - 1);
+  const width = discRadius(places) * 0.3;
   const flights = movesAt(timeline, time).map((move): Flight => {
-    const share = isSmooth ? (time - move.start) / (move.end - move.start) : 0.5;
-    const [from, to] = [places[move.from]!, places[move.to]!];
+    const share = isSmooth ? (time - move.start) / (move.end - move.start) : REST;
+    const { from, to } = lane(places[move.from]!, places[move.to]!, width);
     return { move, from, to, at: between(from, to, share), isSlow: joins(slow, move) };
   });
   return { held, flights, delivered, total, isComplete: delivered === total };

@@ -1,16 +1,19 @@
 import { discRadius, type Point } from '../explorer/layout.js';
-import { blockName, type Scene } from '../explorer/scene.js';
+import { blockName, type Flight, type Scene } from '../explorer/scene.js';
 import { svg, update } from './svg.js';
 
-/** Half the width of the picture; the circle of members has the radius 1. */
-const EXTENT = 1.25;
-const RING = 0.028;
+/** Units of the picture for one unit of the layout: browsers measure short paths inexactly. */
+const SCALE = 100;
+/** Half the width of the picture. */
+const EXTENT = 1.25 * SCALE;
+const RING = 2.8;
 
 /** The picture of one schedule: discs for members, whose rings show how many blocks they have. */
 export class Picture {
   readonly #svg: SVGSVGElement;
   readonly #rings: SVGCircleElement[] = [];
-  readonly #moving = svg('g');
+  readonly #links = svg('g');
+  readonly #flying = svg('g');
   readonly #radius: number;
 
   constructor(
@@ -18,11 +21,11 @@ export class Picture {
     private readonly blocks: number,
     title: string,
   ) {
-    this.#radius = discRadius(places.length);
+    this.#radius = discRadius(places) * SCALE;
     const viewBox = `${-EXTENT} ${-EXTENT} ${2 * EXTENT} ${2 * EXTENT}`;
     this.#svg = svg('svg', { viewBox, role: 'img', 'aria-label': title, class: 'picture' });
     const members = places.map((place, rank) => this.#member(place, rank));
-    this.#svg.append(this.#moving, svg('g', {}, ...members));
+    this.#svg.append(this.#links, svg('g', {}, ...members), this.#flying);
   }
 
   get element(): SVGSVGElement {
@@ -37,7 +40,8 @@ export class Picture {
         class: share === 1 ? 'ring full' : 'ring',
       });
     });
-    this.#moving.replaceChildren(...scene.flights.flatMap((flight) => this.#flight(flight)));
+    this.#links.replaceChildren(...scene.flights.map(linkOf));
+    this.#flying.replaceChildren(...scene.flights.map((flight) => this.#block(flight)));
   }
 
   #member({ x, y }: Point, rank: number): SVGGElement {
@@ -48,26 +52,28 @@ export class Picture {
     this.#rings.push(ring);
     return svg(
       'g',
-      { transform: `translate(${x} ${y})` },
+      { transform: `translate(${x * SCALE} ${y * SCALE})` },
       svg('circle', { r, class: 'member' }),
       ring,
       svg('text', { class: 'rank', 'font-size': r, dy: '0.35em' }, `${rank}`),
     );
   }
 
-  #flight({ from, to, at, move, isSlow }: Scene['flights'][number]): SVGElement[] {
-    const ends = { x1: from.x, y1: from.y, x2: to.x, y2: to.y };
-    const size = Math.max(0.05, this.#radius * 0.62);
-    return [
-      svg('line', { ...ends, class: isSlow ? 'link slow' : 'link' }),
-      svg(
-        'g',
-        { transform: `translate(${at.x} ${at.y})`, class: 'block' },
-        svg('circle', { r: size, style: `--hue:${hueOf(move.block, this.blocks)}` }),
-        svg('text', { 'font-size': size, dy: '0.35em' }, blockName(move.block, this.blocks)),
-      ),
-    ];
+  #block({ at, move }: Flight): SVGGElement {
+    const size = Math.max(4, this.#radius * 0.55);
+    const name = blockName(move.block, this.blocks);
+    return svg(
+      'g',
+      { transform: `translate(${at.x * SCALE} ${at.y * SCALE})`, class: 'block' },
+      svg('circle', { r: size, style: `--hue:${hueOf(move.block, this.blocks)}` }),
+      svg('text', { 'font-size': size, dy: '0.35em' }, name),
+    );
   }
+}
+
+function linkOf({ from, to, isSlow }: Flight): SVGLineElement {
+  const ends = { x1: from.x * SCALE, y1: from.y * SCALE, x2: to.x * SCALE, y2: to.y * SCALE };
+  return svg('line', { ...ends, class: isSlow ? 'link slow' : 'link' });
 }
 
 function hueOf(block: number, blocks: number): number {

@@ -30,7 +30,11 @@ export interface Visit extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function visit(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> {
+export async function visit(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const errors: string[] = [];
@@ -44,13 +48,19 @@ export async function visit(browser: Browser, address: string, options: BrowserC
   return { page, errors, close, [Symbol.asyncDispose]: close };
 }
 
-/** Serious and critical faults that axe finds, as text. */
-export async function faultsOf(page: Page): Promise<string[]> {
+/** Serious and critical faults that axe finds, as text. `except` names rules that do not count. */
+export async function faultsOf(page: Page, except: readonly string[] = []): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(
-    () => (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
   );
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).slice(0, 3).join(' ')}`);
+    .filter(({ id, impact }) => !except.includes(id) && (impact === 'serious' || impact === 'critical'))
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .slice(0, 3)
+          .join(' ')}`,
+    );
 }
