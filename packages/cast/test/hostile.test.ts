@@ -307,6 +307,7 @@ describe('a sender that does not keep to the protocol', () => {
       [compared, { ...offer([entry('a')]), count: 0 }],
       'ERR_RDMC_CAST_PROTOCOL',
     ],
+    ['whose entries come twice', [compared, offer([entry('a'), entry('a')])], 'ERR_RDMC_CAST_PROTOCOL'],
     ['that leads out', [compared, offer([entry('a/../../b')])], 'ERR_RDMC_UNSAFE_PATH'],
     ['with an absolute path', [compared, offer([entry('/etc/passwd')])], 'ERR_RDMC_UNSAFE_PATH'],
     [

@@ -5,6 +5,7 @@ import { Filter } from '../filters/filter.js';
 import { ContentComparison } from '../manifest/content-comparison.js';
 import { EntryState, isLacking } from '../manifest/entry-states.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { ManifestOrder } from '../manifest/manifest-order.js';
 import { decodePiece } from '../manifest/piece-decoder.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
 import { shown } from '../stream/paths.js';
@@ -40,6 +41,7 @@ export class Comparison {
   readonly #examiner: Examiner;
   readonly #surplus: Surplus | undefined;
   readonly #removal: Removal;
+  readonly #order = new ManifestOrder();
 
   constructor(private readonly parts: ComparisonParts) {
     const { policy, checksum, tree, outcomes, timeUnitNs, durable, active } = parts;
@@ -66,6 +68,7 @@ export class Comparison {
     const states = new Uint8Array(count);
     let at = 0;
     for (const entry of decodePiece(count, data)) {
+      this.#order.add(entry);
       this.#surplus?.add(entry, first + at);
       states[at] = this.#examiner.examine(entry);
       at += 1;
@@ -97,6 +100,8 @@ export class Comparison {
 
   /** Removes surplus entries, one per step. @throws CastError where nothing more can be stored */
   *remove(): Generator<void, void, undefined> {
+    // A directory that was moved since it was compared may be outside of the receiving directory now: all are found again.
+    this.parts.tree.close();
     for (const entry of this.#surplus?.found ?? []) {
       this.#removal.remove(entry);
       yield;
