@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -15,6 +16,7 @@ import type { ProcessIdentity } from '@rdmc/common';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { ContentDigest } from '../src/content-digest.js';
+import { PieceEncoder } from '../src/manifest/piece-encoder.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { removeLeftovers } from '../src/writer/leftovers.js';
 import { describeOwner } from '../src/writer/owner.js';
@@ -33,6 +35,44 @@ function places(): { inside: string; outside: string; unchanged: () => void } {
   const before = describeTree(outside);
   return { inside, outside, unchanged: () => expect(describeTree(outside)).toEqual(before) };
 }
+
+const policy = {
+  by: 'size-time',
+  update: false,
+  existing: false,
+  remove: true,
+  dryRun: false,
+  rules: [],
+} as const;
+
+/** A manifest of directories. */
+function manifest(...paths: string[]) {
+  const encoder = new PieceEncoder(0);
+  const facts = { kind: 'directory', mode: 0o755, time, size: 0, targetIndex: 0, digest: undefined } as const;
+  for (const path of paths) encoder.add({ ...facts, path: Buffer.from(path), target: Buffer.alloc(0) });
+  return encoder.finish();
+}
+
+describe('nothing is removed outside', () => {
+  it.each<[string, (moved: string, place: string) => void]>([
+    ['another directory', (_moved, place) => mkdirSync(place)],
+    ['a symbolic link to it', (moved, place) => symlinkSync(moved, place)],
+  ])('where a directory is moved out after the comparison, and %s takes its place', (_what, replace) => {
+    const inside = temporaryDirectory();
+    const moved = join(temporaryDirectory(), 'moved');
+    write(inside, 'root/d/file', 'keep');
+    write(inside, 'root/d/sub/file', 'keep');
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, { policy });
+    const { first, count, data } = manifest('root', 'root/d');
+    writer.examine(first, count, data);
+    expect(writer.surplus().count).toBe(2);
+    renameSync(join(inside, 'root/d'), moved);
+    const before = describeTree(moved);
+    replace(moved, join(inside, 'root/d'));
+    expect(writer.finish(0, true)).toMatchObject({ removed: 0 });
+    expect(describeTree(moved)).toEqual(before);
+  });
+});
 
 describe('nothing is written outside', () => {
   it('through a symbolic link that was there before, as directory or on the way', () => {

@@ -1,6 +1,7 @@
-import { closeSync, constants, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
-import { codeOf } from '../errors.js';
+import { closeSync, constants, fstatSync, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
+import { CastError, codeOf } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
+import { shown } from '../stream/paths.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
 import type { Outcomes } from './outcomes.js';
@@ -13,7 +14,8 @@ const NO_INDEX = -1;
 
 /**
  * Removes surplus entries. Every directory is opened from its parent without following symbolic links, so that nothing
- * outside of the receiving directory is removed; a symbolic link is removed itself.
+ * outside of the receiving directory is removed; a symbolic link is removed itself. A file system that is mounted on a
+ * surplus directory stays.
  */
 export class Removal {
   /** Entries removed: files, links and directories. */
@@ -44,6 +46,7 @@ export class Removal {
     const stats = lstatSync(place, { throwIfNoEntry: false });
     if (!stats) return true;
     if (isTemporary(name) || this.filter.excludes(path, stats.isDirectory())) return false;
+    if (stats.isDirectory() && stats.dev !== fstatSync(directory).dev) throw mounted(path);
     if (stats.isDirectory() && !this.#empty(place, path)) return false;
     try {
       if (stats.isDirectory()) rmdirSync(place);
@@ -71,4 +74,11 @@ export class Removal {
       closeSync(descriptor);
     }
   }
+}
+
+function mounted(path: Buffer): CastError {
+  return new CastError(
+    'ERR_RDMC_OTHER_FILE_SYSTEM',
+    `another file system is mounted at ${shown(path)}, and is not removed; unmount it and cast again`,
+  );
 }

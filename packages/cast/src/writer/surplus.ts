@@ -1,4 +1,4 @@
-import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { MAX_SURPLUS, TEMPORARY_PREFIX } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
@@ -61,18 +61,20 @@ export class Surplus {
   #look({ entry, index, names }: OpenDirectory): void {
     const descriptor = this.#descriptor(entry.path);
     if (descriptor === undefined) return;
-    let hasSurplus = false;
+    const before = this.found.length;
+    let own: Set<string> | undefined;
     for (const name of namesIn(descriptor)) {
       if (names.has(name.toString('latin1')) || isTemporary(name)) continue;
-      const isDirectory =
-        lstatSync(within(descriptor, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const stats = statsOf(descriptor, name);
+      const isDirectory = stats?.isDirectory() ?? false;
       const path = Buffer.concat([entry.path, SLASH, name]);
       if (this.filter.excludes(path, isDirectory)) continue;
+      own ??= identities(descriptor, names);
+      if (stats && own.has(identity(stats))) continue;
       if (this.found.length >= MAX_SURPLUS) throw tooMany();
       this.found.push({ path, isDirectory });
-      hasSurplus = true;
     }
-    if (hasSurplus) this.onDirectory(entry, index);
+    if (this.found.length > before) this.onDirectory(entry, index);
   }
 
   /** Undefined where it does not exist, or is not a directory here: storing it fails for that reason. */
@@ -96,6 +98,28 @@ export function namesIn(descriptor: number): Buffer[] {
   // The declarations of Node 20 lack this overload.
   const read = readdirSync as unknown as (path: string, options: object) => Dirent<Buffer>[] | Buffer[];
   return (read(`/proc/self/fd/${descriptor}/`, { encoding: 'buffer' }) as Buffer[]).sort(Buffer.compare);
+}
+
+/**
+ * What the sender's names lead to. Where the file system ignores case, or stores another normal form of Unicode, a name
+ * in the directory differs from the sender's name of the same entry: removing it would remove the sender's entry.
+ * Another hard link to a file is another entry.
+ */
+function identities(descriptor: number, names: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>();
+  for (const name of names) {
+    const stats = statsOf(descriptor, Buffer.from(name, 'latin1'));
+    if (stats && (stats.isDirectory() || stats.nlink === 1n)) found.add(identity(stats));
+  }
+  return found;
+}
+
+function identity({ dev, ino }: BigIntStats): string {
+  return `${dev}:${ino}`;
+}
+
+function statsOf(descriptor: number, name: Buffer): BigIntStats | undefined {
+  return lstatSync(within(descriptor, name), { bigint: true, throwIfNoEntry: false });
 }
 
 function isBelow(path: Buffer, directory: Buffer): boolean {
