@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -6,6 +7,7 @@ import {
   lstatSync,
   mkdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -15,14 +17,31 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type CastOptions, type CastSummary, castFile, castFiles, receiveFiles } from '@rdmc/cast';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
-import { describe, expect, it } from 'vitest';
+import { mayMount, rejection, temporaryDirectory } from '@rdmc/testing';
+import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_PIECE_ENTRIES } from '../src/constants.js';
 import { slow, someReceived, until } from './support/disturbed.js';
 import { outcome, ReceiverProcess, startReceivers } from './support/receivers.js';
 import { describeTree, expectSameTree, seededBytes, write } from './support/tree.js';
 
 const FILES = 20;
+const root = mayMount();
+const how = root ? '' : ' (enable: run the tests as root, who may mount)';
+const mounts: string[] = [];
+
+afterEach(() => {
+  for (const each of mounts.splice(0)) execFileSync('/bin/umount', [each]);
+});
+
+function mount(...words: string[]): void {
+  execFileSync('/bin/mount', words);
+  mounts.push(words.at(-1)!);
+}
+
+function umount(place: string): void {
+  execFileSync('/bin/umount', [place]);
+  mounts.splice(mounts.indexOf(place), 1);
+}
 
 /** A tree of all kinds of entries, `root`, and the directory that it is in. */
 function tree(): string {
@@ -56,6 +75,20 @@ function change(from: string, name: string, seed: number): void {
 }
 
 describe('a second cast', () => {
+  it('of files with times before 1970 sends nothing', async () => {
+    const { from, to, directories } = await setUp();
+    for (const [name, time] of [
+      ['f0', '-310000000.000001'],
+      ['f3', '-1.5'],
+      ['f6', '-2'],
+    ] as const)
+      utimesSync(join(from, 'root/d0', name), time, time);
+    execFileSync('touch', ['-d', '1960-03-04 01:02:03.123456789', join(from, 'root/d0/f9')]);
+    await send(from, to);
+    expect(statSync(join(directories[0]!, 'root/d0/f3')).mtimeMs).toBe(-1500);
+    expect(await send(from, to)).toMatchObject({ sentFiles: 0 });
+  });
+
   it('of the same tree sends nothing, and needs no group', async () => {
     const { from, to, directories, receivers } = await setUp(2);
     const inodes = directories.map((directory) => statSync(join(directory, 'root/d0/f0')).ino);
@@ -216,6 +249,20 @@ describe('update and existing', () => {
     expect(readFileSync(newer, 'utf8')).toBe('mine');
   });
 
+  it('update: a newer file stays where the sender has a hard link', async () => {
+    const { from, to, directories } = await setUp();
+    const newer = join(directories[0]!, 'root/d2/same');
+    rmSync(newer);
+    writeFileSync(newer, 'mine');
+    utimesSync(newer, new Date(), new Date(Date.now() + 60_000));
+    const older = join(directories[0]!, 'root/d0/f0');
+    await send(from, to, { update: true });
+    expect(readFileSync(newer, 'utf8')).toBe('mine');
+    expect(readFileSync(older)).toEqual(readFileSync(join(from, 'root/d0/f0')));
+    await send(from, to);
+    expect(statSync(newer).ino).toBe(statSync(older).ino);
+  });
+
   it('existing: nothing is created', async () => {
     const { from, to, directories } = await setUp();
     const before = [...describeTree(directories[0]!).keys()];
@@ -354,6 +401,35 @@ describe('delete', () => {
     expect(readFileSync(join(outside, 'precious'), 'utf8')).toBe('keep');
     expect(lstatSync(join(directories[0]!, 'root/d0')).isSymbolicLink()).toBe(true);
   });
+
+  it.runIf(root)(`does not remove what is in another file system${how}`, async () => {
+    const { from, to, directories } = await setUp();
+    const mounted = join(directories[0]!, 'root/old/mounted');
+    write(mounted, 'covered', 'old');
+    mount('-t', 'tmpfs', 'none', mounted);
+    write(mounted, 'precious', 'keep');
+    const summary = await send(from, to, { delete: true });
+    expect(summary.problems).toMatchObject([{ path: 'root/old', code: 'ERR_RDMC_OTHER_FILE_SYSTEM' }]);
+    expect(readFileSync(join(mounted, 'precious'), 'utf8')).toBe('keep');
+  });
+
+  it.runIf(mayMount())(
+    'keeps an entry that has another name of the same meaning (enable: run as root)',
+    async () => {
+      const { from, to, directories } = await setUp();
+      // As where the file system ignores case: two names, one directory with one link count.
+      const other = join(directories[0]!, 'root/D0');
+      mkdirSync(other);
+      mount('--bind', join(directories[0]!, 'root/d0'), other);
+      write(directories[0]!, 'root/old', 'old');
+      linkSync(join(directories[0]!, 'root/d1/f1'), join(directories[0]!, 'root/d1/further-link'));
+      const summary = await send(from, to, { delete: true });
+      expect(summary).toMatchObject({ problemCount: 0, receivers: [{ removed: 2 }] });
+      umount(other);
+      rmdirSync(other);
+      expectSameTree(join(directories[0]!, 'root'), join(from, 'root'));
+    },
+  );
 
   it('does not remove the incomplete files of a receiver in a directory below', async () => {
     const { from, to, directories } = await setUp();

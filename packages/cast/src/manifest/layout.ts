@@ -11,6 +11,7 @@
  *   kind    1 directory, 2 file, 3 symbolic link, 4 hard link
  *   flags   1: the digest of a file's contents follows; else nothing follows the target
  *   target  of a symbolic link: where it points; of a hard link: the path of the entry with index targetIndex
+ *   time    seconds and nano; of a hard link: that of the file it is linked to
  *
  * Fields that a kind does not have are zero.
  */

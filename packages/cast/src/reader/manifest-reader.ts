@@ -8,7 +8,6 @@ import { FileSource } from './file-source.js';
 import type { EntryFacts } from './orders.js';
 
 const NOTHING = Buffer.alloc(0);
-const NO_TIME = { seconds: 0, nanoseconds: 0 };
 
 /** Describes the entries of a cast: to receivers in pieces of the manifest, and to people. */
 export class ManifestReader {
@@ -58,8 +57,8 @@ export class ManifestReader {
     const facts = { kind: entry.kind, path: entry.path, size: 0, targetIndex: 0, digest: undefined };
     if (entry.kind === 'hardLink') {
       const { targetIndex } = entry;
-      const target = this.entries[targetIndex]!.path;
-      return { ...facts, mode: 0, time: NO_TIME, target, targetIndex };
+      const file = this.entries[targetIndex] as FileEntry;
+      return { ...facts, mode: 0, time: file.time, target: file.path, targetIndex };
     }
     if (entry.kind === 'symbolicLink') return { ...facts, mode: 0, time: entry.time, target: entry.target };
     const { mode, time } = entry;

@@ -149,21 +149,21 @@ export class Examiner {
   /** A link to a file that will be replaced is made again. */
   #hardLink(entry: ManifestEntry, stats: BigIntStats): EntryStateValue {
     const targetState = this.state(entry.targetIndex);
-    if (targetState === undefined || isLacking(targetState)) return EntryState.DIFFERS;
-    const target = this.#find(entry.target)?.stats;
-    if (!target) return EntryState.SKIPPED;
-    const isSame = target.ino === stats.ino && target.dev === stats.dev;
-    return isSame ? EntryState.HAS : EntryState.DIFFERS;
+    const isReplaced = targetState === undefined || isLacking(targetState);
+    const target = isReplaced ? undefined : this.#find(entry.target)?.stats;
+    if (target?.ino === stats.ino && target.dev === stats.dev) return EntryState.HAS;
+    if (this.policy.update && stats.isFile() && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
+    return isReplaced || target ? EntryState.DIFFERS : EntryState.SKIPPED;
   }
 
   #isSameTime(time: Timestamp, { mtimeNs }: BigIntStats): boolean {
     const unit = this.parts.timeUnitNs;
-    return mtimeNs / unit === nanosecondsOf(time) / unit;
+    return unitsIn(mtimeNs, unit) === unitsIn(nanosecondsOf(time), unit);
   }
 
   #isNewer({ mtimeNs }: BigIntStats, time: Timestamp): boolean {
     const unit = this.parts.timeUnitNs;
-    return mtimeNs / unit > nanosecondsOf(time) / unit;
+    return unitsIn(mtimeNs, unit) > unitsIn(nanosecondsOf(time), unit);
   }
 
   /** The entry cannot be stored: storing it will fail, and a dry run reports that now. */
@@ -181,4 +181,10 @@ function hasMode({ mode }: ManifestEntry, stats: BigIntStats): boolean {
 
 function nanosecondsOf({ seconds, nanoseconds }: Timestamp): bigint {
   return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
+}
+
+/** Rounds down, also before 1970. */
+function unitsIn(nanoseconds: bigint, unit: bigint): bigint {
+  const quotient = nanoseconds / unit;
+  return quotient * unit > nanoseconds ? quotient - 1n : quotient;
 }

@@ -150,7 +150,9 @@ function notSynced(cause: unknown): CastError {
  * For functions of `fs`: seconds as a double. They truncate to microseconds. A double that is rounded down must not
  * truncate to one microsecond less, so a little is added, but never to whole seconds.
  */
-export function secondsOf({ seconds, nanoseconds }: Timestamp): number {
+export function secondsOf({ seconds, nanoseconds }: Timestamp): number | string {
   const microseconds = Math.floor(nanoseconds / 1000);
+  // `fs` takes a negative number for the present, and negative text as it is; it truncates towards zero.
+  if (seconds < 0) return String(microseconds === 0 ? seconds : seconds + (microseconds - 0.2) / 1e6);
   return microseconds === 0 ? seconds : seconds + (microseconds + 0.2) / 1e6;
 }
