@@ -24,6 +24,8 @@ describe('a pattern', () => {
     // Two stars: also slashes.
     ['/root/**/z', ['root/a/z', 'root/a/b/z'], ['root/z', 'x/root/a/z']],
     ['a**z', ['az', 'a/b/z', 'x/a-z'], ['ba-y', 'xaz/']],
+    ['**/b', ['b', 'b/', 'a/b', 'a/c/b'], ['ab', 'b/a', 'a/cb']],
+    ['**.o', ['a.o', '.o', 'a/b.o'], ['a.o/b']],
     ['**', ['a', 'a/b', 'a/b/'], []],
     // A slash at its end: only directories.
     ['build/', ['build/', 'root/build/'], ['build', 'build/a']],

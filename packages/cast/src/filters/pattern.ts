@@ -26,6 +26,8 @@ export class Pattern {
   readonly #isAnchored: boolean;
   /** The whole path is compared, rather than the last component. */
   readonly #hasPath: boolean;
+  /** It begins with two stars, which also match nothing before the first component: `**\/a` matches `a`. */
+  readonly #beginsWithStars: boolean;
   readonly #onlyDirectories: boolean;
   /** `name/***`: the directory, and everything in it. */
   readonly #withContents: boolean;
@@ -44,6 +46,7 @@ export class Pattern {
     const body = this.#isAnchored ? inner.slice(1) : inner;
     if (body.length === 0) throw invalid(text, 'it does not name an entry');
     this.#hasPath = this.#isAnchored || body.includes('/') || body.includes('**');
+    this.#beginsWithStars = !this.#isAnchored && body.startsWith('**');
     this.#tokens = tokensOf(text, body);
   }
 
@@ -66,6 +69,7 @@ export class Pattern {
 
   #matchesText(path: string): boolean {
     if (!this.#hasPath) return isMatch(this.#tokens, path, path.lastIndexOf('/') + 1, false);
+    if (this.#beginsWithStars) return isMatch(this.#tokens, `/${path}`, 0, false);
     return isMatch(this.#tokens, path, 0, !this.#isAnchored);
   }
 }
