@@ -275,6 +275,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
       membership.connected(entry, live.epoch);
       this.links.set(link.peer, link);
       this.#views.set(entry);
+      this.#rosters.connected(link);
     });
     // A newcomer that this member has introduced gets what has changed since.
     const version = this.#introductions.takeVersion(instance);
