@@ -186,7 +186,7 @@ export const mesh: readonly Mutant[] = [
     find: 'let event = this.#waiting.shift()',
     replace: 'let event = this.#waiting.pop()',
     fault: 'The new connection is announced before the loss of the old one.',
-    tests: LIVE_SOCKETS,
+    tests: ['packages/mesh/test/announcements.test.ts'],
   },
   {
     id: 'mesh/announced-before-its-end',
