@@ -62,6 +62,12 @@ export class Link {
     socket.resume();
   }
 
+  /** Its first heartbeat is sent so many ticks later. */
+  delayHeartbeat(ticks: number): void {
+    this.idleTicks = -ticks;
+    this.heartbeatTicks = -ticks;
+  }
+
   get bufferedBytes(): number {
     return this.#socket.writableLength;
   }

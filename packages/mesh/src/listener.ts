@@ -48,6 +48,8 @@ export class Listener {
   readonly #events: ListenerEvents;
   readonly #pending: PendingConnections;
   #server: Server | undefined;
+  /** Asked of the system once: each HELLO has it. */
+  #port: number | undefined;
 
   constructor(
     options: ResolvedOptions,
@@ -81,6 +83,7 @@ export class Listener {
         { cause },
       );
     }
+    this.#port = portOf(this.#server);
     this.#server.on('error', (error) => this.#events.dropped(error, 'the listening socket'));
     this.#server.on('connection', (socket: Socket) => this.#accept(socket));
     this.#requireLoopback(this.#server);
@@ -88,8 +91,7 @@ export class Listener {
 
   /** The port that it listens on. */
   get port(): number {
-    const address = this.#server?.address();
-    return typeof address === 'object' && address !== null ? address.port : this.#options.self.port;
+    return this.#port ?? this.#options.self.port;
   }
 
   ref(): void {
@@ -103,6 +105,7 @@ export class Listener {
   async close(): Promise<void> {
     const server = this.#server ?? givenServer(this.#options.server);
     this.#server = undefined;
+    this.#port = undefined;
     this.#pending.close();
     if (!server?.listening) return;
     const closed = once(server, 'close');
@@ -208,4 +211,9 @@ async function listening(given: ResolvedOptions['server'], host: string, port: n
 
 function givenServer(given: ResolvedOptions['server']): Server | undefined {
   return given instanceof Server ? given : undefined;
+}
+
+function portOf(server: Server): number | undefined {
+  const address = server.address();
+  return typeof address === 'object' ? address?.port : undefined;
 }

@@ -303,6 +303,25 @@ describe('a roster that names members long gone', () => {
   });
 });
 
+describe('the digest of a HELLO', () => {
+  it.each([
+    ['the calling', 0, 1],
+    ['the called', 1, 0],
+  ])(
+    'a change that %s member missed is repaired on the next connection, without its heartbeats',
+    async (_who, id, other) => {
+      const knowing = await enter(id, []);
+      // It sends no heartbeat, and does not compare those that it gets, while the test lasts.
+      const lacking = await enter(other, [knowing], { heartbeatMs: 1_000_000 });
+      await converged([knowing, lacking]);
+      knowing.core.membership!.learn({ entries: [entryAt(7, await deadPort())], marks: [] });
+      knowing.mesh.reportFailure(other, 'its connection is made again');
+      await until(() => lacking.mesh.peers.has(7));
+      await assertWhole([knowing.mesh, lacking.mesh]);
+    },
+  );
+});
+
 async function converged3(a: Live, b: Live): Promise<void> {
   await Promise.all([event(a, 'joined', 2), event(b, 'joined', 2)]);
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { TICKS_PER_HEARTBEAT } from '../src/constants.js';
 import { FrameType, LENGTH_BYTES } from '../src/frames.js';
 import { assertWhole, KEY, leaveOf, messages, rejection, thrown, until } from './helpers.js';
 import { assertOrdered, converged, enter, event, grow, joining } from './live-helpers.js';
@@ -31,6 +32,16 @@ describe('a mesh whose members come and go', () => {
     });
     await c.mesh.openConnection(0, 'bulk');
     expect(await accepted).toBe(1);
+  });
+
+  it('the first heartbeat on a new connection is delayed', async () => {
+    // No tick comes while the test lasts.
+    const slow = { heartbeatMs: 100_000, silenceTimeoutMs: 300_000 };
+    const a = await enter(0, [], slow);
+    const b = await enter(1, [a], slow);
+    await converged([a, b]);
+    expect(a.core.links.get(1)!.heartbeatTicks).toBe(-TICKS_PER_HEARTBEAT);
+    expect(b.core.links.get(0)!.heartbeatTicks).toBe(-TICKS_PER_HEARTBEAT);
   });
 
   it('members that join at once all meet', async () => {

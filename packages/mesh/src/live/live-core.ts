@@ -31,6 +31,7 @@ import { Introductions } from './introductions.js';
 import { JoinProgress } from './join-progress.js';
 import { entryOf } from './live-hello.js';
 import { checkLiveHello, judgeHello } from './live-hello-check.js';
+import { firstHeartbeatDelay, livePace } from './live-pace.js';
 import type { MemberEvent } from './member-event.js';
 import { Membership, type MembershipPort, type Verdict } from './membership.js';
 import { Nudges } from './nudges.js';
@@ -269,12 +270,14 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
     });
     const { incarnation, instance } = entry;
     this.#epochs.set(link, { incarnation, instance, epoch: live.epoch });
+    link.delayHeartbeat(firstHeartbeatDelay(this.options, membership.roster.entries.size));
     if (!this.#isRef) link.unref();
     this.#nudges.connected();
     this.#announcements.step(() => {
       membership.connected(entry, live.epoch);
       this.links.set(link.peer, link);
       this.#views.set(entry);
+      this.#rosters.connected(link);
     });
     // A newcomer that this member has introduced gets what has changed since.
     const version = this.#introductions.takeVersion(instance);
@@ -394,14 +397,7 @@ export class LiveCore implements MeshCore, MemberLinks, MembershipPort {
   }
 
   #pace(): Pace {
-    const { heartbeatMs, silenceTimeoutMs } = this.options;
-    const intervalMs = Math.max(heartbeatMs, limits.HEARTBEAT_MS_PER_MEMBER * (this.links.size + 1));
-    return {
-      tickMs: Math.max(1, Math.floor(intervalMs / limits.TICKS_PER_HEARTBEAT)),
-      ticks: limits.TICKS_PER_HEARTBEAT,
-      silenceMs:
-        silenceTimeoutMs === 0 ? 0 : Math.max(silenceTimeoutMs, limits.SILENT_HEARTBEATS * intervalMs),
-    };
+    return livePace(this.options, this.links.size);
   }
 
   /** Shows this member to a peer that does not connect. */

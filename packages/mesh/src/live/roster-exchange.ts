@@ -43,6 +43,12 @@ export class RosterExchange {
     return this.#told.get(link) !== this.#context.membership()?.roster.digest;
   }
 
+  /** The HELLO of a new connection has a digest as well. Call it when this roster has the peer. */
+  connected(link: Link): void {
+    const digest = Buffer.from(link.hello.live!.roster, 'hex');
+    this.#repairs.heard(link, digest, this.#context.membership()!.roster.version);
+  }
+
   heard(link: Link, payload: Buffer): void {
     if (payload.length !== ROSTER_DIGEST_BYTES)
       throw protocolError(`a heartbeat of member ${link.peer} has ${payload.length} bytes`);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { type Claim, compareClaims } from './claim.js';
 
 /** A member, as members tell each other of it. */
@@ -160,7 +160,7 @@ export class Roster {
   /** The digest is the exclusive or of those of all entries, so that a change costs the same in any roster. */
   protected fold({ id, incarnation, instance, host, port }: RosterEntry): void {
     const text = JSON.stringify([id, incarnation, instance, host, port]);
-    const hash = createHash('sha256').update(text).digest();
-    this.folded = Buffer.from(this.folded.map((byte, index) => byte ^ hash[index]!));
+    const bytes = hash('sha256', text, 'buffer');
+    this.folded = Buffer.from(this.folded.map((byte, index) => byte ^ bytes[index]!));
   }
 }

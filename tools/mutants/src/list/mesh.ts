@@ -8,6 +8,13 @@ const JOIN = [
   'packages/mesh/test/hello-check.test.ts',
 ];
 
+const LIVE_RULES = ['packages/mesh/test/membership.test.ts'];
+const LIVE_SOCKETS = [
+  'packages/mesh/test/live-hazards.test.ts',
+  'packages/mesh/test/live-join.test.ts',
+  'packages/mesh/test/live-refusals.test.ts',
+];
+
 /** Frames, introductions and refusals of the mesh. */
 export const mesh: readonly Mutant[] = [
   {
@@ -144,5 +151,104 @@ export const mesh: readonly Mutant[] = [
     replace: 'false',
     fault: 'A few bytes keep a large chunk of memory.',
     tests: FRAMES,
+  },
+  {
+    id: 'mesh/old-epoch-admitted',
+    package: PACKAGE,
+    function: 'Timeline.admits',
+    find: 'epoch > this.latest.epoch',
+    replace: 'true',
+    fault: 'A late attempt to connect takes the place of the connection in use.',
+    tests: LIVE_RULES,
+  },
+  {
+    id: 'mesh/old-connection-ends-new',
+    package: PACKAGE,
+    function: 'Membership.closed',
+    find: '!timeline?.isCurrent(connection)',
+    replace: 'timeline === undefined',
+    fault: 'The late end of an earlier connection is taken for the end of the one in use.',
+    tests: LIVE_RULES,
+  },
+  {
+    id: 'mesh/id-in-use-unchecked',
+    package: PACKAGE,
+    function: 'Membership.introduce',
+    find: 'isOther && !replace && this.answers(entry.id)',
+    replace: 'false',
+    fault: 'A newcomer takes the id of a process that answers.',
+    tests: LIVE_SOCKETS,
+  },
+  {
+    id: 'mesh/joined-before-lost',
+    package: PACKAGE,
+    function: 'Announcements.#publishAll',
+    find: 'let event = this.#waiting.shift()',
+    replace: 'let event = this.#waiting.pop()',
+    fault: 'The new connection is announced before the loss of the old one.',
+    tests: ['packages/mesh/test/announcements.test.ts'],
+  },
+  {
+    id: 'mesh/announced-before-its-end',
+    package: PACKAGE,
+    function: 'Membership.ends',
+    find: 'this.port.disconnect(event, verdict); this.port.announce(event);',
+    replace: 'this.port.announce(event); this.port.disconnect(event, verdict);',
+    fault: 'A loss is announced while the connection still delivers.',
+    tests: LIVE_RULES,
+  },
+  {
+    id: 'mesh/replaced-ignored',
+    package: PACKAGE,
+    function: 'LiveCore.#stopIfTold',
+    find: 'if (!STOP_CODES.has(code) || !isCodeOf(meshErrors, code)) return;',
+    replace: 'return;',
+    fault: 'A process that was replaced or removed goes on.',
+    tests: LIVE_SOCKETS,
+  },
+  {
+    id: 'mesh/newer-process-ignored',
+    package: PACKAGE,
+    function: 'Membership.learnEntry',
+    find: 'compareClaims(entry, this.self) > 0',
+    replace: 'false',
+    fault: 'A process that learns of its replacement goes on.',
+    tests: LIVE_RULES,
+  },
+  {
+    id: 'mesh/older-process-taken',
+    package: PACKAGE,
+    function: 'Membership.judgeClaim',
+    find: 'known === undefined || compareClaims(entry, known) >= 0',
+    replace: 'true',
+    fault: 'A process that was replaced is connected again.',
+    tests: LIVE_RULES,
+  },
+  {
+    id: 'mesh/no-mark-of-departure',
+    package: PACKAGE,
+    function: 'Roster.retire',
+    find: 'this.retired.set(id, incarnation);',
+    replace: '',
+    fault: 'An old roster brings a member back that has left.',
+    tests: ['packages/mesh/test/live-join.test.ts', 'packages/mesh/test/live-hazards.test.ts'],
+  },
+  {
+    id: 'mesh/pending-after-loss',
+    package: PACKAGE,
+    function: 'LiveCore.disconnect',
+    find: 'this.#endMember(member);',
+    replace: '',
+    fault: 'Requests and further connections outlive the connection of their pair.',
+    tests: LIVE_SOCKETS,
+  },
+  {
+    id: 'mesh/hello-digest-ignored',
+    package: PACKAGE,
+    function: 'LiveCore.#adopt',
+    find: 'this.#rosters.connected(link);',
+    replace: '',
+    fault: 'A roster that differs is not repaired on a new connection.',
+    tests: LIVE_SOCKETS,
   },
 ];
