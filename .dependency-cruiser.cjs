@@ -15,6 +15,7 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
+  'packages/simulator': ['packages/common', 'packages/dataplane', 'packages/group', 'packages/schedule'],
   'packages/tailwind': [
     'packages/common',
     'packages/node',
@@ -69,6 +70,7 @@ const may = {
     'packages/mesh',
     'packages/group',
     'packages/cast',
+    'packages/simulator',
   ],
 };
 

@@ -20,3 +20,4 @@ export {
   type ScheduleDocument,
   scheduleDocument,
 } from './schedule/document.js';
+export { type SimulationDocument, simulationDocument } from './simulate/document.js';

@@ -7,7 +7,7 @@ import { formatBytes, formatRate, parseDuration, parseRate, parseSize } from './
 /** Parsers of option values. Each parses the text of the command line. */
 
 /** A check whose error says what was expected; zod's own texts are for programmers. */
-function expected<Value>(what: string, read: (text: string) => Value | undefined) {
+export function expected<Value>(what: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {
     const value = read(text);
     if (value !== undefined) return value;
