@@ -4,6 +4,7 @@ export default suite({
   slow: [
     'test/cast-failure.test.ts',
     'test/cast-lost.test.ts',
+    'test/cast-missing.test.ts',
     'test/cast-usage.test.ts',
     'test/cast-ssh.test.ts',
     'test/cast.test.ts',

@@ -1,30 +1,22 @@
 // Three nodes in one process: node 0 multicasts a message to nodes 1 and 2.
-// On three machines the same code runs in three processes, each with its own id.
 import { RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
-const reserved = await reserveLoopbackPorts(3);
-const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+const nodes = await RdmcNode.loopback(3);
 
-async function member(id) {
-  const node = await RdmcNode.join({ id, members, server: reserved[id].server });
+async function run(node) {
   const group = await node.createGroup({ id: 7, members: [0, 1, 2] }); // the first one is the root
-
-  if (group.isRoot) {
-    const region = await node.allocate(1024 * 1024);
-    region.view().fill(42);
-    await group.send(region); // resolves when the region may be used again
-    await group.close(); // resolves only if every message reached every member
-    console.log('the root: sent, and received by all');
-  } else {
+  const texts = [];
+  if (group.isRoot) await group.send(Buffer.from('hello, everybody'));
+  else {
     for await (const message of group) {
-      const sum = message.view.reduce((total, byte) => total + byte, 0);
-      console.log(`member ${id}: ${message.byteLength} bytes, sum ${sum}`);
+      texts.push(Buffer.from(message.view).toString());
       message.release();
     }
-    await group.close();
   }
-  await node.close();
+  await group.close(); // resolves only if every message reached every member
+  return `node ${node.id} received: ${texts.join() || 'nothing, it is the root'}`;
 }
 
-await Promise.all([member(0), member(1), member(2)]);
+const lines = await Promise.all(nodes.map(run));
+console.log(lines.join('\n'));
+await nodes.close();

@@ -1,11 +1,8 @@
 // Two nodes in one process: node 0 sends numbers to node 1.
-// On two machines the same code runs in two processes, each with its own id.
 import { HiPowerNode } from '@rdmc/hipower';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
-const reserved = await reserveLoopbackPorts(2);
-const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-const [a, b] = await Promise.all(reserved.map(({ server }, id) => HiPowerNode.join({ id, members, server })));
+const nodes = await HiPowerNode.loopback(2);
+const [a, b] = nodes;
 
 async function send() {
   const requester = await a.createRequester({ channel: 'numbers', to: 1 });
@@ -28,4 +25,4 @@ async function receive() {
 }
 
 await Promise.all([send(), receive()]);
-await Promise.all([a.close(), b.close()]);
+await nodes.close();

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type CastEvent, CastLab, type Command, labTest } from '../src/cast-lab.js';
@@ -97,6 +97,43 @@ labTest(
     );
     expect(last!.attempts).toBeGreaterThan(1);
     expectSame(lab, path, lab.receivers);
+  },
+  TIMEOUT_MS,
+);
+
+labTest(
+  'after kill -9 of a receiver in mid-transfer, the same cast sends only what that host lacks',
+  async () => {
+    const lab = await CastLab.create(4, '50mbit');
+    const path = join(lab.folderOf('h0'), 'tree');
+    const FILES = 40;
+    mkdirSync(path);
+    for (let i = 0; i < FILES; i += 1) writeFileSync(join(path, `f${i}`), randomBytes(MIB / 4));
+    const receivers = await Promise.all(lab.receivers.map((host) => lab.receive(host)));
+    const cast = lab.cast(path, lab.receivers, '--message-size', '1MiB');
+    await cast.event('progress', (event) =>
+      (event.receivers as { storedBytes: number }[]).every(({ storedBytes }) => storedBytes > MIB),
+    );
+    receivers[1]!.child.kill('SIGKILL');
+    expect(await cast.ended).toBe(6);
+    const stored = readdirSync(join(lab.folderOf('h2'), 'tree')).length;
+    await lab.receive('h2');
+    const again = lab.cast(path, lab.receivers, '--delete');
+    expect(await again.ended).toBe(0);
+    const finished = await again.event('finished');
+    expect(finished).toMatchObject({ files: FILES, sentFiles: FILES - stored });
+    expect(finished.receivers).toMatchObject([
+      { name: lab.to('h1'), files: 0, unchangedFiles: FILES },
+      { name: lab.to('h2'), files: FILES - stored, unchangedFiles: stored },
+      { name: lab.to('h3'), files: 0, unchangedFiles: FILES },
+    ]);
+    for (const host of lab.receivers) {
+      expect([host, lab.entriesOf(host)]).toEqual([host, ['tree']]);
+      for (let i = 0; i < FILES; i += 1)
+        expect(readFileSync(join(lab.folderOf(host), 'tree', `f${i}`))).toEqual(
+          readFileSync(join(path, `f${i}`)),
+        );
+    }
   },
   TIMEOUT_MS,
 );

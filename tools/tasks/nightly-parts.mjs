@@ -1,8 +1,8 @@
 // Tests that are too long for every push: each part in full for .ci/nightly, and as a smoke test of at most a minute for a push.
 // `script` names a script of the root's package.json. A part without its script is listed and skipped.
 
-/** Node.js versions that the packages support beside the one that runs npm test: the newest of each line. */
-export const NODE_LINES = ['22', '24', '26'];
+/** Node.js versions that the packages support: the newest of each line. */
+export const NODE_LINES = ['20', '22', '24', '26'];
 
 export const SMOKE_SECONDS = 60;
 
@@ -37,6 +37,7 @@ export const PARTS = [
     env: { RDMC_TEST_REQUIRE_ROCE: '1' },
     minutes: 40,
   },
+  { label: 'release', script: 'test:release', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'arm64', script: 'test:arm64', full: [], smoke: ['--smoke'], minutes: 30 },
   { label: 'browser', script: 'test:browser', full: [], smoke: ['--smoke'], minutes: 30 },
 ];

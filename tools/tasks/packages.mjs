@@ -7,6 +7,8 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { problemAffectsResolutionKind } from '@arethetypeswrong/core/problems';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
+import { chosenAddons } from '../release/addon.mjs';
+import { packAll } from '../release/pack.mjs';
 import { root } from './setup.mjs';
 
 /** The packages are ES modules only: these kinds of resolution cannot use them. */
@@ -22,21 +24,10 @@ function publishedPackages() {
     .filter((manifest) => !manifest.private);
 }
 
-/** Packs all of them with one npm; returns the tarballs' paths in the order of the packages. */
+/** Packs them as a release does; returns the tarballs' paths in the order of the packages. */
 function pack(packages, out) {
-  const chosen = packages.flatMap((manifest) => ['--workspace', manifest.name]);
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out, ...chosen];
-  const printed = JSON.parse(execFileSync('npm', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }));
-  const entries = Array.isArray(printed) ? printed : Object.values(printed);
-  return packages.map((manifest) =>
-    join(
-      out,
-      entries
-        .find(({ name }) => name === manifest.name)
-        .filename.replace('@', '')
-        .replace('/', '-'),
-    ),
-  );
+  const packed = new Map(packAll(out, chosenAddons([])).map(({ name, tarball }) => [name, tarball]));
+  return packages.map(({ name }) => packed.get(name));
 }
 
 /** Findings of publint, as lines. */
@@ -55,8 +46,19 @@ async function resolve(tarball) {
   return wrong.map((problem) => `attw: ${JSON.stringify({ ...problem, trace: undefined })}`);
 }
 
-/** Compiles a file that imports the types of all packages, each as it was packed; returns the compiler's lines. */
-function compile(packages, tarballs, project) {
+/** Users' compilers, and how their projects find modules: each with each. */
+const COMPILERS = {
+  'TypeScript 5': ['node_modules/typescript/bin/tsc'],
+  'TypeScript 7': ['tools/tsc/tsc.mjs'],
+};
+const RESOLUTIONS = {
+  node16: { module: 'Node16' },
+  nodenext: { module: 'NodeNext' },
+  bundler: { module: 'ESNext', moduleResolution: 'Bundler' },
+};
+
+/** A project with a file that imports the types of all packages, each as it was packed. */
+function makeProject(packages, tarballs, project) {
   for (const [index, manifest] of packages.entries()) {
     const folder = join(project, 'node_modules', manifest.name);
     mkdirSync(folder, { recursive: true });
@@ -64,15 +66,35 @@ function compile(packages, tarballs, project) {
   }
   const lines = packages.map((manifest, index) => `export type * as p${index} from '${manifest.name}';`);
   writeFileSync(join(project, 'all.ts'), lines.join('\n'));
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ type: 'module' }));
+}
+
+/** Compiles the project; returns the compiler's lines. */
+function compile(project, compiler, resolution) {
   const strict = { strict: true, skipLibCheck: false, noEmit: true, types: ['node'], target: 'ES2022' };
-  const compilerOptions = { ...strict, lib: ['ES2023', 'ESNext.Disposable'], module: 'NodeNext' };
-  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['all.ts'] }));
+  const compilerOptions = { ...strict, lib: ['ES2023', 'ESNext.Disposable'], ...RESOLUTIONS[resolution] };
+  const settings = join(project, `${resolution}.json`);
+  writeFileSync(settings, JSON.stringify({ compilerOptions, files: ['all.ts'] }));
   try {
-    execFileSync('npx', ['rdmc-tsc', '-p', project], { cwd: root, encoding: 'utf8', stdio: 'pipe' });
+    execFileSync(process.execPath, [...COMPILERS[compiler], '-p', settings], {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
     return [];
   } catch (error) {
-    return `${error.stdout}`.trim().split('\n');
+    return `${error.stdout}`
+      .trim()
+      .split('\n')
+      .map((line) => `${compiler}, ${resolution}: ${line}`);
   }
+}
+
+/** Each compiler with each resolution. */
+function compileAll(project) {
+  return Object.keys(COMPILERS).flatMap((compiler) =>
+    Object.keys(RESOLUTIONS).flatMap((resolution) => compile(project, compiler, resolution)),
+  );
 }
 
 const packages = publishedPackages();
@@ -82,7 +104,8 @@ mkdirSync(cache, { recursive: true });
 const work = mkdtempSync(join(cache, 'rdmc-packages-'));
 try {
   const tarballs = pack(packages, work);
-  const problems = compile(packages, tarballs, work).map((line) => `types: ${line}`);
+  makeProject(packages, tarballs, work);
+  const problems = compileAll(work);
   for (const [index, manifest] of packages.entries()) {
     const { buffer } = new Uint8Array(readFileSync(tarballs[index]));
     const found = [...(await lint(buffer)), ...(await resolve(buffer))];

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
+const PROGRESS = fileURLToPath(new URL('./with-progress.mjs', import.meta.url));
 const MINIMUM_NODE = [20, 19];
 /** The addon supports RDMA devices only if this is installed. */
 const IBVERBS_HEADER = '/usr/include/infiniband/verbs.h';
@@ -24,26 +25,18 @@ export function stop(message) {
   process.exit(1);
 }
 
-/** Runs a command in the repository; its output is shown only when it fails, or always with `loud`. */
+/** Runs a command in the repository; its progress is shown, and its output when it fails, or always with `loud`. */
 export function run(label, command, args, { loud = false, env = {} } = {}) {
-  const started = Date.now();
-  process.stdout.write(loud ? `── ${label}\n` : `── ${label} … `);
-  const result = spawnSync(command, args, {
+  if (loud) console.log(`── ${label}`);
+  const [program, ...rest] = loud
+    ? [command, ...args]
+    : [process.execPath, PROGRESS, label, command, ...args];
+  const { status, signal, error } = spawnSync(program, rest, {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: loud ? 'inherit' : 'pipe',
-    encoding: 'utf8',
-    maxBuffer: 64 << 20,
+    stdio: 'inherit',
   });
-  const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  if (result.status === 0) {
-    if (!loud) console.log(`ok (${seconds} s)`);
-    return;
-  }
-  if (!loud) console.log(`failed (${seconds} s)\n${result.stdout ?? ''}${result.stderr ?? ''}`);
-  stop(
-    `${label} failed: ${result.error?.message ?? `${command} ${args.join(' ')} ended with ${result.status ?? result.signal}`}`,
-  );
+  if (status !== 0) stop(`${label} failed: ${error?.message ?? `${command} ended with ${status ?? signal}`}`);
 }
 
 /** A command, or a file by its absolute path. */
@@ -131,5 +124,8 @@ export function turboEnv() {
 /** Everything until the packages are built. */
 export function setUp() {
   prepare();
-  run('build', tool('turbo'), turboArgs(), { env: turboEnv() });
+  // All output: with-progress.mjs shows the names of the tasks, and the output of those that fail.
+  run('build', tool('turbo'), ['run', 'build', 'native', '--output-logs=new-only', '--log-order=stream'], {
+    env: turboEnv(),
+  });
 }

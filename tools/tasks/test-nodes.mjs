@@ -1,12 +1,16 @@
-// `npm run test:nodes`: the suites of packages and apps under other Node.js versions, which come from npm.
-// With --smoke two small suites, one of which loads the addon, under the newest version. The addon is not built again:
-// its Node-API is the same in all of them.
-import { existsSync, mkdirSync } from 'node:fs';
+// `npm run test:nodes`: each Node.js line that is supported, which comes from npm. Under each, the suites of packages and
+// apps (the compliance suite among them), all examples, and `rdmc demo`; without the suites under the line that runs this,
+// because `npm test` runs them. Arguments name lines: npm run test:nodes -- 22
+// With --smoke, for a push: under each line one example, which loads the addon, and two small suites under the newest.
+// The addon is not built again: its Node-API is the same in all of them.
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { NODE_LINES } from './nightly-parts.mjs';
 import { passParts } from './parts.mjs';
-import { root, run, setUp } from './setup.mjs';
+import { root, run, setUp, stop } from './setup.mjs';
 import { suites } from './suites.mjs';
+
+const THIS_LINE = process.versions.node.split('.')[0];
 
 /** Installs the newest version of a line; returns the folder of its `node`. */
 function install(line) {
@@ -21,20 +25,50 @@ function install(line) {
   return bin;
 }
 
-const smoke = process.argv[2] === '--smoke';
-const lines = smoke ? NODE_LINES.slice(-1) : NODE_LINES;
-setUp();
-for (const line of lines) {
+/** The environment in which `node` is this line's. */
+function environment(line) {
   const env = { PATH: `${install(line)}${delimiter}${process.env.PATH}` };
-  run(
-    `Node.js ${line} is there`,
-    'node',
-    ['-e', `process.exit(process.version.startsWith('v${line}.') ? 0 : 1)`],
-    {
-      env,
-    },
-  );
-  const chosen = smoke ? suites(['packages/common', 'packages/node']) : suites();
-  const tested = chosen.filter(({ cwd }) => !cwd.startsWith('tools/'));
-  await passParts(tested.map((part) => ({ ...part, label: `Node.js ${line}: ${part.label}`, env })));
+  const check = `process.exit(process.version.startsWith('v${line}.') ? 0 : 1)`;
+  run(`Node.js ${line} is there`, 'node', ['-e', check], { env });
+  return env;
+}
+
+/** The examples of the packages. */
+function examples() {
+  return readdirSync(join(root, 'packages'))
+    .map((name) => join('packages', name))
+    .filter((cwd) => existsSync(join(root, cwd, 'example.mjs')))
+    .map((cwd) => ({ label: `example of ${cwd}`, command: 'node', args: ['example.mjs'], cwd, seconds: 5 }));
+}
+
+const DEMO = {
+  label: 'rdmc demo',
+  command: 'node',
+  args: ['apps/rdmc/bin/rdmc', 'demo', '--members', '4', '--size', '16MiB'],
+  seconds: 10,
+};
+
+/** What runs under one line. */
+function partsOf(line, smoke) {
+  if (!smoke) {
+    const tested = line === THIS_LINE ? [] : suites().filter(({ cwd }) => !cwd.startsWith('tools/'));
+    return [...tested, ...examples(), DEMO];
+  }
+  const small = line === NODE_LINES.at(-1) ? suites(['packages/common', 'packages/node']) : [];
+  return [...examples().filter(({ cwd }) => cwd === join('packages', 'group')), ...small];
+}
+
+const smoke = process.argv[2] === '--smoke';
+const asked = process.argv.slice(smoke ? 3 : 2);
+const unknown = asked.find((line) => !NODE_LINES.includes(line));
+if (unknown) stop(`Node.js ${unknown} is not tested; there are: ${NODE_LINES.join(', ')}`);
+setUp();
+for (const line of asked.length > 0 ? asked : NODE_LINES) {
+  const env = environment(line);
+  const parts = partsOf(line, smoke).map((part) => ({
+    ...part,
+    label: `Node.js ${line}: ${part.label}`,
+    env,
+  }));
+  await passParts(parts);
 }

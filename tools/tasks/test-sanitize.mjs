@@ -47,7 +47,7 @@ function runProgram(label, program, args, env) {
 
 async function threads(rounds) {
   const driver = await buildProgram('soft-driver', 'soft-driver', THREAD);
-  for (const transport of ['shm', 'tcp']) {
+  for (const transport of ['shm', 'tcp', 'link']) {
     runProgram(`thread sanitizer, ${transport}`, driver, [transport, String(rounds)], {
       TSAN_OPTIONS: 'halt_on_error=1',
     });
@@ -66,7 +66,7 @@ async function planted() {
 async function memory(rounds) {
   const driver = await buildProgram('soft-driver', 'soft-driver', [...MEMORY, LOCKS]);
   const env = { UBSAN_OPTIONS: 'print_stacktrace=1' };
-  for (const transport of ['shm', 'tcp']) {
+  for (const transport of ['shm', 'tcp', 'link']) {
     runProgram(
       `address, undefined and leak sanitizers, ${transport}`,
       driver,

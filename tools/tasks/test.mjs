@@ -15,6 +15,7 @@ const LAYERED = [
   'tools/roce-vm',
   'tools/chaos',
   'tools/mutants',
+  'tools/site',
   'tools/testing',
   'test-e2e',
 ];

@@ -42,6 +42,7 @@ export const kvErrors = errorTable({
   ],
   ERR_RDMC_KV_UNKNOWN: ['internal', 'an error without a code', 'see the message'],
 });
+/** The stable codes of this package's errors; `kvErrors` has their meaning. */
 export type KvErrorCode = keyof typeof kvErrors;
 
 /** The class of this package's errors. `code` distinguishes them. */

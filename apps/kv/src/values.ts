@@ -1,5 +1,6 @@
-import { parseWholeNumber } from '@rdmc/common';
+import { messageOf, parseWholeNumber } from '@rdmc/common';
 import type { Member } from '@rdmc/mesh';
+import { type MetricsAddress, parseMetricsAddress } from '@rdmc/metrics';
 import { InvalidArgumentError } from 'commander';
 
 /** A whole number on the command line. */
@@ -33,6 +34,15 @@ export function members(text: string): Member[] {
   const all = endpoints(text).map((endpoint, id) => ({ id, ...endpoint }));
   if (all.length < 2) throw new InvalidArgumentError('needs the coordinator and at least one server');
   return all;
+}
+
+/** The address of an HTTP endpoint: `port`, or `host:port`. */
+export function metricsAddress(text: string): MetricsAddress {
+  try {
+    return parseMetricsAddress(text);
+  } catch (error) {
+    throw new InvalidArgumentError(messageOf(error));
+  }
 }
 
 /** Numbers of servers, with commas. */

@@ -2,7 +2,9 @@ import type { Tensor } from './resnet152.js';
 
 /** A part of one tensor that is sent as one message: values `first` to `first + length` of all parameters. */
 export interface Block {
+  /** Number of its first value, of all parameters of the network. */
   readonly first: number;
+  /** How many values it has. */
   readonly length: number;
 }
 

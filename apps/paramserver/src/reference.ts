@@ -13,6 +13,7 @@ export function referenceSum(values: number, workers: number, iteration: number)
   return sum;
 }
 
+/** SHA-256 of the values' bytes, in hexadecimal: equal exactly if all values are equal bit for bit. */
 export function hashOf(values: Float32Array): string {
   return createHash('sha256')
     .update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))

@@ -1,9 +1,12 @@
 /** One trainable tensor of a network, fp32. */
 export interface Tensor {
+  /** Its name in the network. */
   readonly name: string;
+  /** Its dimensions. */
   readonly shape: readonly number[];
   /** Number of values. */
   readonly length: number;
+  /** The kind of layer that it belongs to. */
   readonly kind: 'convolution' | 'batch-norm' | 'fully-connected';
 }
 

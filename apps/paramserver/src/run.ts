@@ -11,6 +11,7 @@ import { type IterationResult, iterationResult } from './summary.js';
 export interface RunEvents {
   /** Blocks of the present iteration that a process has: sums sent (the server, 0) or received (workers). */
   progress(id: number, blocks: number, ofBlocks: number): void;
+  /** Called after each iteration. */
   iteration(result: IterationResult): void;
   /** All processes have opened their devices; by id. */
   joined(reports: readonly JoinReport[]): void;

@@ -3,14 +3,20 @@ import type { Usage } from './usage.js';
 
 /** Protocol of the parameters. */
 export const PROTOCOLS = ['push', 'pull', 'baseline'] as const;
+/** How parameters travel: HiPower's two modes, or confirmation per work request. */
 export type Protocol = (typeof PROTOCOLS)[number];
 
 /** One run, for all of its processes. */
 export interface Settings {
+  /** How gradients and sums travel. */
   readonly protocol: Protocol;
+  /** Processes that compute gradients, beside the server. */
   readonly workers: number;
+  /** Iterations of the run. */
   readonly iterations: number;
+  /** Largest message, in bytes. */
   readonly blockBytes: number;
+  /** Slots of each channel. */
   readonly slots: number;
   /** Number of the network's tensors, from the first layer on. */
   readonly tensors: number;

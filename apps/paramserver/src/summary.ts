@@ -3,17 +3,23 @@ import type { IterationReport } from './settings.js';
 
 /** Costs of one iteration. Times in milliseconds. */
 export interface IterationResult {
+  /** Number of the iteration. */
   readonly iteration: number;
   /** From the first process's start to the last worker's having every sum. */
   readonly completionMs: number;
   /** Messages: blocks to the server, and sums to each worker. */
   readonly messages: number;
+  /** Messages divided by the completion time. */
   readonly messagesPerSecond: number;
+  /** Processor time of the server's process. */
   readonly serverCpuMs: number;
+  /** Processor time of all workers' processes. */
   readonly workersCpuMs: number;
+  /** Processor time of the soft device's own threads, in all processes. */
   readonly nicCpuMs: number;
   /** Bitmap READs and looks at pushed bitmaps, of all sides, per message; and the share of fruitless ones. */
   readonly looksPerMessage: number;
+  /** The share of looks that showed nothing new. */
   readonly fruitlessShare: number;
   /** READs over the network alone. */
   readonly readsPerMessage: number;

@@ -6,6 +6,10 @@ import { formatBytes, formatRate, parseDuration, parseRate, parseSize } from './
 
 /** Parsers of option values. Each parses the text of the command line. */
 
+/** Bytes per second: 1 Mbit/s and 1 Tbit/s, as for the option `linkRate` of @rdmc/verbs. */
+const LEAST_LINK = 125_000;
+const MOST_LINK = 125e9;
+
 /** A check whose error says what was expected; zod's own texts are for programmers. */
 export function expected<Value>(what: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {
@@ -56,6 +60,14 @@ export function rate(least: number, most: number) {
       : undefined;
   });
 }
+
+/** Bits per second of a link: `400Mbit/s`, `50MB/s`; or `none`. */
+export const linkRate = z.union(
+  [z.literal('none'), rate(LEAST_LINK, MOST_LINK).transform((bytes) => bytes * 8)],
+  {
+    error: () => 'expected none, or a rate from 1 Mbit/s to 1 Tbit/s, such as 400Mbit/s or 50MB/s',
+  },
+);
 
 /** A range of ports, both included: `7500-7600`; or one port. */
 export const portRange = expected(

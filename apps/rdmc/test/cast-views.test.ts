@@ -144,11 +144,25 @@ describe('lines drawn in place', () => {
     painter.around(() => written.push('note\n'));
     expect(written).toEqual(['a\nb\n', '\r\u001b[2A\u001b[0Jc\n', '\r\u001b[1A\u001b[0J', 'note\n', 'c\n']);
   });
+
+  it('are removed whole after the window became narrower', () => {
+    const written: string[] = [];
+    let columns = 80;
+    const painter = new Repainter(
+      (text) => written.push(text),
+      () => columns,
+    );
+    painter.paint(['\u001b[32m'.padEnd(65, 'x'), 'short', '']);
+    columns = 20;
+    painter.paint(['next']);
+    expect(written[1]).toBe('\r\u001b[5A\u001b[0Jnext\n');
+  });
 });
 
 function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {
   return {
-    ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, seconds: 2, problems: [], problemCount: 0 },
+    ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, sentFiles: 3, sentBytes: 40_000_000 },
+    ...{ seconds: 2, problems: [], problemCount: 0 },
     receivers,
     ...part,
   };
@@ -160,6 +174,7 @@ const complete = (host: string): ReceiverSummary => ({
   attempts: 1,
   files: 3,
   bytes: 4,
+  ...{ unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
 });
 const failed = (host: string, code: string): ReceiverSummary => ({
   ...complete(host),
@@ -209,6 +224,16 @@ describe('an outcome', () => {
     expect(lines([complete('a'), complete('b')])).toEqual([
       'All 2 receivers have 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s to each, 40 MB/s in all.',
     ]);
+  });
+
+  it('tells what was sent where receivers had something already', () => {
+    const text = (part: Partial<CastSummary>, receiver = complete('a')) =>
+      describeSuccess(outcomeOf(summaryOf([receiver], part), [], nameOf), palette)[0];
+    const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
+    expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
+    expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
+      `${head}of these 1 file, 1.9 MiB sent and verified, 2 removed, in 2.00 s, 1.00 MB/s.`,
+    );
   });
 
   it('lists what is missing at which receiver', () => {
@@ -383,7 +408,10 @@ describe('a plan', () => {
     transport: 'auto',
     advertise: undefined,
     ownPorts: undefined,
-    dryRun: true,
+    plan: true,
+    dryRun: false,
+    ...{ compare: 'size-time', filters: [], only: undefined },
+    ...{ update: false, existing: false, delete: false },
     verbose: false,
     quiet: false,
     json: false,

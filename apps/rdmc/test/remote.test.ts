@@ -23,6 +23,7 @@ const listening = JSON.stringify({
     hostName: 'far',
     version: '0',
     addresses: ['10.1.2.3'],
+    metrics: null,
   },
 });
 

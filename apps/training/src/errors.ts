@@ -17,6 +17,7 @@ export const trainingErrors = errorTable({
   ERR_RDMC_TRAINING: ['internal', 'a process failed without a code', 'read the message'],
   ERR_RDMC_TRAINING_INTERRUPTED: ['aborted', 'a signal ended the command', 'nothing: the caller ended it'],
 });
+/** The stable codes of this package's errors; `trainingErrors` has their meaning. */
 export type TrainingErrorCode = keyof typeof trainingErrors;
 
 /** A failure of the job itself. */

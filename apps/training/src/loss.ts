@@ -29,11 +29,13 @@ export class CrewFailure extends Error {
 
 /** A worker that was lost, with the errors that reported it. */
 export interface Loss {
+  /** Id of the worker. */
   readonly member: number;
   /** The step that was repeated without it. */
   readonly step: number;
   /** Code of the error that names it; null: it failed differently, or did not fail. */
   readonly group: string | null;
+  /** The same of the channel's error. */
   readonly channel: string | null;
 }
 

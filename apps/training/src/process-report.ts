@@ -6,7 +6,9 @@ const DATA_PLANE_THREAD = 'rdmc-dataplane'.slice(0, 15);
 
 /** The report of one process. */
 export interface ProcessReport {
+  /** Id of the member in that process. */
   readonly member: number;
+  /** Number of the process. */
   readonly pid: number;
   /** Worker threads of data planes in this process. */
   readonly dataPlaneThreads: number;

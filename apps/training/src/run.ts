@@ -17,8 +17,11 @@ import { WorkerProcess } from './worker-process.js';
 
 /** A whole job, whose checksums were compared. */
 export interface RunResult extends Training {
+  /** The settings of the job. */
   readonly settings: Settings;
+  /** The trainer's device, and why that one. */
   readonly device: { readonly name: string; readonly reason: string };
+  /** The replicated log of the steps. */
   readonly log: {
     readonly replicas: number;
     /** Members with the newest segment, at the beginning and at the end. */

@@ -2,6 +2,7 @@
 export interface Settings {
   /** Processes beside the trainer's. */
   readonly workers: number;
+  /** Steps of the job. */
   readonly steps: number;
   /** How many values the model has. */
   readonly parameters: number;

@@ -2,6 +2,7 @@ import { type decodeObject, encodeObject } from '@rdmc/tailwind';
 
 /** The log's record of a step. */
 export interface StepRecord {
+  /** Number of the step, from 1. */
   readonly step: number;
   /** Ids of the workers whose gradients are in it, ascending. */
   readonly workers: readonly number[];

@@ -13,23 +13,31 @@ import type { StepRecord } from './step-record.js';
 
 /** Events of a job for the caller. */
 export interface TrainingEvents {
+  /** Called after each step. */
   step(step: number): void;
+  /** Called when a worker was lost. */
   lost(loss: Loss): void;
 }
 
 /** Results of the steps. */
 export interface Training {
+  /** One for each step, in order. */
   readonly records: readonly StepRecord[];
+  /** The workers that were lost, in order. */
   readonly losses: readonly Loss[];
   /** Reports of workers that were killed on purpose, from the time when they were stopped. */
   readonly lastWords: readonly ProcessReport[];
   /** Number of groups and channels that were created. */
   readonly crews: number;
+  /** The transports of blocks in use. */
   readonly transports: readonly string[];
+  /** Time of all steps, repeated ones included. */
   readonly trainingMs: number;
   /** Times of the steps that were not repeated. */
   readonly multicastMs: number;
+  /** Bytes that workers received by multicast. */
   readonly deliveredBytes: number;
+  /** Messages with gradients that the trainer took. */
   readonly gradients: number;
 }
 

@@ -2,6 +2,8 @@ import type { Key, Logger } from '@rdmc/common';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { ChecksumKind } from './checksum.js';
+import type { FilterRule } from './filters/filter-rule.js';
+import type { ComparisonKind } from './manifest/policy.js';
 
 /** Where a receiver listens. */
 export interface CastTarget {
@@ -13,6 +15,7 @@ export interface CastTarget {
   readonly rack?: RackId | undefined;
 }
 
+/** The options of `castFiles`. */
 export interface CastOptions {
   /** The receivers; each once. */
   readonly to: readonly CastTarget[];
@@ -26,6 +29,26 @@ export interface CastOptions {
   readonly blockBytes?: 'auto' | number | undefined;
   /** Checksum of file contents: 'gmac' (default, cheap) or 'sha256'. */
   readonly checksum?: ChecksumKind | undefined;
+  /**
+   * How receivers decide that they have a file: 'size-time' (default): size and time of last change are equal;
+   * 'content': the contents are equal, which both ends read; 'none': never, so that everything is sent.
+   */
+  readonly compare?: ComparisonKind | undefined;
+  /** Rules that include or exclude entries, in order: the first one that matches decides. Patterns are those of rsync. */
+  readonly filters?: readonly FilterRule[] | undefined;
+  /** Only these paths, relative to the one directory that is cast; directories without what is in them. */
+  readonly only?: readonly (string | Uint8Array)[] | undefined;
+  /** Leaves files that are newer at the receiver (default false). */
+  readonly update?: boolean | undefined;
+  /** Creates nothing, and only replaces what exists at the receiver (default false). */
+  readonly existing?: boolean | undefined;
+  /**
+   * At the end, removes entries that the receiver has in the cast directories and the sender does not (default false).
+   * Excluded entries stay. Nothing is removed where an entry could not be sent or stored.
+   */
+  readonly delete?: boolean | undefined;
+  /** Changes nothing; the summary has what a cast would change (default false). */
+  readonly dryRun?: boolean | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** Largest message in bytes, 64 KiB to 1 GiB, default 64 MiB. Every member holds three. */
@@ -46,5 +69,6 @@ export interface CastOptions {
   readonly advertise?: string | undefined;
   /** Ends the cast at every receiver; incomplete files are removed. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports receivers that failed; default: none. */
   readonly logger?: Logger | undefined;
 }

@@ -1,10 +1,14 @@
+/** The stage of a cast: the survey of the files, connecting, sending, waiting for the last writes, the end. */
 export type CastPhase = 'preparing' | 'connecting' | 'sending' | 'finishing' | 'done';
 
+/** The stage of one receiver; 'storing': it has everything and writes it to disk. */
 export type ReceiverState = 'connecting' | 'ready' | 'receiving' | 'storing' | 'complete' | 'failed';
 
 /** Why a receiver failed. `code` is a `CastErrorCode`, or that of a layer below. */
 export interface CastFailure {
+  /** A stable code. */
   readonly code: string;
+  /** The reason, for people; it may change. */
   readonly message: string;
 }
 
@@ -14,9 +18,13 @@ export interface ReceiverProgress {
   readonly name: string;
   /** The machine's own host name, once known. */
   readonly hostName?: string | undefined;
+  /** The stage that this receiver has reached. */
   readonly state: ReceiverState;
+  /** Bytes that have arrived in its memory. */
   readonly receivedBytes: number;
+  /** Bytes that it has written to its files. */
   readonly storedBytes: number;
+  /** Why it failed; only in state 'failed'. */
   readonly error?: CastFailure | undefined;
 }
 
@@ -36,8 +44,11 @@ export interface DeviceRoute {
 
 /** The route of the bytes, seen from the sender. */
 export interface CastRoute extends DeviceRoute {
+  /** The schedule in use: an algorithm of `@rdmc/schedule`. */
   readonly algorithm: string;
+  /** The largest message, in bytes. */
   readonly messageBytes: number;
+  /** The size of a block, in bytes. */
   readonly blockBytes: number;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
@@ -45,13 +56,18 @@ export interface CastRoute extends DeviceRoute {
 
 /** A snapshot of a cast. */
 export interface CastProgress {
+  /** The stage of the cast. */
   readonly phase: CastPhase;
   /** 1 for the first cast, 2 for the first retry. */
   readonly attempt: number;
   /** Bytes of contents to send, holes left out; known from phase 'connecting' on. */
   readonly totalBytes: number;
+  /** Regular files to send; known from phase 'connecting' on. */
   readonly totalFiles: number;
+  /** Bytes of contents that the sender has handed to the group. */
   readonly sentBytes: number;
+  /** One for each target, in the order of the option `to`. */
   readonly receivers: readonly ReceiverProgress[];
+  /** How the bytes travel; undefined until the group is formed. */
   readonly route?: CastRoute | undefined;
 }

@@ -1,12 +1,21 @@
+import { Tracer } from '@rdmc/common';
 import type { CastProgress } from './cast-progress.js';
 import type { CastSummary, ReceiverSummary } from './cast-summary.js';
 import type { CheckedCastOptions, Target } from './checked-cast-options.js';
 import { CastError } from './errors.js';
 import type { Latest } from './latest.js';
 import { ProblemList } from './problems.js';
+import type { Preview } from './sender/preview.js';
 import { ProgressPublisher } from './sender/progress-publisher.js';
 import type { ReceiverLink } from './sender/receiver-link.js';
 import { Session, type SessionOutcome } from './sender/session.js';
+import type { StreamTotals } from './stream/records.js';
+
+const NOTHING: StreamTotals = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0, bytes: 0 };
+
+const castTrace = new Tracer<{ readonly paths: number; readonly receivers: readonly string[] }>(
+  '@rdmc/cast:cast',
+);
 
 /** A cast with its retries. */
 export class CastRun {
@@ -28,7 +37,14 @@ export class CastRun {
     );
   }
 
-  async run(): Promise<CastSummary> {
+  run(): Promise<CastSummary> {
+    return castTrace.promise(
+      () => ({ paths: this.paths.length, receivers: this.options.to.map(({ name }) => name) }),
+      () => this.#run(),
+    );
+  }
+
+  async #run(): Promise<CastSummary> {
     try {
       let targets = this.options.to;
       for (let attempt = 1; attempt <= 1 + this.options.retries && targets.length > 0; attempt += 1) {
@@ -45,12 +61,12 @@ export class CastRun {
     if (attempt > 1) this.#publisher.settle();
     this.#publisher.attempt = attempt;
     const outcome = await new Session(this.paths, targets, this.options, this.#publisher).run();
-    for (const link of outcome.links) this.#note(link, attempt);
+    for (const link of outcome.links) this.#note(link, attempt, outcome.preview);
     if (outcome.report || !this.#best) this.#best = outcome;
     return targets.filter(({ name }) => this.#receivers.get(name)?.state !== 'complete');
   }
 
-  #note(link: ReceiverLink, attempts: number): void {
+  #note(link: ReceiverLink, attempts: number, preview: Preview | undefined): void {
     const { target, done, failure } = link;
     const { host, port, name } = target;
     const problems = new ProblemList();
@@ -66,6 +82,10 @@ export class CastRun {
       state: error ? 'failed' : 'complete',
       files: done?.files ?? 0,
       bytes: done?.bytes ?? 0,
+      unchangedFiles: done?.unchangedFiles ?? 0,
+      unchangedBytes: done?.unchangedBytes ?? 0,
+      removed: done?.removed ?? 0,
+      ...(preview && { changes: preview.changes.get(link) ?? [] }),
       ...(error && { code: error.code, message: error.message }),
     });
   }
@@ -87,17 +107,20 @@ export class CastRun {
   }
 
   #summary(): CastSummary {
-    const { survey, report } = this.#best!;
+    const { survey, report, preview } = this.#best!;
     const problems = new ProblemList();
     problems.addAll(survey.problems, survey.problemCount);
     if (report) problems.addAll(report.problems, report.problemCount);
     for (const { kept, count } of this.#receiverProblems.values()) problems.addAll(kept, count);
-    const totals = report?.totals;
+    const { totals = NOTHING, unsent = NOTHING } = report ?? {};
     return {
-      files: totals?.files ?? 0,
-      directories: totals?.directories ?? 0,
-      links: totals ? totals.symbolicLinks + totals.hardLinks : 0,
-      bytes: totals?.bytes ?? 0,
+      files: totals.files + unsent.files,
+      // A directory may be in several streams.
+      directories: report ? survey.directories : 0,
+      links: totals.symbolicLinks + totals.hardLinks + unsent.symbolicLinks + unsent.hardLinks,
+      bytes: totals.bytes + unsent.bytes,
+      sentFiles: preview?.files ?? totals.files,
+      sentBytes: preview?.bytes ?? totals.bytes,
       seconds: (performance.now() - this.#began) / 1000,
       receivers: this.options.to.map(({ name }) => this.#receivers.get(name)!),
       problems: problems.kept,

@@ -3,10 +3,13 @@ import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/socket
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';
+import { checkSelection } from './checked-selection.js';
 import { type ChecksumKind, checksums } from './checksum.js';
 import * as limits from './constants.js';
 import { CastError, invalidOption } from './errors.js';
+import type { FilterRule } from './filters/filter-rule.js';
 import { CONTROL_PURPOSE } from './identity.js';
+import type { ComparisonPolicy } from './manifest/policy.js';
 import {
   choiceOption,
   integerOption,
@@ -27,6 +30,13 @@ const KNOWN = [
   'rack',
   'blockBytes',
   'checksum',
+  'compare',
+  'filters',
+  'only',
+  'update',
+  'existing',
+  'delete',
+  'dryRun',
   'meshPorts',
   'messageBytes',
   'bandwidthLimit',
@@ -59,6 +69,11 @@ export interface CheckedCastOptions {
   readonly rack: RackId | undefined;
   readonly blockBytes: 'auto' | number;
   readonly checksum: ChecksumKind;
+  /** Undefined where everything is sent without a question. */
+  readonly comparison: ComparisonPolicy | undefined;
+  readonly rules: readonly FilterRule[];
+  /** Only these paths, relative to the one directory that is cast. */
+  readonly listed: readonly Uint8Array[] | undefined;
   readonly meshPorts: PortRange | undefined;
   readonly messageBytes: number;
   readonly bandwidthLimit: number | undefined;
@@ -91,6 +106,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
         ? 'auto'
         : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
     checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
+    ...checkSelection(options),
     meshPorts: portsOption(WHERE, options.meshPorts),
     messageBytes: integer('messageBytes', limits.DEFAULT_MESSAGE_BYTES, MIN_MESSAGE_BYTES, MAX_MESSAGE_BYTES),
     bandwidthLimit:

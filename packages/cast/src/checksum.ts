@@ -11,6 +11,7 @@ import { DIGEST_BYTES } from './stream/layout.js';
  * forwards to, as it could with any hash that comes the same way as the bytes.
  */
 export const checksums = ['gmac', 'sha256'] as const;
+/** How the contents of files are checked: 'gmac' or 'sha256'. */
 export type ChecksumKind = (typeof checksums)[number];
 
 export interface Checksum {

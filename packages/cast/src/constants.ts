@@ -1,17 +1,19 @@
 /** The numbers of the package. Names have the unit: bytes or milliseconds; others are counts. */
 
 /** Version of the control frames and of the stream. Sender and receivers must use the same version. */
-export const CAST_PROTOCOL_VERSION = 2;
+export const CAST_PROTOCOL_VERSION = 3;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
 
+/** The control port of a receiver unless another one is given. */
 export const DEFAULT_PORT = 7411;
 export const MAX_PORT = 65_535;
 /** Largest delay of `setTimeout`; a timer with a longer one would fire at once. */
 export const MAX_TIMER_MS = 0x7fff_ffff;
 
 export const MIN_MESSAGE_BYTES = 64 * KIB;
+/** The largest message of a cast unless another limit is given: 64 MiB. */
 export const DEFAULT_MESSAGE_BYTES = 64 * MIB;
 export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Least size of messages of a small cast, unless the limit is smaller. */
@@ -44,6 +46,25 @@ export const MAX_TARGETS = 4095;
  */
 export const HEARTBEAT_MS = 200;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
+/** Largest piece of the manifest before compression; as base64 it fits into a frame even if it does not compress. */
+export const MAX_PIECE_BYTES = 512 * KIB;
+/** Small pieces, so that receivers compare one while the sender describes the next. */
+export const MAX_PIECE_ENTRIES = 2048;
+/** Pieces of the manifest that a receiver has not answered yet. */
+export const PIECES_AHEAD = 3;
+/** Most paths that a receiver may report as surplus. */
+export const MAX_SURPLUS = 10_000_000;
+/** Characters of paths of one frame with surplus entries. */
+export const SURPLUS_FRAME_CHARACTERS = 64 * KIB;
+export const MAX_FILTER_RULES = 1_000;
+/** Characters of all patterns of a cast, so that they fit into an invitation. */
+export const MAX_FILTER_CHARACTERS = 64 * KIB;
+/** Most groups that a cast sends to one after the other, where receivers lack different entries. */
+export const MAX_PHASES = 8;
+/** Bytes that an entry costs beside its contents, for the plan of the groups. */
+export const ENTRY_COST_BYTES = 256;
+/** Bytes that could be sent to a receiver in the time in which another group forms. */
+export const GROUP_COST_BYTES = 4 * MIB;
 /** A connection without an invitation is closed after this time. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** What a receiver accepts at once: connections that proved the key but sent no invitation yet, and casts. */

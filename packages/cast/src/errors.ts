@@ -25,6 +25,11 @@ export const castErrors = errorTable({
     'two paths would arrive under one name',
     'cast them one after the other',
   ],
+  ERR_RDMC_INVALID_PATTERN: [
+    'usage',
+    'a pattern of a filter is malformed',
+    'correct it; a backslash before a special character makes it a plain one',
+  ],
   ERR_RDMC_UNREADABLE: [
     'resource',
     'an entry cannot be read at the sender',
@@ -113,9 +118,12 @@ export const castErrors = errorTable({
     'share what the first iterator yields',
   ],
 });
+/** The stable codes of this package's errors; `castErrors` has their meaning. */
 export type CastErrorCode = keyof typeof castErrors;
 
+/** What a {@link CastError} knows beside its code and message. */
 export interface CastErrorDetails {
+  /** The error that led to this one. */
   readonly cause?: unknown;
   /** The receiver the error is about, as `host:port`. */
   readonly receiver?: string | undefined;
@@ -129,7 +137,9 @@ export interface CastErrorDetails {
  */
 export class CastError extends RdmcError {
   override readonly name = 'CastError';
+  /** The receiver that the error is about, as `host:port`; undefined for an error of the whole cast. */
   readonly receiver: string | undefined;
+  /** The outcome of every receiver, when a cast failed with all of them; else undefined. */
   readonly summary: CastSummary | undefined;
 
   constructor(code: string, message: string, details: CastErrorDetails = {}) {

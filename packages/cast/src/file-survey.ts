@@ -4,6 +4,7 @@ import type { CastProblem } from './cast-summary.js';
 export interface FileSurvey {
   /** Regular files, without hard links to one of them. */
   readonly files: number;
+  /** Directories. */
   readonly directories: number;
   /** Symbolic and hard links. */
   readonly links: number;
@@ -13,5 +14,6 @@ export interface FileSurvey {
   readonly contentBytes: number;
   /** Entries that cannot be sent: at most 500 are kept, `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
+  /** All entries that cannot be sent, also those that `problems` does not list. */
   readonly problemCount: number;
 }

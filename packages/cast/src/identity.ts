@@ -1,5 +1,12 @@
-/** Name and version that this end sends. A test compares the version with that of the package. */
-export const SOFTWARE = '@rdmc/cast 0.1.0';
+import { readFileSync } from 'node:fs';
+
+const { name, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  name: string;
+  version: string;
+};
+
+/** Name and version that this end sends. */
+export const SOFTWARE = `${name} ${version}`;
 
 /** Purpose of the keys of control connections. */
 export const CONTROL_PURPOSE = 'rdmc cast control';

@@ -10,11 +10,13 @@ export type {
   ReceiverProgress,
   ReceiverState,
 } from './cast-progress.js';
-export type { CastProblem, CastSummary, ReceiverSummary } from './cast-summary.js';
+export type { CastProblem, CastSummary, EntryChange, ReceiverSummary } from './cast-summary.js';
 export { type ChecksumKind, checksums } from './checksum.js';
 export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
+export type { FilterRule } from './filters/filter-rule.js';
+export { type ComparisonKind, comparisons } from './manifest/policy.js';
 export { messageSize } from './message-size.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
 export type {
@@ -27,4 +29,4 @@ export type {
 } from './receiver-events.js';
 export type { ReceiveOptions } from './receiver-options.js';
 export { streamBlockSize } from './stream-block-size.js';
-export { surveyFiles } from './survey-files.js';
+export { type SurveyOptions, surveyFiles } from './survey-files.js';

@@ -10,38 +10,58 @@ interface CastFacts {
   readonly bytes: number;
 }
 
+/** A sender has connected and announced its cast. */
 export interface CastBegan extends CastFacts {
+  /** Distinguishes the events. */
   readonly type: 'began';
 }
 
 /** The first group is formed: the route of the bytes. Reported once for each cast. */
 export interface CastRouted extends CastFacts, DeviceRoute {
+  /** Distinguishes the events. */
   readonly type: 'route';
 }
 
 /** About five times a second. */
 export interface CastReceiving extends CastFacts {
+  /** Distinguishes the events. */
   readonly type: 'progress';
+  /** Bytes of contents that have arrived in memory. */
   readonly receivedBytes: number;
+  /** Bytes of contents that are written to files. */
   readonly storedBytes: number;
 }
 
-/** Everything that was sent is stored, except for `problems`. */
+/** Everything that was lacking is stored, except for `problems`. */
 export interface CastComplete extends CastFacts {
+  /** Distinguishes the events. */
   readonly type: 'complete';
+  /** Regular files that were here already, and their bytes. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  readonly removed: number;
+  /** Directories of the cast. */
   readonly directories: number;
+  /** Symbolic and hard links of the cast. */
   readonly links: number;
+  /** Time of the cast, seen from this receiver. */
   readonly seconds: number;
   /** At most 500 are kept; `problemCount` counts all. */
   readonly problems: readonly CastProblem[];
+  /** All entries that are missing here, also those that `problems` does not list. */
   readonly problemCount: number;
 }
 
 /** The cast ended early. Complete files stay; incomplete ones are removed. */
 export interface CastFailed extends CastFacts {
+  /** Distinguishes the events. */
   readonly type: 'failed';
+  /** A stable code. */
   readonly code: string;
+  /** The reason, for people; it may change. */
   readonly message: string;
 }
 
+/** An event of `receiveFiles`; `type` distinguishes them. */
 export type ReceiverEvent = CastBegan | CastRouted | CastReceiving | CastComplete | CastFailed;

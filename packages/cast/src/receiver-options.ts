@@ -1,6 +1,7 @@
 import type { Key, Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
 
+/** The options of `receiveFiles`. */
 export interface ReceiveOptions {
   /** Directory in which files are stored; it must exist. */
   readonly directory: string;
@@ -12,7 +13,7 @@ export interface ReceiveOptions {
   readonly key?: Key | undefined;
   /** Ports, both included, that a cast uses beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
-  /** End after the first cast, whether it succeeds or not. */
+  /** End after the first cast, whether it succeeds or not. A dry run is not a cast. */
   readonly once?: boolean | undefined;
   /**
    * Sync files and directories to disk before a cast is reported as complete (default true). Without it, a power cut
@@ -25,5 +26,6 @@ export interface ReceiveOptions {
   readonly transport?: Transport | undefined;
   /** Closes the receiver. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports removed leftovers, refused connections and failures of the socket; default: none. */
   readonly logger?: Logger | undefined;
 }

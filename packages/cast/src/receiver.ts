@@ -143,7 +143,7 @@ class ListeningReceiver implements FileReceiver {
     const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
     const over = reception.run(frames).then(() => {
       this.#receptions.delete(reception);
-      if (this.options.once) void this.close();
+      if (this.options.once && !invitation.comparison?.dryRun) void this.close();
       else this.writers.refill();
     });
     this.#receptions.set(reception, over);

@@ -17,6 +17,8 @@ function sourceTree(bytes = 3_000_000): string {
   return from;
 }
 
+const ALL_NEW = { unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+
 describe('castFiles', () => {
   it.each([
     [1, {}],
@@ -36,7 +38,14 @@ describe('castFiles', () => {
     const summary = await castFiles([join(from, 'root')], { ...options, to, messageBytes: 1 << 20 }).finished;
     expect(summary).toMatchObject({ files: 3, directories: 2, links: 1, bytes: 3_000_003, problemCount: 0 });
     expect(summary.receivers).toEqual(
-      to.map((address) => ({ ...address, state: 'complete', attempts: 1, files: 3, bytes: 3_000_003 })),
+      to.map((address) => ({
+        ...address,
+        state: 'complete',
+        attempts: 1,
+        files: 3,
+        bytes: 3_000_003,
+        ...ALL_NEW,
+      })),
     );
     for (const receiver of receivers) {
       expect(await receiver.event('route')).toMatchObject({

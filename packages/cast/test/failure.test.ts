@@ -273,7 +273,7 @@ describe('wrong set-ups fail with a code', () => {
     const to = [other.to];
     const error = await rejection(castFile(one(), { to }).finished);
     expect(error.code).toBe('ERR_RDMC_VERSION_MISMATCH');
-    expect(error.message).toMatch(/version 77 .* version 2;/);
+    expect(error.message).toMatch(/version 77 .* version 3;/);
   });
 
   it('a receiver given twice, also under two names', async () => {

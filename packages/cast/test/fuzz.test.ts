@@ -112,7 +112,15 @@ const STRANGE = [
 const FRAMES: readonly object[] = [
   { type: 'call', version: CAST_PROTOCOL_VERSION, software: 'fuzz' },
   { type: 'part', groupId: 1 },
-  { type: 'finish', messages: 1, files: 1, bytes: 1 },
+  { type: 'finish', messages: 1, files: 1, bytes: 1, remove: false },
+  { type: 'offer', first: 0, count: 1, data: 'AAAA' },
+  { type: 'compared', first: 0, states: 'AAAA' },
+  { type: 'surplus', count: 1, paths: ['a/b'], last: true },
+  {
+    type: 'group',
+    group: { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
+    nextMessage: 0,
+  },
   { type: 'abort', code: 'ERR_RDMC_ABORTED', message: 'over' },
   { type: 'progress', receivedMessages: 1, partialBytes: 1, storedMessages: 1, writerBusyMs: 1 },
   { type: 'parted', groupId: 1, receivedMessages: 1 },
@@ -123,10 +131,11 @@ const FRAMES: readonly object[] = [
       { id: 0, host: '127.0.0.1', port: 1 },
       { id: 1, host: '127.0.0.1', port: 2 },
     ],
-    group: { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
+    messageBytes: 65_536,
   },
   {
     ...{ type: 'done', files: 1, directories: 0, links: 0, bytes: 1, problemCount: 1 },
+    ...{ unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
     problems: [{ path: 'a', code: 'ERR_RDMC_WRITE_FAILED', message: 'no' }],
   },
 ];

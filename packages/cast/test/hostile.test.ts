@@ -3,10 +3,20 @@ import { connect, type Socket } from 'node:net';
 import { castFile } from '@rdmc/cast';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { MAX_HANDSHAKES } from '../src/constants.js';
+import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
-import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
+import {
+  type Invitation,
+  type OfferFrame,
+  type ReceiverFrame,
+  type SenderFrame,
+  shapes,
+} from '../src/control/frames.js';
+import type { ManifestEntry } from '../src/manifest/manifest-entry.js';
+import { packStates } from '../src/manifest/packed-states.js';
+import { PieceEncoder } from '../src/manifest/piece-encoder.js';
 import type { Dialling } from '../src/sender/dial.js';
+import type { Pump } from '../src/sender/pump.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
 import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
@@ -37,10 +47,31 @@ const invitation: Invitation = {
   castId: '00000000-0000-4000-8000-000000000000',
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
-  ...{ messageBytes: 65_536, connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
+  ...{ connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
 };
-const group = { id: 1, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
+const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
+
+const policy = {
+  by: 'size-time',
+  update: false,
+  existing: false,
+  remove: true,
+  dryRun: false,
+  rules: [],
+} as const;
+const compared: Invitation = { ...invitation, comparison: policy };
+
+function entry(path: string): ManifestEntry {
+  const facts = { mode: 0o644, time: { seconds: 1, nanoseconds: 0 }, size: 1, targetIndex: 0 };
+  return { kind: 'file', path: Buffer.from(path), ...facts, target: Buffer.alloc(0), digest: undefined };
+}
+
+function offer(entries: readonly ManifestEntry[], first = 0): OfferFrame {
+  const encoder = new PieceEncoder(first);
+  for (const each of entries) encoder.add(each);
+  return { type: 'offer', ...encoder.finish() };
+}
 
 function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
@@ -135,7 +166,7 @@ describe('a receiver that does not keep to the protocol', () => {
     const link = new ReceiverLink({ ...to, name: 'the liar' } as ConstructorParameters<
       typeof ReceiverLink
     >[0]);
-    link.madeMessages = () => 10;
+    link.pumps.push({ madeMessages: 10 } as Pump);
     const { signal } = new AbortController();
     const dialling: Dialling = { sockets: ownSockets(), address: to.host, timeoutMs: 60_000, signal };
     await link.open(dialling, invitation);
@@ -143,11 +174,51 @@ describe('a receiver that does not keep to the protocol', () => {
     expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });
   });
 
+  it.each<[string, (first: number, count: number) => ReceiverFrame]>([
+    [
+      'answers for another piece',
+      (first, count) => ({ type: 'compared', first: first + 1, states: packStates(new Uint8Array(count)) }),
+    ],
+    [
+      'answers for more entries',
+      (first, count) => ({ type: 'compared', first, states: packStates(new Uint8Array(count + 1)) }),
+    ],
+    [
+      'answers with an unknown state',
+      (first, count) => ({ type: 'compared', first, states: packStates(new Uint8Array(count).fill(9)) }),
+    ],
+    ['answers with noise', (first) => ({ type: 'compared', first, states: 'AAAA' })],
+    [
+      'reports a surplus that nobody asked for',
+      () => ({ type: 'surplus', count: 1, paths: ['a'], last: true }),
+    ],
+  ])('%s: is dropped, and the others get everything', async (_name, answer) => {
+    const liar = await fake(async (channel) => {
+      const frames = channel[Symbol.asyncIterator]();
+      await frames.next();
+      channel.send(hello);
+      await frames.next();
+      channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
+      const { value: frame } = await frames.next();
+      if (frame?.type === 'offer') channel.send(answer(frame.first, frame.count));
+      await frames.next();
+    });
+    const from = temporaryDirectory();
+    write(from, 'root/file', seededBytes(100_000, 1));
+    const [receiver] = await startReceivers(1);
+    const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
+    expect(receivers).toMatchObject([
+      { state: 'complete' },
+      { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
+    ]);
+    expectSameTree(receiver!.directory, from);
+  });
+
   it('reports that it is done before it was asked: the cast fails', async () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
       const done = { files: 1, directories: 0, links: 0, bytes: 100_000, problems: [], problemCount: 0 };
-      channel.send({ type: 'done', ...done });
+      channel.send({ type: 'done', ...done, unchangedFiles: 0, unchangedBytes: 0, removed: 0 });
     });
     expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
   });
@@ -188,18 +259,18 @@ describe('a sender that does not keep to the protocol', () => {
     socket.write(rawFrame('{"type":"call"}', 9));
     const refusal = await lastWord(channel);
     expect(refusal).toMatchObject({ type: 'refused', code: 'ERR_RDMC_VERSION_MISMATCH' });
-    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 2;/);
+    expect((refusal as { message: string }).message).toMatch(/version 9 .* version 3;/);
   });
 
   it.each<[string, object]>([
     ['an id that is a path', { castId: '../../../../tmp/elsewhere' }],
-    ['messages larger than possible', { messageBytes: 2 ** 31 }],
+    ['a comparison of another kind', { comparison: { by: 'name' } }],
     ['a negative count', { files: -1 }],
     ['a size beyond the safe integers', { bytes: 2 ** 60 }],
   ])('an invitation with %s: is refused', async (_name, wrong) => {
     const [receiver] = await startReceivers(1);
     const { socket, channel } = await call(receiver!.to);
-    socket.write(rawFrame('{"type":"call","version":2,"software":"test"}'));
+    socket.write(rawFrame('{"type":"call","version":3,"software":"test"}'));
     socket.write(rawFrame(JSON.stringify({ ...invitation, ...wrong })));
     expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_CAST_PROTOCOL' });
     expect(temporaries(receiver!.directory)).toEqual([]);
@@ -207,13 +278,13 @@ describe('a sender that does not keep to the protocol', () => {
 
   it.each<[string, SenderFrame]>([
     ['a second invitation', invitation],
-    ['a group before its members', { type: 'regroup', group, nextMessage: 0 }],
-    ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0 }],
+    ['a group before its members', { type: 'group', group, nextMessage: 0 }],
+    ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0, remove: false }],
   ])('%s: ends the cast, and nothing is left', async (_name, frame) => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 2, software: 'test' });
+    channel.send({ type: 'call', version: 3, software: 'test' });
     channel.send(invitation);
     channel.send(frame);
     expect(await lastWord(channel)).toMatchObject({ type: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' });
@@ -226,15 +297,55 @@ describe('a sender that does not keep to the protocol', () => {
     expect(temporaries(receiver!.directory)).toEqual([]);
   });
 
+  it.each<[string, SenderFrame[], string]>([
+    ['that it did not announce', [offer([entry('a')])], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['with a gap', [compared, offer([entry('a')], 1)], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['that is not compressed', [compared, { ...offer([]), data: 'AAAA' }], 'ERR_RDMC_CAST_PROTOCOL'],
+    ['that is cut', [compared, { ...offer([entry('a')]), count: 2 }], 'ERR_RDMC_CAST_PROTOCOL'],
+    [
+      'with more entries than it says',
+      [compared, { ...offer([entry('a')]), count: 0 }],
+      'ERR_RDMC_CAST_PROTOCOL',
+    ],
+    ['that leads out', [compared, offer([entry('a/../../b')])], 'ERR_RDMC_UNSAFE_PATH'],
+    ['with an absolute path', [compared, offer([entry('/etc/passwd')])], 'ERR_RDMC_UNSAFE_PATH'],
+    [
+      'whose hard link leads out',
+      [compared, offer([entry('a'), { ...entry('b'), kind: 'hardLink', target: Buffer.from('../a') }])],
+      'ERR_RDMC_UNSAFE_PATH',
+    ],
+  ])('a manifest %s: ends the cast, and nothing is left', async (_name, frames, code) => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    channel.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: 'test' });
+    const [first, ...others] = frames;
+    channel.send(first!.type === 'invite' ? first! : invitation);
+    for (const frame of first!.type === 'invite' ? others : frames) channel.send(frame);
+    expect(await lastWord(channel)).toMatchObject({ type: 'failed', code });
+    await receiver!.receiver.close();
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
+  it('a malformed pattern in the invitation: is refused', async () => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    channel.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: 'test' });
+    const rules = [{ action: 'exclude', pattern: 'a[' }] as const;
+    channel.send({ ...compared, comparison: { ...compared.comparison!, rules } });
+    expect(await lastWord(channel)).toMatchObject({ type: 'refused', code: 'ERR_RDMC_INVALID_PATTERN' });
+    await receiver!.receiver.close();
+    expect(temporaries(receiver!.directory)).toEqual([]);
+  });
+
   it('the same cast twice at a time: the second is refused, the first continues', async () => {
     const [receiver] = await startReceivers(1);
     const first = await call(receiver!.to);
-    first.channel.send({ type: 'call', version: 2, software: 'test' });
+    first.channel.send({ type: 'call', version: 3, software: 'test' });
     first.channel.send(invitation);
     await first.frames.next();
     expect((await first.frames.next()).value).toMatchObject({ type: 'ready' });
     const second = await call(receiver!.to);
-    second.channel.send({ type: 'call', version: 2, software: 'test' });
+    second.channel.send({ type: 'call', version: 3, software: 'test' });
     second.channel.send(invitation);
     expect(await lastWord(second.channel)).toMatchObject({ type: 'refused' });
     expect((await first.frames.next()).value).toMatchObject({ type: 'progress' });
@@ -245,7 +356,7 @@ describe('a sender that does not keep to the protocol', () => {
     const [receiver] = await startReceivers(1);
     const { channel } = await call(receiver!.to);
     const end = outcome(receiver!.receiver);
-    channel.send({ type: 'call', version: 2, software: 'test' });
+    channel.send({ type: 'call', version: 3, software: 'test' });
     channel.send({ ...invitation, connectTimeoutMs: 1_000, stallTimeoutMs: 2_000 });
     expect(await end).toMatchObject({ type: 'failed', code: 'ERR_RDMC_SENDER_LOST' });
   });

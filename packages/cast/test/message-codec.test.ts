@@ -91,7 +91,7 @@ describe('messages', () => {
     message.writeUInt16LE(300, 4);
     const error = attempt(message, 5);
     expect(error).toMatchObject({ code: 'ERR_RDMC_VERSION_MISMATCH' });
-    expect((error as CastError).message).toMatch(/version 300.*uses 2/);
+    expect((error as CastError).message).toMatch(/version 300.*uses 3/);
   });
 
   it.each(['/etc/passwd', '../up', 'a/../b', '.', '..', 'a//b', 'a/', 'a/.', '', 'a\0b', '.rdmc-cast-x/0'])(

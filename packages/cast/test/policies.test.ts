@@ -119,6 +119,7 @@ describe('with fake timers', () => {
       const stall = new StallWatch(
         5_000,
         links as unknown as ReceiverLink[],
+        () => links as unknown as ReceiverLink[],
         () => sending,
         (each, error) => {
           expect(error).toBeInstanceOf(CastError);

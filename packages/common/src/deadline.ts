@@ -7,6 +7,7 @@ export interface Limits {
   readonly timeoutMs?: number | undefined;
   /** Makes the error for the end of the time. */
   readonly late?: (timeoutMs: number) => unknown;
+  /** Ends the wait with an error; undefined: no signal. */
   readonly signal?: AbortSignal | undefined;
   /** The subject of the AbortError: `The send`. Without it, the error is the signal's reason. */
   readonly what?: string | undefined;
@@ -31,7 +32,6 @@ export class Deadline {
     this.#forget = onAbort(signal, () => {
       this.#end(what === undefined ? signal!.reason : new AbortError(what, signal!));
     });
-    // A timer, not AbortSignal.timeout: on Node 20 one behind AbortSignal.any may be collected before it fires.
     if (this.#over || timeoutMs === Number.POSITIVE_INFINITY) return;
     this.#timer = setTimeout(() => this.#end(late?.(timeoutMs)), timeoutMs);
     if (limits.ref === false) this.#timer.unref();

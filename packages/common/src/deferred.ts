@@ -1,7 +1,10 @@
 /** A promise with its two ends in hand. A rejection nobody waits for is no uncaught one. */
 export class Deferred<T> {
+  /** Settles by `resolve` or `reject`. */
   readonly promise: Promise<T>;
+  /** Fulfils the promise. Later calls have no effect. */
   resolve!: (value: T) => void;
+  /** Rejects the promise. Later calls have no effect. */
   reject!: (error: unknown) => void;
 
   constructor() {

@@ -7,6 +7,7 @@ export class Fifo<T> {
   #items: (T | undefined)[] = [];
   #head = 0;
 
+  /** How many items are inside. */
   get length(): number {
     return this.#items.length - this.#head;
   }
@@ -16,6 +17,7 @@ export class Fifo<T> {
     return this.#items[this.#head];
   }
 
+  /** Adds an item as the newest. */
   push(item: T): void {
     this.#items.push(item);
   }
@@ -43,6 +45,7 @@ export class Fifo<T> {
     return undefined;
   }
 
+  /** Removes all items. */
   clear(): void {
     this.#items.length = 0;
     this.#head = 0;

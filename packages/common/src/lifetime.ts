@@ -11,6 +11,7 @@ export class Lifetime {
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #closed = new Deferred<void>();
 
+  /** Resolves after `free`. Never rejects. */
   get closed(): Promise<void> {
     return this.#closed.promise;
   }

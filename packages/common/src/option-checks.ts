@@ -14,6 +14,7 @@ export interface OptionChecks {
   choiceOption<T extends string>(where: string, name: string, value: unknown, choices: readonly T[]): T;
   /** Text that is not empty, of at most `mostBytes` in UTF-8, without a zero byte: systems end names there. */
   textOption(where: string, name: string, value: unknown, mostBytes?: number): string;
+  /** True or false. */
   booleanOption(where: string, name: string, value: unknown): boolean;
   /** An AbortSignal, or none. */
   signalOption(where: string, value: unknown): AbortSignal | undefined;

@@ -13,4 +13,5 @@ export const optionErrors = errorTable({
     'the message lists those that do; look for a misspelling',
   ],
 });
+/** The codes of wrong options. */
 export type OptionErrorCode = keyof typeof optionErrors;

@@ -15,10 +15,12 @@ export class PendingCalls<Answer = unknown, Party = undefined> {
   #last = 0;
   #end: { readonly error: unknown } | undefined;
 
+  /** How many calls are unanswered. */
   get size(): number {
     return this.#calls.size;
   }
 
+  /** Whether the call with this number is unanswered. */
   has(id: number): boolean {
     return this.#calls.has(id);
   }

@@ -10,10 +10,13 @@ import { hostname } from 'node:os';
 /** In /proc/PID/stat, counted behind the program's name, which is in brackets and may contain anything. */
 const [STATE_FIELD, STARTED_AT_FIELD] = [0, 19] as const;
 
+/** Identifies a process also for other hosts, containers and boots. */
 export interface ProcessIdentity {
+  /** Its number in its namespace of process numbers. */
   readonly pid: number;
   /** The kernel's ticks since the boot: tells a process from a later one with its number. */
   readonly startedAt: string;
+  /** Name of its host. */
   readonly host: string;
   /** The namespace of process numbers: in another one, such as another container, `pid` means nothing. */
   readonly pids: string;

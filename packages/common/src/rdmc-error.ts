@@ -45,18 +45,22 @@ export function isCodeOf<Code extends string>(table: ErrorTable<Code>, code: unk
   return typeof code === 'string' && Object.hasOwn(table, code);
 }
 
+/** What an {@link RdmcError} knows beside its code and message. */
 export interface RdmcErrorDetails {
+  /** The error that led to this one. */
   readonly cause?: unknown;
   /** The member that the error is about. */
   readonly memberId?: number | undefined;
 }
 
-/** The base of all errors of @rdmc packages. Tell cases apart by `code`, kinds by `category`. */
+/** The base of all errors of the packages. Tell cases apart by `code`, kinds by `category`. */
 export class RdmcError<Code extends string = string> extends Error {
   override readonly name: string = 'RdmcError';
   /** Stable; messages are not. */
   readonly code: Code;
+  /** The kind of failure, for programs that treat all errors of a kind alike. */
   readonly category: ErrorCategory;
+  /** The member that the error is about, if it is about one. */
   readonly memberId: number | undefined;
 
   constructor(code: Code, message: string, { cause, memberId }: RdmcErrorDetails = {}) {

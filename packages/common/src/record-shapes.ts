@@ -1,11 +1,13 @@
 import { choice } from './scalar-shapes.js';
 import { below, type OptionalShape, type Shape, type Shaped, ShapeError } from './shape.js';
 
+/** The fields of a record by name. */
 export type Fields = Readonly<Record<string, Shape<unknown>>>;
 type OptionalNames<F extends Fields> = {
   [K in keyof F]: F[K] extends OptionalShape<unknown> ? K : never;
 }[keyof F];
 type Flat<T> = { [K in keyof T]: T[K] };
+/** The type of what a record of these fields reads. */
 export type ShapedFields<F extends Fields> = Flat<
   { [K in Exclude<keyof F, OptionalNames<F>>]: Shaped<F[K]> } & { [K in OptionalNames<F>]?: Shaped<F[K]> }
 >;

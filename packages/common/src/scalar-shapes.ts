@@ -35,6 +35,7 @@ export function pattern(form: RegExp, what = `text like ${form}`): Shape<string>
 /** A UUID in lower case, as `randomUUID` makes them. */
 export const uuid: Shape<string> = pattern(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, 'a UUID');
 
+/** True or false. */
 export const flag: Shape<boolean> = accepting('true or false', (value) => typeof value === 'boolean');
 
 /** One of some values. */

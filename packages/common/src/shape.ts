@@ -11,6 +11,7 @@
  */
 import { errorTable, RdmcError } from './rdmc-error.js';
 
+/** The error of values that do not have their shape. */
 export const shapeErrors = errorTable({
   ERR_RDMC_MALFORMED: [
     'refused',
@@ -26,6 +27,7 @@ export class ShapeError extends RdmcError<keyof typeof shapeErrors> {
   constructor(
     /** The fields that lead to what is wrong: `members.2.port`; empty for the value itself. */
     readonly path: string,
+    /** What is accepted there, as text. */
     readonly needed: string,
     what = '',
   ) {
@@ -33,6 +35,7 @@ export class ShapeError extends RdmcError<keyof typeof shapeErrors> {
   }
 }
 
+/** Reads a value that another process wrote, and refuses what it does not accept. */
 export interface Shape<T> {
   /** Reads a value. Called by other shapes; `readShape` and `tryShape` are for users. @throws ShapeError with `path` */
   read(value: unknown, path: string): T;
@@ -40,6 +43,7 @@ export interface Shape<T> {
 
 /** A field that may be missing. */
 export interface OptionalShape<T> extends Shape<T | undefined> {
+  /** Distinguishes the shapes of fields that may be missing. */
   readonly isOptional: true;
 }
 

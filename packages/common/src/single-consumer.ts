@@ -1,5 +1,6 @@
 import { Fifo } from './fifo.js';
 
+/** The rules of a {@link SingleConsumer}. */
 export interface SingleConsumerOptions<T> {
   /** Makes the error for a second consumer. */
   readonly taken: () => Error;

@@ -1,5 +1,6 @@
 /** A listener that is being called. `close()` ends it, as does the end of a block with `using`; both are idempotent. */
 export interface Subscription extends Disposable {
+  /** Ends the calls of the listener. Idempotent. */
   close(): void;
 }
 

@@ -26,10 +26,12 @@ import { join } from 'node:path';
 import { errorTable, RdmcError } from './rdmc-error.js';
 import { codeOf, messageOf } from './thrown.js';
 
+/** Length of the key of a user. */
 export const USER_KEY_BYTES = 32;
 const FILE_NAME = 'user-key';
 const OTHERS_MODE_BITS = 0o077;
 
+/** The error of a key of the user that cannot be used. */
 export const userKeyErrors = errorTable({
   ERR_RDMC_USER_KEY: [
     'resource',

@@ -42,9 +42,11 @@ export interface Counters {
   readonly unclaimedCompletions: number;
   /** Polls of the completion queue, and the empty ones. */
   readonly polls: number;
+  /** Polls that did not find a completion. */
   readonly emptyPolls: number;
   /** How often the worker went to sleep, and how often it was woken. */
   readonly sleeps: number;
+  /** How often it was woken. */
   readonly wakeups: number;
   /** Turns of the loop that found work. */
   readonly turns: number;
@@ -52,6 +54,7 @@ export interface Counters {
   readonly commands: number;
   /** Answers to commands, and events, written to the event ring. */
   readonly replies: number;
+  /** Events that protocols have sent. */
   readonly events: number;
   /** How often the event ring was full and the worker waited for the application. */
   readonly eventRingFull: number;
@@ -61,6 +64,7 @@ export interface Counters {
   readonly pollingMicroseconds: number;
   /** Current content of the rings, in bytes. */
   readonly commandRingBytes: number;
+  /** Current content of the event ring, in bytes. */
   readonly eventRingBytes: number;
   /** Counters of the protocols, named `protocol.counter`. */
   readonly named: Readonly<Record<string, number>>;
@@ -126,6 +130,7 @@ function readNamed(buffer: SharedArrayBuffer, words: Int32Array): Record<string,
 
 /** One counter of a protocol, in shared memory. */
 export interface NamedCounter {
+  /** Adds to the counter: a store without an atomic operation, because one thread writes it. */
   add(n: number): void;
 }
 

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { Lifetime, type Logger, settledWithin } from '@rdmc/common';
+import { Lifetime, type Logger, settledWithin, Tracer } from '@rdmc/common';
 import { attachDevice, attachProtectionDomain, type Device, type ProtectionDomain } from '@rdmc/verbs';
 import { eventfdSignaller, FdWatcher } from '@rdmc/verbs/loop';
 import { CommandQueue } from './command-queue.js';
@@ -8,7 +8,7 @@ import { ControlWord } from './control.js';
 import { type Counters, readCounters } from './counters.js';
 import { DataPlaneError, throwIfAborted } from './errors.js';
 import { EventInbox } from './event-inbox.js';
-import { checkOptions, type DataPlaneOptions } from './options.js';
+import { type CheckedOptions, checkOptions, type DataPlaneOptions } from './options.js';
 import { createClient, eventSink } from './protocol-client.js';
 import type { RecordView } from './record-codec.js';
 import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
@@ -16,6 +16,9 @@ import { decodeFailure, protocolError, tagOf } from './records.js';
 import { RingReader, RingWriter } from './ring.js';
 import type { ReadyMessage } from './worker-input.js';
 import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
+
+const openTrace = new Tracer<{ readonly protocols: readonly string[] }>('@rdmc/dataplane:open');
+const closeTrace = new Tracer<{ readonly protocols: readonly string[] }>('@rdmc/dataplane:close');
 
 /** Called once when a protocol has ended because it threw or its data plane died, but not after a close. */
 export type EndListener = (error: DataPlaneError) => void;
@@ -87,6 +90,13 @@ export class DataPlane {
   static async open(options: DataPlaneOptions): Promise<DataPlane> {
     const checked = checkOptions(options);
     throwIfAborted('Starting a data plane', options.signal);
+    return openTrace.promise(
+      () => ({ protocols: checked.protocols.map(({ name }) => name) }),
+      () => DataPlane.#start(checked, options),
+    );
+  }
+
+  static async #start(checked: CheckedOptions, options: DataPlaneOptions): Promise<DataPlane> {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
     const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
@@ -112,6 +122,7 @@ export class DataPlane {
     return this.thread.control;
   }
 
+  /** A reading of the counters, from shared memory: it does not ask the worker. */
   counters(): Counters {
     return readCounters(this.thread.control);
   }
@@ -176,6 +187,7 @@ export class DataPlane {
     this.#updateRef();
   }
 
+  /** Does not keep the process alive any more, except for unanswered calls. */
   unref(): void {
     this.#userRef = false;
     this.#updateRef();
@@ -188,7 +200,10 @@ export class DataPlane {
    * @throws DataPlaneError ERR_RDMC_DATAPLANE_DIED if stopping failed; the worker has exited in this case as well
    */
   close(options: { timeoutMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#close(options.timeoutMs ?? DEFAULT_STOP_TIMEOUT_MS);
+    this.#closing ??= closeTrace.promise(
+      () => ({ protocols: [...this.#numbers.keys()] }),
+      () => this.#close(options.timeoutMs ?? DEFAULT_STOP_TIMEOUT_MS),
+    );
     return this.#closing;
   }
 

@@ -21,6 +21,7 @@ export const dataPlaneErrors = errorTable({
   ERR_RDMC_TOO_MANY_COUNTERS: ['usage', 'protocols created more than 64 counters', 'create fewer'],
   ERR_RDMC_WORKER: ['internal', 'a protocol threw an error without a code', 'see the message'],
 });
+/** The stable codes of this package's errors; `dataPlaneErrors` has their meaning. */
 export type DataPlaneErrorCode = keyof typeof dataPlaneErrors;
 
 /** The error of this package, beside `AbortError`. Tell cases apart by `code`. */

@@ -17,7 +17,9 @@ import type { Call, EventHandlers, Payload, ProtocolClient, RecordTable } from '
 /** The completions for which the completion channel is armed. */
 const Armed = { NOTHING: 0, SOLICITED: 1, ANY: 2 } as const;
 
+/** The options of an {@link InlineDriver}. */
 export interface InlineOptions<Table extends RecordTable> {
+  /** Name of the protocol, for its errors and counters. */
   readonly name: string;
   /** The default export of the protocol's module. */
   readonly worker: ProtocolWorker<Table>;

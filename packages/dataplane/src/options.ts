@@ -21,6 +21,7 @@ export interface ProtocolModule {
   readonly data?: unknown;
 }
 
+/** The options of `DataPlane.open`. */
 export interface DataPlaneOptions {
   /**
    * The options of the device, as for `openDevice` of @rdmc/verbs; or a promise of them: the worker starts and loads
@@ -42,6 +43,7 @@ export interface DataPlaneOptions {
   readonly eventRingBytes?: number;
   /** Ends the start; the worker has exited when `open` rejects. It has no effect later. */
   readonly signal?: AbortSignal;
+  /** Reports protocols that failed and the end of the worker; default: none. */
   readonly logger?: Logger;
 }
 

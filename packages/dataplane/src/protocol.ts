@@ -23,7 +23,9 @@ export interface ProtocolContext<Table extends RecordTable = RecordTable> {
   readonly name: string;
   /** The application's option `data`; a clone, in the worker. */
   readonly data: unknown;
+  /** The device of the data plane, attached in this thread. */
   readonly device: Device;
+  /** The protection domain of all protocols: regions and queue pairs belong to it. */
   readonly protectionDomain: ProtectionDomain;
   /** The one completion queue; create queue pairs with it. Do not poll it: the loop does. */
   readonly completionQueue: CompletionQueue;
@@ -75,7 +77,9 @@ export interface Protocol<Table extends RecordTable = RecordTable> {
 
 /** The default export of a protocol's module. */
 export interface ProtocolWorker<Table extends RecordTable = RecordTable> {
+  /** The commands and events of the protocol. */
   readonly records: Table;
+  /** Creates the protocol, in its thread. A rejection fails the start of the data plane. */
   start(context: ProtocolContext<Table>): Protocol<Table> | Promise<Protocol<Table>>;
 }
 

@@ -22,6 +22,7 @@ import { DataPlaneError } from './errors.js';
 
 /** The arguments of one record. */
 export interface Payload<Args extends readonly unknown[]> {
+  /** How the arguments are encoded. */
   readonly shape: 'nothing' | 'json' | 'bytes' | 'numbers';
   /** The number of `numbers`. */
   readonly count: number;
@@ -47,20 +48,26 @@ export function numbers<Numbers extends readonly number[]>(count: Numbers['lengt
 
 /** A command without an answer. */
 export interface Post<Args extends readonly unknown[]> {
+  /** The arguments of the command. */
   readonly payload: Payload<Args>;
+  /** Always undefined: distinguishes posts from calls. */
   readonly answer: undefined;
 }
 
 /** A command with an answer. */
 export interface Call<Args extends readonly unknown[], Answer extends readonly unknown[]> {
+  /** The arguments of the command. */
   readonly payload: Payload<Args>;
+  /** The value of the answer. */
   readonly answer: Payload<Answer>;
 }
 
+/** Describes a command without an answer. */
 export function post<Args extends readonly unknown[]>(payload: Payload<Args>): Post<Args> {
   return { payload, answer: undefined };
 }
 
+/** Describes a command with an answer; without `answer` the promise resolves without a value. */
 export function call<Args extends readonly unknown[]>(payload: Payload<Args>): Call<Args, []>;
 export function call<Args extends readonly unknown[], Answer>(
   payload: Payload<Args>,
@@ -77,8 +84,11 @@ export function call<Args extends readonly unknown[]>(
 // biome-ignore lint/suspicious/noExplicitAny: a row of arguments of any types, which `unknown` does not accept
 type AnyArguments = any;
 
+/** The commands and events of a protocol. */
 export interface RecordTable {
+  /** From the application to the protocol: the results of `post` and `call`, by name. */
   readonly commands: Readonly<Record<string, Post<AnyArguments> | Call<AnyArguments, AnyArguments>>>;
+  /** From the protocol to the application, by name. */
   readonly events: Readonly<Record<string, Payload<AnyArguments>>>;
 }
 

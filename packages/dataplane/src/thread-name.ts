@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 export const THREAD_NAME = 'rdmc-dataplane';
 
 /**
- * Gives the calling thread a name that `top -H`, `perf` and `/proc/PID/task/TID/comm` show: Node.js 20 names all
- * its threads `node`. The name is for people only: if the system refuses it, the thread keeps its old name.
+ * Gives the calling thread a name that `top -H`, `perf` and `/proc/PID/task/TID/comm` show; all threads of
+ * Node.js may be named `node`. The name is for people only: if the system refuses it, the thread keeps its old name.
  */
 export function nameThisThread(name: string): void {
   try {

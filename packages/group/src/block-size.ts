@@ -6,7 +6,7 @@ import { KIB, MIB } from './constants.js';
  * Small blocks fill the pipeline soon: it takes l = ceil(log2 n) steps before all members work, and the root sends
  * l - 1 blocks without a gain. Large blocks cost less per byte: each block has a completion, a wake-up and a part of an
  * announcement on two sides. A message of at most the least block is one block, because cutting it gains less than
- * the completions cost. The numbers are measured (docs/results.md, "Block size"):
+ * the completions cost. The numbers are measured (docs/results/multicast.md, "Block size"):
  *
  * - In shared memory a block costs processor time of the member: about 12 blocks for each step of the start-up.
  * - Over a network a block costs mostly time of the link. The cost of a block beside its bytes equals c bytes of

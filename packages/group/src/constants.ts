@@ -29,6 +29,15 @@ export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
 
+/** Memory for copies of messages that were given as bytes, for each group of a root. */
+export const DEFAULT_SEND_BUFFER_BYTES = 64 * MIB;
+/** One typed array has to hold a whole buffer. */
+export const MAX_SEND_BUFFER_BYTES = 0x7fff_ffff;
+/** Largest message of `group.writable()`, unless its option says otherwise. */
+export const DEFAULT_STREAM_MESSAGE_BYTES = 1 * MIB;
+/** Bytes of a message that `group.readable()` copies at once. */
+export const READABLE_CHUNK_BYTES = 256 * KIB;
+
 /** Announcements in flight per neighbour before further ones wait; they are cumulative, so a later one covers them. */
 export const CONTROL_SEND_DEPTH = 64;
 /** Each announcement whose number is a multiple of this is signalled; its completion frees the send queue. */

@@ -62,6 +62,26 @@ export const groupErrors = errorTable({
     'memory is closed, too short, or of another node',
     'allocate it with this node',
   ],
+  ERR_RDMC_INVALID_MESSAGE: [
+    'usage',
+    'a message is neither bytes nor a region, or its buffer was detached',
+    'give a Uint8Array or a region, and keep it until send resolves',
+  ],
+  ERR_RDMC_MESSAGE_TOO_LARGE: [
+    'usage',
+    'the bytes of a message are more than the memory for copies',
+    'send a region, or create the group with a larger sendBufferBytes',
+  ],
+  ERR_RDMC_STREAM_TAKEN: [
+    'usage',
+    'the group has a writable stream already',
+    'write into that stream, or end it first',
+  ],
+  ERR_RDMC_STREAM_DESTROYED: [
+    'aborted',
+    'a stream of the group was destroyed before its end, so the group failed',
+    'see the cause; create another group',
+  ],
   ERR_RDMC_TOO_MANY_BLOCKS: [
     'usage',
     'the message would have too many blocks',
@@ -85,6 +105,7 @@ export const groupErrors = errorTable({
     'close the node, and join again with another',
   ],
 });
+/** The stable codes of this package's errors; `groupErrors` has their meaning. */
 export type GroupErrorCode = keyof typeof groupErrors;
 
 export interface GroupErrorDetails {
@@ -102,8 +123,11 @@ export interface GroupErrorDetails {
 /** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
 export class GroupError extends RdmcError<GroupErrorCode> {
   override readonly name = 'GroupError';
+  /** The observed failure, as text. */
   readonly reason: string | undefined;
+  /** Ids of members that did not join, or have not confirmed. */
   readonly missing: readonly number[] | undefined;
+  /** The option in which members differ. */
   readonly field: string | undefined;
 
   constructor(code: GroupErrorCode, message: string, details: GroupErrorDetails = {}) {

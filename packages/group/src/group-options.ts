@@ -6,6 +6,7 @@ import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 
 /** A part of a region. */
 export interface RegionRange {
+  /** The region that has the bytes. */
   readonly region: MemoryRegion;
   /** First byte, default 0. */
   readonly offset?: number;
@@ -22,6 +23,7 @@ export type IncomingHandler = (
   options: { readonly signal: AbortSignal },
 ) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
 
+/** The options of `createGroup`. */
 export interface GroupOptions {
   /** The same at all members, 0 to 2^31 − 1. Open groups have different ids. */
   readonly id: number;
@@ -39,6 +41,12 @@ export interface GroupOptions {
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 4. */
   readonly sendWindow?: number;
+  /**
+   * The most memory, in bytes, for copies of messages that `send` got as bytes and that `writable` sends: 1 to 2^31 − 1,
+   * default 64 MiB. It is registered memory, allocated when it is first needed, reused, and freed with the group. Also the
+   * size of the largest such message.
+   */
+  readonly sendBufferBytes?: number;
   /**
    * How long a neighbour's device may be silent in the middle of a transfer before it counts as lost and the group
    * fails: 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
@@ -59,6 +67,7 @@ export interface CheckedGroupOptions {
   readonly incoming: IncomingHandler | undefined;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  readonly sendBufferBytes: number;
   readonly retryTimeoutMs: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -75,6 +84,7 @@ const KNOWN = [
   'incoming',
   'receiveWindow',
   'sendWindow',
+  'sendBufferBytes',
   'retryTimeoutMs',
   'timeoutMs',
   'signal',
@@ -108,6 +118,13 @@ export function checkGroupOptions(
       options.sendWindow ?? limits.DEFAULT_SEND_WINDOW,
       1,
       limits.MAX_WINDOW,
+    ),
+    sendBufferBytes: integerOption(
+      WHERE,
+      'sendBufferBytes',
+      options.sendBufferBytes ?? limits.DEFAULT_SEND_BUFFER_BYTES,
+      1,
+      limits.MAX_SEND_BUFFER_BYTES,
     ),
     retryTimeoutMs: integerOption(
       WHERE,

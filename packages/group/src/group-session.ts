@@ -15,7 +15,7 @@ import { IncomingMemory } from './incoming-memory.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
-import { RootSender } from './root-sender.js';
+import { type BytesSent, RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -59,7 +59,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#barrier = new CloseBarrier(members, memberId);
     this.#inquiry = new FailureInquiry(mesh, id);
     this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
-    this.#sender = new RootSender(options, environment.device, link, slot.number, () => this.transports);
+    const allocate = (byteLength: number): Promise<MemoryRegion> => environment.allocate(byteLength);
+    const ports = { allocate, link, slot: slot.number };
+    this.#sender = new RootSender(options, environment.device, () => this.transports, ports);
     this.#messenger = this.#messengerTo(new Map());
     this.#incomingMemory = new IncomingMemory(environment, options.incoming, {
       place: (message, address, lkey) => link.commands.place(slot.number, message, address, lkey),
@@ -67,6 +69,10 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
     });
     this.inbox = new SingleConsumer({ taken, onTaken: () => this.#incomingMemory.admit() });
+  }
+
+  get memberId(): number {
+    return this.environment.memberId;
   }
 
   /** The transports of the group's blocks. */
@@ -100,22 +106,51 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   /** Queues a message at the root. */
   async send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
-    const { id, members } = this.options;
-    if (!this.isRoot) {
-      throw new GroupError(
-        'ERR_RDMC_NOT_ROOT',
-        `Only the root of group ${id}, member ${members[0]}, sends; for another sender create another group`,
-        { memberId: members[0]! },
-      );
-    }
+    this.assertRoot();
     if (this.#state !== 'open') await this.#end.promise;
-    if (this.#closing) {
-      throw new GroupError(
-        'ERR_RDMC_GROUP_CLOSED',
-        `Group ${id} is closing, and does not take further messages`,
-      );
-    }
+    this.#assertTakesMessages();
     return this.#sender.send(given, signal);
+  }
+
+  /**
+   * Queues a message at the root that consists of these parts, one after the other: copies it once there is memory.
+   * Resolves when the message has its place in the order of messages.
+   */
+  async queueBytes(parts: readonly Uint8Array[], signal?: AbortSignal): Promise<BytesSent> {
+    this.assertRoot();
+    if (this.#state !== 'open') await this.#end.promise;
+    this.#assertTakesMessages();
+    return this.#sender.sendBytes(parts, signal);
+  }
+
+  /** @throws GroupError ERR_RDMC_NOT_ROOT */
+  assertRoot(): void {
+    if (this.isRoot) return;
+    const { id, members } = this.options;
+    throw new GroupError(
+      'ERR_RDMC_NOT_ROOT',
+      `Only the root of group ${id}, member ${members[0]}, sends; for another sender create another group`,
+      { memberId: members[0]! },
+    );
+  }
+
+  /** @throws GroupError ERR_RDMC_ROOT_RECEIVES_NOTHING */
+  assertReceiver(): void {
+    if (!this.isRoot) return;
+    throw new GroupError(
+      'ERR_RDMC_ROOT_RECEIVES_NOTHING',
+      `This node is the root of group ${this.options.id}, and does not receive; iterate at the other members. ` +
+        'In a pipeline of the root use group.writable()',
+    );
+  }
+
+  /**
+   * A stream of this member was destroyed. Without effect once this member closes the group, or its part of the messages is
+   * done: then nothing is missing.
+   */
+  abandon(reason: string, cause: unknown): void {
+    if (this.#closing || this.#barrier.ownPartDone) return;
+    this.#failedHere('ERR_RDMC_STREAM_DESTROYED', reason, cause);
   }
 
   /** Waits until all members have closed, or the group has failed. */
@@ -210,6 +245,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     else if (this.options.members.includes(member) && !this.#isHarmless(member)) {
       this.#fail({ culprit: member, code: 'ERR_RDMC_MEMBER_LOST', reason }, true);
     }
+  }
+
+  /** @throws GroupError ERR_RDMC_GROUP_CLOSED */
+  #assertTakesMessages(): void {
+    if (!this.#closing) return;
+    throw new GroupError(
+      'ERR_RDMC_GROUP_CLOSED',
+      `Group ${this.options.id} is closing, and does not take further messages`,
+    );
   }
 
   /** @throws GroupError ERR_RDMC_GROUP_EXISTS */
@@ -326,13 +370,14 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#state = 'ended';
     this.#release();
     this.#incomingMemory.dispose(failure);
-    this.#sender.queue.fail(failure);
+    const poolClosed = this.#sender.end(failure);
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
     else this.#end.reject(failure);
     this.lifetime.end(
       failure ?? new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${this.options.id} is closed`),
     );
+    await poolClosed;
     this.lifetime.free();
   }
 

@@ -1,27 +1,39 @@
-import { tracingChannel } from 'node:diagnostics_channel';
-import { onAbort, type Subscription, subscription } from '@rdmc/common';
+import type { Readable, Writable } from 'node:stream';
+import { onAbort, type Subscription, subscription, Tracer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
-import { GroupError } from './errors.js';
 import type { RegionRange } from './group-options.js';
+import { GroupReadable } from './group-readable.js';
 import type { GroupSession } from './group-session.js';
+import { GroupWritable, type WritableOptions } from './group-writable.js';
+import { isBytes, messageBytes } from './message-bytes.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type GroupProgress, ProgressWatch, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
 
-const sendChannel = tracingChannel('@rdmc/group:send');
-const closeChannel = tracingChannel('@rdmc/group:close');
+interface SendMessage {
+  readonly group: number;
+  readonly node: number;
+  readonly byteLength: number;
+}
+
+const sendTrace = new Tracer<SendMessage>('@rdmc/group:send');
+const closeTrace = new Tracer<{ readonly group: number; readonly node: number }>('@rdmc/group:close');
 const MAX_INTERVAL_MS = 0x7fff_ffff;
 
+/** The options of `group.send`. */
 export interface SendOptions {
   /** First byte to send, default 0. */
   readonly offset?: number;
-  /** Bytes to send, default to the region's end; 0 is valid. */
+  /** Bytes to send, default to the end of the region or of the bytes; 0 is valid. */
   readonly byteLength?: number;
+  /** Ends the call with an `AbortError`. See `send` for what then happens to the message. */
   readonly signal?: AbortSignal;
 }
 
+/** The options of `group.close`. */
 export interface CloseOptions {
+  /** Ends the wait for the other members with an `AbortError`. */
   readonly signal?: AbortSignal;
   /** How long to wait for the other members, in milliseconds (default: without limit). */
   readonly timeoutMs?: number;
@@ -33,12 +45,14 @@ export interface CloseOptions {
  */
 export class Group implements AsyncIterable<ReceivedMessage> {
   readonly #session: GroupSession;
+  #writable: GroupWritable | undefined;
 
   /** @internal */
   constructor(session: GroupSession) {
     this.#session = session;
   }
 
+  /** The group's id, the same at all members. */
   get id(): number {
     return this.#session.options.id;
   }
@@ -48,6 +62,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.#session.options.members;
   }
 
+  /** Id of the member that sends: the first one of `members`. */
   get rootId(): number {
     return this.members[0]!;
   }
@@ -76,15 +91,23 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * Queues a message, at the root. Resolves when the device does not use the memory any more and it may be used again;
    * receivers then have the message or get it from one another. Messages are sent in the order of the calls.
    *
+   * A region of this node, or a part of one, is sent in place: the fast path. Bytes (a Buffer or another Uint8Array, also
+   * over a SharedArrayBuffer) are copied first, into registered memory that the group allocates when it needs it and uses
+   * again: at most `sendBufferBytes` of `createGroup`. While all of it is in use, the message waits, and so do the messages
+   * behind it. Do not change, transfer or resize the bytes before the promise resolves.
+   *
    * An abort of `signal` withdraws a message that has not started. A started message is still sent: the promise rejects
    * with an AbortError, whose `settled` resolves when the memory is free.
    *
    * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, ERR_RDMC_GROUP_CLOSED,
-   *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free
+   *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free. For
+   *   bytes ERR_RDMC_MESSAGE_TOO_LARGE (more than `sendBufferBytes`), ERR_RDMC_INVALID_MESSAGE (text, another kind of
+   *   array, or a detached buffer), and VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
-  async send(message: MemoryRegion | RegionRange, options: SendOptions = {}): Promise<void> {
+  async send(message: MemoryRegion | RegionRange | Uint8Array, options: SendOptions = {}): Promise<void> {
     onlyKnownOptions('send', options, ['offset', 'byteLength', 'signal']);
     const signal = signalOption('send', options.signal);
+    if (isBytes(message)) return this.#sendBytes(messageBytes(message, options), signal);
     const { offset, byteLength } = options;
     const given =
       offset === undefined && byteLength === undefined
@@ -94,8 +117,47 @@ export class Group implements AsyncIterable<ReceivedMessage> {
             ...(offset !== undefined && { offset }),
             ...(byteLength !== undefined && { byteLength }),
           };
-    const send = (): Promise<void> => this.#session.send(given, signal);
-    return sendChannel.tracePromise(send, { group: this.id });
+    if (!sendTrace.isWatched) return this.#session.send(given, signal);
+    return sendTrace.promise(
+      () => this.#described(byteLengthOf(given)),
+      () => this.#session.send(given, signal),
+    );
+  }
+
+  /**
+   * A stream whose bytes are sent as messages, at the root; for `stream.pipeline`, and for web streams by
+   * `Writable.toWeb`. Receivers get the same bytes in the same order, by `readable()` or as messages; the limits of
+   * chunks and messages differ: long chunks are cut, and chunks that wait are combined.
+   *
+   * A chunk is copied, as bytes that are given to `send`; back-pressure begins when `sendBufferBytes` are in use.
+   * The end of the stream closes the group: 'finish', and the end of `pipeline`, mean that every receiver has every
+   * byte. To write further streams into the group, give `pipeline` the option `{ end: false }`. A failure of the group
+   * destroys the stream with the group's error. A stream that is destroyed before its end fails the group at all members:
+   * receivers must not take a part for the whole.
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_STREAM_TAKEN while another one is open, ERR_RDMC_INVALID_OPTION,
+   *   ERR_RDMC_UNKNOWN_OPTION
+   */
+  writable(options: WritableOptions = {}): Writable {
+    this.#session.assertRoot();
+    if (this.#writable && !this.#writable.destroyed) throw GroupWritable.taken(this.id);
+    this.#writable = new GroupWritable(this.#session, () => this.close(), options);
+    return this.#writable;
+  }
+
+  /**
+   * The bytes of all messages, at a receiver, as a stream; for `stream.pipeline`, and for web streams by `Readable.toWeb`.
+   * Chunks are copies, and belong to the reader; each message is released when it was copied. A reader that is slow
+   * delays the group after 64 messages.
+   *
+   * Ends when the root has closed the group and everything was read. A failure of the group destroys the stream with the
+   * group's error, after the last message that was delivered before it. A stream that is destroyed before this member has
+   * received everything leaves the group: it fails at all members, and the other members get ERR_RDMC_MEMBER_LOST with
+   * this member's id.
+   * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
+   */
+  readable(): Readable {
+    const messages = this[Symbol.asyncIterator]();
+    return new GroupReadable(messages, this.#session);
   }
 
   /**
@@ -104,12 +166,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
-    if (this.isRoot) {
-      throw new GroupError(
-        'ERR_RDMC_ROOT_RECEIVES_NOTHING',
-        `This node is the root of group ${this.id}, and does not receive; iterate at the other members`,
-      );
-    }
+    this.#session.assertReceiver();
     return this.#session.inbox[Symbol.asyncIterator]();
   }
 
@@ -155,10 +212,29 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) integerOption('close', 'timeoutMs', timeoutMs, 1, MAX_INTERVAL_MS);
     const close = (): Promise<void> => this.#session.close(signal, timeoutMs);
-    return closeChannel.tracePromise(close, { group: this.id });
+    return closeTrace.promise(() => ({ group: this.id, node: this.#session.memberId }), close);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+
+  async #sendBytes(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<void> {
+    const send = async (): Promise<void> => {
+      const { sent } = await this.#session.queueBytes([bytes], signal);
+      return sent;
+    };
+    return sendTrace.promise(() => this.#described(bytes.byteLength), send);
+  }
+
+  #described(byteLength: number): SendMessage {
+    return { group: this.id, node: this.#session.memberId, byteLength };
+  }
+}
+
+/** For a message: what was given may be anything. */
+function byteLengthOf(given: MemoryRegion | RegionRange): number {
+  if (typeof given !== 'object' || given === null) return 0;
+  if (!('region' in given)) return given.byteLength;
+  return given.byteLength ?? (given.region?.byteLength ?? 0) - (given.offset ?? 0);
 }

@@ -1,4 +1,4 @@
-import { tracingChannel } from 'node:diagnostics_channel';
+import { Tracer } from '@rdmc/common';
 import {
   type NodeContext,
   type NodeProtocol,
@@ -24,7 +24,13 @@ import { WorkerLink } from './worker-link.js';
 /** The version of the messages between members. */
 const VERSION = 1;
 
-const createChannel = tracingChannel('@rdmc/group:create');
+interface CreateMessage {
+  readonly group: number;
+  readonly node: number;
+  readonly members: readonly number[];
+}
+
+const createTrace = new Tracer<CreateMessage>('@rdmc/group:create');
 
 /** The groups of one node. */
 export class Groups {
@@ -95,7 +101,10 @@ export class Groups {
     this.#sessions.add(session);
     session.lifetime.signal.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
     try {
-      await createChannel.tracePromise(() => session.form(), { group: checked.id });
+      await createTrace.promise(
+        () => ({ group: checked.id, node: own, members: checked.members }),
+        () => session.form(),
+      );
     } catch (error) {
       this.#sessions.delete(session);
       throw error;

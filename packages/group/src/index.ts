@@ -6,6 +6,7 @@ export { automaticBlockSize } from './block-size.js';
 export { AbortError, GroupError, type GroupErrorCode, groupErrors } from './errors.js';
 export { type CloseOptions, Group, type SendOptions } from './group.js';
 export type { GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
+export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
 export { type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';

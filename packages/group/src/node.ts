@@ -1,4 +1,6 @@
 import {
+  joinLoopback,
+  type LoopbackNodes,
   Node,
   type NodeLogger,
   type NodeOptions,
@@ -23,6 +25,21 @@ export class RdmcNode extends ShortForm<GroupsNode> {
    */
   static async join({ thread = 'worker', ...options }: NodeOptions & ProtocolOptions): Promise<RdmcNode> {
     return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups({ thread }) } }));
+  }
+
+  /**
+   * Joins `count` nodes of this process, with ids from 0: for first programs and tests, without a list of members and
+   * ports. Resolves with an array of the nodes; its `close()`, and `await using`, closes all. Each node has its own
+   * worker thread.
+   * @param count 1 to 256
+   * @throws as `join`; NodeError ERR_RDMC_INVALID_OPTION for another `count`. Nothing is left open then
+   */
+  static loopback(
+    count: number,
+    options: Omit<NodeOptions, 'id' | 'members' | 'server'> & ProtocolOptions = {},
+  ): Promise<LoopbackNodes<RdmcNode>> {
+    const join = (place: object) => RdmcNode.join({ ...options, ...place } as NodeOptions);
+    return joinLoopback('RdmcNode.loopback', count, join, options.signal);
   }
 
   /** As `Groups.allocate`. */

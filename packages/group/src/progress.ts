@@ -2,17 +2,23 @@ import { Counter } from './worker/counters.js';
 
 /** The progress of a group at this member since its creation. Bytes are those of messages, without headers. */
 export interface GroupProgress {
+  /** Blocks that have arrived. */
   readonly blocksReceived: number;
+  /** Bytes that have arrived. */
   readonly bytesReceived: number;
   /** Sizes of all messages that have begun to arrive: `bytesReceived / bytesExpected` is the progress. */
   readonly bytesExpected: number;
+  /** Messages that are complete here. */
   readonly messagesReceived: number;
+  /** Blocks whose sending the device has confirmed. */
   readonly blocksSent: number;
+  /** Bytes whose sending the device has confirmed. */
   readonly bytesSent: number;
   /** Messages of this root that every neighbour has received. */
   readonly messagesSent: number;
   /** Copies of first blocks into their places: one per message. There are no other copies. */
   readonly firstBlockCopies: number;
+  /** Bytes that these copies moved. */
   readonly bytesCopied: number;
   /** Announcements of readiness sent. */
   readonly announcements: number;

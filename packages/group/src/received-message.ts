@@ -8,9 +8,11 @@ export class ReceivedMessage {
   constructor(
     /** Position in the group's sequence of messages, from 0. */
     readonly number: number,
+    /** The region that has the message. */
     readonly region: MemoryRegion,
     /** Offset of its first byte in `region`. */
     readonly offset: number,
+    /** Length in bytes; 0 is possible. */
     readonly byteLength: number,
     /** Whether `release` returns the region to the node. */
     private readonly givesBack: boolean,

@@ -1,11 +1,12 @@
 import type { Device, MemoryRegion } from '@rdmc/verbs';
 import { GroupError } from './errors.js';
 import type { RegionRange } from './group-options.js';
+import { refuseOthers } from './message-bytes.js';
 import type { SendRange } from './send-queue.js';
 
 /**
  * Checks a region or a part of one: it must be of this node, open, and have at least `neededBytes`, if given.
- * @throws GroupError ERR_RDMC_INVALID_REGION
+ * @throws GroupError ERR_RDMC_INVALID_REGION; ERR_RDMC_INVALID_MESSAGE for text and other arrays in `send`
  */
 export function checkRange(
   where: string,
@@ -16,6 +17,7 @@ export function checkRange(
   const range: RegionRange = isRange(given) ? given : { region: given };
   const { region, offset = 0 } = range;
   if (typeof region?.address !== 'number' || region.device?.handle !== device.handle) {
+    if (where === 'send') refuseOthers(given);
     throw invalid(where, 'needs a region of this node: from node.allocate(), or from node.protectionDomain');
   }
   if (region.closed) throw invalid(where, 'the region is closed; allocate another one');

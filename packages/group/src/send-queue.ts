@@ -11,10 +11,26 @@ export interface SendRange {
 }
 
 interface Entry {
-  readonly range: SendRange;
+  /** Undefined while the message has no memory. */
+  range: SendRange | undefined;
   readonly done: Deferred<void>;
   started: boolean;
-  readonly hold: Disposable;
+  /** Disposed of when the message does not need its memory, or its request for memory, any more. */
+  hold: Disposable;
+  /** Not in the queue any more. */
+  left: boolean;
+}
+
+/** The place of a message in the queue, before it has memory. */
+export interface ReservedPlace {
+  /** As the promise of `enqueue`. */
+  readonly done: Promise<void>;
+  /** Whether the message was not withdrawn, and the group has not failed. */
+  isWaiting(): boolean;
+  /** Gives the message its memory, which is in use until `hold` is disposed of. */
+  fill(range: SendRange, hold: Disposable): void;
+  /** The message cannot get memory: it leaves the queue, and its promise rejects. */
+  fail(error: unknown): void;
 }
 
 /** A root's messages, in order. A few are in the worker; the others wait here, where they can still be withdrawn. */
@@ -38,11 +54,35 @@ export class SendQueue {
   enqueue(range: SendRange, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted) return Promise.reject(new AbortError('The send', signal));
     // The region cannot be closed before the message is sent: `close()` waits.
-    const hold = range.region.hold();
-    const entry: Entry = { range, done: new Deferred<void>(), started: false, hold };
-    this.#waiting.push(entry);
+    return this.enqueueHeld(range, range.region.hold(), signal);
+  }
+
+  /** Queues a message whose memory is in use until `hold` is disposed of. */
+  enqueueHeld(range: SendRange, hold: Disposable, signal: AbortSignal | undefined): Promise<void> {
+    const entry = this.#add(range, hold);
     this.#fill();
     return signal ? this.#abortable(entry, signal) : entry.done.promise;
+  }
+
+  /**
+   * A place for a message that waits for memory. Later messages stay behind it.
+   * @param request disposed of if the message leaves the queue without memory
+   */
+  reserve(request: Disposable, signal: AbortSignal | undefined): ReservedPlace {
+    const entry = this.#add(undefined, request);
+    return {
+      done: signal ? this.#abortable(entry, signal) : entry.done.promise,
+      isWaiting: () => !entry.left,
+      fill: (range, hold) => {
+        entry.range = range;
+        entry.hold = hold;
+        this.#fill();
+      },
+      fail: (error) => {
+        this.#withdraw(entry);
+        entry.done.reject(error);
+      },
+    };
   }
 
   /** The oldest message in the worker was sent. */
@@ -56,7 +96,9 @@ export class SendQueue {
 
   /** Rejects all messages. Call it when the device does not use their memory any more. */
   fail(error: unknown): void {
-    for (const entry of [...this.#started.splice(0), ...this.#waiting.splice(0)]) {
+    const entries = [...this.#started.splice(0), ...this.#waiting.splice(0)];
+    for (const entry of entries) entry.left = true;
+    for (const entry of entries) {
       entry.hold[Symbol.dispose]();
       entry.done.reject(error);
     }
@@ -66,6 +108,12 @@ export class SendQueue {
   whenIdle(listener: () => void): void {
     this.#onIdle = listener;
     this.#checkIdle();
+  }
+
+  #add(range: SendRange | undefined, hold: Disposable): Entry {
+    const entry: Entry = { range, done: new Deferred<void>(), started: false, hold, left: false };
+    this.#waiting.push(entry);
+    return entry;
   }
 
   #abortable(entry: Entry, signal: AbortSignal): Promise<void> {
@@ -83,17 +131,23 @@ export class SendQueue {
 
   #withdraw(entry: Entry): void {
     const at = this.#waiting.indexOf(entry);
-    if (at !== -1) this.#waiting.splice(at, 1);
+    if (at === -1) return;
+    this.#waiting.splice(at, 1);
+    entry.left = true;
     entry.hold[Symbol.dispose]();
+    // It may have held up messages behind it.
+    this.#fill();
     this.#checkIdle();
   }
 
   #fill(): void {
     while (this.#started.length < SENDS_IN_WORKER && this.#waiting.length > 0) {
+      const { range } = this.#waiting[0]!;
+      if (!range) return;
       const entry = this.#waiting.shift()!;
       entry.started = true;
       this.#started.push(entry);
-      this.post(this.#nextNumber, entry.range);
+      this.post(this.#nextNumber, range);
       this.#nextNumber = (this.#nextNumber + 1) >>> 0;
     }
   }

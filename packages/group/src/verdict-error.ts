@@ -9,6 +9,7 @@ const OWN_CODES: readonly string[] = [
   'ERR_RDMC_DEVICE_REMOVED',
   'ERR_RDMC_NODE_CLOSED',
   'ERR_RDMC_CLOSE_UNKNOWN',
+  'ERR_RDMC_STREAM_DESTROYED',
 ];
 
 /** The error with which the pending calls of a failed group reject. */

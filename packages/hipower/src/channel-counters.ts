@@ -5,14 +5,17 @@ import { type ChannelMemory, Counter } from './layout/channel-memory.js';
 export interface ChannelCounters {
   /** Slots written (counted once however many responders) or delivered. */
   readonly slots: number;
+  /** Bytes of payload in these slots. */
   readonly bytes: number;
   /** Bitmap READs, and those of them that showed nothing new. */
   readonly reads: number;
+  /** READs that showed nothing new. */
   readonly fruitlessReads: number;
   /** Bitmaps pushed to responders. */
   readonly pushes: number;
   /** Looks at a pushed bitmap in local memory, and those that showed nothing new. */
   readonly looks: number;
+  /** Looks that showed nothing new. */
   readonly fruitlessLooks: number;
   /** Confirmations of single slots (confirmation per work request). */
   readonly confirmations: number;
@@ -20,6 +23,7 @@ export interface ChannelCounters {
   readonly events: number;
   /** Pauses on a timer while idle. */
   readonly pauses: number;
+  /** The progress with each peer. */
   readonly peers: readonly Progress[];
 }
 

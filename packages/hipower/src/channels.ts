@@ -1,5 +1,4 @@
-import { tracingChannel } from 'node:diagnostics_channel';
-import { anySignal } from '@rdmc/common';
+import { anySignal, Tracer } from '@rdmc/common';
 import {
   type NodeContext,
   type NodeProtocol,
@@ -25,13 +24,22 @@ import { Responder } from './responder.js';
 import { hiPowerWorker } from './worker/hipower-protocol.js';
 import { WorkerLink } from './worker-link.js';
 
-const createChannel = tracingChannel('@rdmc/hipower:create');
+interface CreateMessage {
+  readonly role: 'requester' | 'responder';
+  readonly channel: string;
+  readonly node: number;
+  readonly peers: readonly number[];
+}
 
+const createTrace = new Tracer<CreateMessage>('@rdmc/hipower:create');
+
+/** The options of `createRequester`. */
 export interface RequesterOptions extends ChannelOptions {
   /** The responder; or several, for a broadcast. */
   readonly to: number | readonly number[];
 }
 
+/** The options of `createResponder`. */
 export interface ResponderOptions extends ChannelOptions {
   /** The requester; or several, to gather. */
   readonly from: number | readonly number[];
@@ -98,7 +106,10 @@ export class Channels {
     const checked = checkChannelOptions(role, peersName, options, this.#facts());
     const { channel } = checked;
     const signal = checked.signal ? anySignal(checked.signal, this.#closed.signal) : this.#closed.signal;
-    const opening = createChannel.tracePromise(() => open({ ...checked, signal }), { role, channel });
+    const opening = createTrace.promise(
+      () => ({ role, channel, node: this.#context.id, peers: checked.peers }),
+      () => open({ ...checked, signal }),
+    );
     this.#opening.add(opening);
     try {
       const end = await opening;

@@ -7,7 +7,7 @@ export const HIPOWER_PROTOCOL_VERSION = 3;
 export const MAX_SLOTS = 8192;
 export const MAX_SLOT_BYTES = 1 << 30;
 export const MIN_SLOT_BYTES = 8;
-/** All slots of one end with their footers. One view covers them, and a view has less than 4 GiB in Node 20. */
+/** All slots of one end with their footers. One view covers them, and a view has less than 4 GiB in the oldest Node.js. */
 export const MAX_POOL_BYTES = 2 ** 32 - 4096;
 export const DEFAULT_SLOTS = 256;
 export const DEFAULT_SLOT_BYTES = 4096;

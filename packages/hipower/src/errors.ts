@@ -72,6 +72,7 @@ export const hiPowerErrors = errorTable({
   ERR_RDMC_HIPOWER_INCOMPLETE: ['refused', 'slots did not arrive', 'run the same version everywhere'],
   ERR_RDMC_HIPOWER_PROTOCOL: ['refused', 'a peer violated the protocol', 'run the same version everywhere'],
 });
+/** The stable codes of this package's errors; `hiPowerErrors` has their meaning. */
 export type HiPowerErrorCode = keyof typeof hiPowerErrors;
 
 /** The code of a peer or the worker; a code that this version does not have is a violation. */
@@ -84,6 +85,7 @@ export const DEVICE_REMOVED = 'its RDMA device is gone';
 
 /** One side's knowledge of one peer's messages at the time of an error. Counts of whole slots since the start. */
 export interface Progress {
+  /** The peer. */
   readonly memberId: number;
   /** Requester: slots posted. Responder: slots delivered to the application. */
   readonly delivered: number;
@@ -91,22 +93,30 @@ export interface Progress {
   readonly released: number;
 }
 
+/** What a {@link HiPowerError} knows beside its code and message. */
 export interface HiPowerErrorDetails {
+  /** The error that led to this one. */
   readonly cause?: unknown;
   /** The member the error is about. */
   readonly memberId?: number;
+  /** The observed failure, as text. */
   readonly reason?: string;
   /** The option on which the two sides disagree. */
   readonly field?: string;
+  /** Ids of members that did not create their end in time. */
   readonly missing?: readonly number[];
+  /** Per peer, how much was consumed. */
   readonly progress?: readonly Progress[];
 }
 
 /** The errors of this package, beside `AbortError`. Distinguish cases by `code`. */
 export class HiPowerError extends RdmcError<HiPowerErrorCode> {
   override readonly name = 'HiPowerError';
+  /** The observed failure, as text. */
   readonly reason: string | undefined;
+  /** The option on which the two sides disagree. */
   readonly field: string | undefined;
+  /** Ids of members that did not create their end in time. */
   readonly missing: readonly number[] | undefined;
   /** Per peer, how much was consumed. */
   readonly progress: readonly Progress[] | undefined;

@@ -13,6 +13,7 @@ export class Message implements Disposable {
     readonly handle: number,
     /** The member that sent it. */
     readonly from: number,
+    /** Length of the content in bytes. */
     readonly byteLength: number,
   ) {}
 

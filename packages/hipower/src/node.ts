@@ -1,4 +1,12 @@
-import { Node, type NodeOptions, type NodeWith, type ProtocolOptions, ShortForm } from '@rdmc/node';
+import {
+  joinLoopback,
+  type LoopbackNodes,
+  Node,
+  type NodeOptions,
+  type NodeWith,
+  type ProtocolOptions,
+  ShortForm,
+} from '@rdmc/node';
 import { hipower, type RequesterOptions, type ResponderOptions } from './channels.js';
 import type { Requester } from './requester.js';
 import type { Responder } from './responder.js';
@@ -16,6 +24,21 @@ export class HiPowerNode extends ShortForm<ChannelsNode> {
    */
   static async join({ thread = 'worker', ...options }: HiPowerNodeOptions): Promise<HiPowerNode> {
     return new HiPowerNode(await Node.join({ ...options, protocols: { channels: hipower({ thread }) } }));
+  }
+
+  /**
+   * Joins `count` nodes of this process, with ids from 0: for first programs and tests, without a list of members and
+   * ports. Resolves with an array of the nodes; its `close()`, and `await using`, closes all. Each node has its own
+   * worker thread.
+   * @param count 1 to 256
+   * @throws as `join`; NodeError ERR_RDMC_INVALID_OPTION for another `count`. Everything is closed then
+   */
+  static loopback(
+    count: number,
+    options: Omit<HiPowerNodeOptions, 'id' | 'members' | 'server'> = {},
+  ): Promise<LoopbackNodes<HiPowerNode>> {
+    const join = (place: object) => HiPowerNode.join({ ...options, ...place } as HiPowerNodeOptions);
+    return joinLoopback('HiPowerNode.loopback', count, join, options.signal);
   }
 
   /** As `Channels.requester`. */

@@ -33,7 +33,9 @@ export type HiPowerRecords = typeof hiPowerRecords;
 /** Channels of a node at one time. */
 export const MAX_CHANNELS = 4096;
 
+/** How the responder learns of new slots: it reads the requester's bitmap, or the requester writes it there. */
 export type Mode = 'pull' | 'push';
+/** How the requester learns that slots are free: by bitmaps, or one by one (the paper's baseline). */
 export type Confirmation = 'bitmap' | 'per-request';
 export type Role = 'requester' | 'responder';
 

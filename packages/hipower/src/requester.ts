@@ -1,3 +1,4 @@
+import { Tracer } from '@rdmc/common';
 import { ChannelEnd } from './channel-end.js';
 import type { CheckedChannelOptions } from './channel-options.js';
 import { signalOption } from './check-options.js';
@@ -9,6 +10,10 @@ import { SlotStock } from './slot-stock.js';
 import { WriteQueue } from './write-queue.js';
 
 const ONE = (): number => 1;
+const writeTrace = new Tracer<{ readonly channel: string; readonly byteLength: number }>(
+  '@rdmc/hipower:write',
+);
+const endTrace = new Tracer<{ readonly channel: string }>('@rdmc/hipower:end');
 
 /**
  * The sending end of a channel (HiPower, section 3.1: the requester, a data generator). With several responders every
@@ -146,7 +151,15 @@ export class Requester extends ChannelEnd {
    * @throws HiPowerError ERR_RDMC_HIPOWER_MESSAGE_TOO_LARGE (more than the pool), ERR_RDMC_HIPOWER_ENDED,
    *   ERR_RDMC_HIPOWER_CLOSED; AbortError; the error that ended the channel
    */
-  async write(bytes: Uint8Array, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  write(bytes: Uint8Array, options: { readonly signal?: AbortSignal } = {}): Promise<void> {
+    if (!writeTrace.isWatched) return this.#write(bytes, options);
+    return writeTrace.promise(
+      () => ({ channel: this.channel, byteLength: bytes.byteLength }),
+      () => this.#write(bytes, options),
+    );
+  }
+
+  async #write(bytes: Uint8Array, options: { readonly signal?: AbortSignal }): Promise<void> {
     const signal = signalOption('write', options.signal);
     this.#assertOpen();
     if (bytes.byteLength > this.maxMessageBytes) throw this.#tooLarge(bytes.byteLength, this.maxMessageBytes);
@@ -180,7 +193,10 @@ export class Requester extends ChannelEnd {
    * everything, and closes then. @throws the error that ended the channel; its `progress` says what was consumed
    */
   end(): Promise<void> {
-    this.#ending ??= this.#end();
+    this.#ending ??= endTrace.promise(
+      () => ({ channel: this.channel }),
+      () => this.#end(),
+    );
     return this.#ending;
   }
 

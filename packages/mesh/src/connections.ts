@@ -10,6 +10,7 @@ import { MeshConnection } from './mesh-connection.js';
 import type { ResolvedOptions } from './options.js';
 import type { Security } from './security.js';
 
+/** Gets each connection that another member opens. */
 export type ConnectionListener = (connection: MeshConnection) => void;
 
 export interface ConnectionsOptions {

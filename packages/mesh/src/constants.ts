@@ -1,10 +1,13 @@
 /** The numbers of the mesh protocol. Names have the unit: milliseconds or bytes. */
 
 /** Version of everything drawn in `frames.ts`, `body.ts` and `hello.ts`. Two members must speak the same one. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 export const MAX_MEMBERS = 4096;
 export const MAX_MEMBER_ID = 0x7fff_ffff;
+/** In place of the id of a member whose address only is known. */
+export const ANY_MEMBER = -1;
+export const MAX_PORT = 65_535;
 export const MAX_HOST_CHARACTERS = 255;
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
@@ -25,6 +28,42 @@ export const MAX_KEPT_MESSAGES = 1024;
 export const MAX_KEPT_BYTES_PER_PEER = 16 * 1024 * 1024;
 /** A waiting message counts for this many bytes more than its own. */
 export const KEPT_OVERHEAD_BYTES = 256;
+
+/** What a HELLO has beside the attributes where members come and go: address, claim, process, digest. */
+export const MAX_LIVE_HELLO_BYTES = 2048;
+
+/** The interval of heartbeats grows with the number of members: at least so many milliseconds for each. */
+export const HEARTBEAT_MS_PER_MEMBER = 10;
+/** A peer is silent after so many intervals of heartbeats, at least. */
+export const SILENT_HEARTBEATS = 3;
+/** Default where members come and go; a silent peer is detected after 10 s at most in a mesh of 256. */
+export const DEFAULT_LIVE_SILENCE_MS = 8_000;
+/** Silence is looked for several times in an interval. */
+export const TICKS_PER_HEARTBEAT = 4;
+
+/** Connections of one source without a proof of the key, where the number of members is not known. */
+export const EXPECTED_LIVE_PEERS = 1024;
+/** Lost members that are kept until they are removed; beyond it the one that was lost first is removed. */
+export const MAX_LOST_MEMBERS = 1024;
+/** Marks of ids that have left or were removed. */
+export const MAX_ROSTER_MARKS = 4096;
+/** Attempts to connect that one member makes at once. */
+export const DIALS_AT_ONCE = 16;
+/** The longest pause between two attempts to reach a lost member. */
+export const REACH_PAUSE_MAX_MS = 5_000;
+/** A member with a lower id shows itself to one that does not connect, after this long without a new connection. */
+export const NUDGE_TICK_MS = 1_000;
+export const NUDGE_AFTER_TICKS = 3;
+/** The same before the first connection was lost. */
+export const NUDGE_AFTER_TICKS_JOINING = 10;
+export const NUDGE_MAX_TICKS = 30;
+/** Members to which it shows itself at once. */
+export const NUDGES_AT_ONCE = 8;
+/** Rosters that differ are sent to so many peers in each interval of heartbeats. */
+export const REPAIRS_PER_HEARTBEAT = 2;
+/** How long a newcomer waits for the process that has its id to answer, where the mesh does not reach that process. */
+export const HOLDER_TIMEOUT_MS = 3_000;
+export const MAX_CLUSTER_ID_CHARACTERS = 256;
 
 export const MAX_TOPIC_BYTES = 256;
 export const MAX_ATTRIBUTES_BYTES = 16 * 1024;

@@ -14,11 +14,14 @@ import {
   FrameType,
   type MeshFailure,
 } from './frames.js';
-import { Heartbeats } from './heartbeats.js';
+import { Heartbeats, type Pace } from './heartbeats.js';
 import { decodeReject } from './hello.js';
 import { closedError, lostWhileForming, unreachableMember } from './join-errors.js';
 import { type Introduced, Link } from './link.js';
+import { MemberEvents } from './live/member-events.js';
+import type { Member } from './member.js';
 import { MemberFacts } from './member-facts.js';
+import type { MeshCore, MeshPeer } from './mesh-core.js';
 import { type MemberLinks, Messaging } from './messaging.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
 import { Security } from './security.js';
@@ -40,15 +43,21 @@ export interface Internals {
  */
 export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
 
+const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
+
 /** Errors of a join after which the same member may join again. All others are final. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
 
 /** One member's state: its links, its knowledge of the others, and the phase of joining. */
-export class Core implements MemberLinks {
+export class Core implements MeshCore, MemberLinks {
   readonly options: ResolvedOptions;
   readonly links = new Map<number, Link>();
   readonly failures = new MemberFacts<MeshFailure>();
   readonly leaves = new MemberFacts<number>();
+  readonly events = new MemberEvents();
+  readonly incarnation = 0;
+  onEnd: ((error: MeshError) => void) | undefined;
+  readonly stopped = undefined;
   readonly messaging: Messaging;
   readonly connector: Connector;
   readonly connections: Connections;
@@ -58,6 +67,7 @@ export class Core implements MemberLinks {
   readonly #heartbeats: Heartbeats;
   readonly #settled = new Deferred<void>();
   #closing: Promise<void> | undefined;
+  #peers: ReadonlyMap<number, MeshPeer> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
@@ -81,9 +91,12 @@ export class Core implements MemberLinks {
       hello: (to, connection) => this.connector.hello(to, connection),
       linkTo: (member) => this.linkTo(member),
     });
-    this.#heartbeats = new Heartbeats(options.heartbeatMs, options.silenceTimeoutMs, this.links, (link) =>
-      this.#silent(link),
-    );
+    const pace: Pace = { tickMs: options.heartbeatMs, ticks: 1, silenceMs: options.silenceTimeoutMs };
+    this.#heartbeats = new Heartbeats(this.links, {
+      pace: () => pace,
+      heartbeat: () => HEARTBEAT,
+      silent: (link) => this.#silent(link),
+    });
     internals.observe?.(this);
   }
 
@@ -99,6 +112,8 @@ export class Core implements MemberLinks {
       await this.connector.listener.listen();
       if (this.phase === 'gathering') this.#begin();
       await this.#settled.promise;
+      for (const member of this.options.peers.keys())
+        this.events.publish({ ...head(member), type: 'joined' });
     } catch (error) {
       this.#failJoin(error as MeshError);
       await this.close();
@@ -134,6 +149,25 @@ export class Core implements MemberLinks {
 
   assertOpen(): void {
     if (this.phase === 'closed') throw closedError();
+  }
+
+  get members(): readonly Member[] {
+    return this.options.members;
+  }
+
+  get peers(): ReadonlyMap<number, MeshPeer> {
+    this.#peers ??= describePeers(this);
+    return this.#peers;
+  }
+
+  reportFailure(member: number, reason: string): void {
+    const code = 'ERR_RDMC_MESH_MEMBER_REPORTED';
+    this.fail({ member, reason: clipText(reason), code, reporter: this.options.id });
+  }
+
+  remove(member: number): void {
+    const text = `member ${member} is in a fixed list of members, from which none is removed; use reportFailure`;
+    throw new MeshError('ERR_RDMC_MESH_INVALID_ARGUMENT', text, { memberId: member });
   }
 
   /** Marks a member failed, once: closes its link, tells all members, rejects the requests to it. */
@@ -257,6 +291,8 @@ export class Core implements MemberLinks {
       this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
     }
     this.failures.publish(failures.map((failure) => [failure.member, failure]));
+    for (const { member, code, reason } of failures)
+      this.events.publish({ ...head(member), type: 'lost', code, reason });
     for (const { member } of failures) this.#endMember(member);
   }
 
@@ -274,6 +310,7 @@ export class Core implements MemberLinks {
     this.links.delete(link.peer);
     link.dismiss();
     this.leaves.publish([[link.peer, link.peer]]);
+    this.events.publish({ ...head(link.peer), type: 'left' });
     this.#endMember(link.peer);
   }
 
@@ -336,6 +373,7 @@ export class Core implements MemberLinks {
     this.connections.close();
     this.failures.clearListeners();
     this.leaves.clearListeners();
+    this.events.clearListeners();
   }
 
   async #shutDown(): Promise<void> {
@@ -349,4 +387,26 @@ export class Core implements MemberLinks {
   #sendAll(frame: Buffer): void {
     for (const link of this.links.values()) link.send(frame);
   }
+}
+
+/** Where the list is fixed, a member has one process, and one connection with each other. */
+function head(member: number) {
+  return { member, incarnation: 0, epoch: 1 };
+}
+
+function describePeers(core: Core): ReadonlyMap<number, MeshPeer> {
+  const peers = new Map<number, MeshPeer>();
+  for (const { id, host, port } of core.options.peers.values()) {
+    peers.set(id, {
+      id,
+      incarnation: 0,
+      attributes: core.attributesOf(id),
+      address: Object.freeze({ host, port }),
+      get state() {
+        if (core.failures.facts.has(id)) return 'failed';
+        return core.leaves.facts.has(id) ? 'left' : 'connected';
+      },
+    });
+  }
+  return peers;
 }

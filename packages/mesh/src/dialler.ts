@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { SilenceTimer } from '@rdmc/common';
 import {
+  ANY_MEMBER,
   CONNECT_TICKS,
   DIAL_BACKOFF_FACTOR,
   DIAL_BACKOFF_FIRST_MS,
@@ -11,7 +12,14 @@ import {
 import { isCodeOf, MeshError, type MeshErrorCode, meshErrors, messageOf, protocolError } from './errors.js';
 import { FrameReader } from './frame-reader.js';
 import { encodeFrame, FrameType } from './frames.js';
-import { decodeHello, decodeReject, encodeHello, type Hello, MAX_HELLO_FRAME_BYTES } from './hello.js';
+import {
+  decodeHello,
+  decodeReject,
+  encodeHello,
+  encodeReject,
+  type Hello,
+  MAX_HELLO_FRAME_BYTES,
+} from './hello.js';
 import { describeVersions } from './hello-check.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
@@ -27,7 +35,14 @@ import {
   unreachable,
 } from './transport.js';
 
-/** Refusals after which another attempt cannot succeed. */
+export interface DiallerRules {
+  /** Refusals after which another attempt cannot succeed. */
+  readonly finalCodes: ReadonlySet<string>;
+  /** The longest pause between two attempts. */
+  readonly pauseMaxMs: number;
+}
+
+/** Refusals after which another attempt cannot succeed, where the list of members is fixed. */
 const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([
   'ERR_RDMC_MESH_VERSION',
   'ERR_RDMC_MESH_MEMBERS_DIFFER',
@@ -38,6 +53,8 @@ const FINAL_CODES: ReadonlySet<string> = new Set<MeshErrorCode>([
 
 export interface DiallerEvents {
   connected(introduced: Introduced): void;
+  /** Why this member refuses the answer, and tells the other end; undefined: it does not. */
+  judge?(hello: Hello): MeshError | undefined;
   /** Another attempt follows. */
   attemptFailed(member: Member, error: MeshError): void;
   /** No attempt follows. */
@@ -54,8 +71,16 @@ export class Dialler {
   #timer: NodeJS.Timeout | undefined;
   #limiter: SilenceTimer | undefined;
   #running = false;
+  readonly #rules: DiallerRules;
 
-  constructor(member: Member, hello: Hello, security: Security | undefined, events: DiallerEvents) {
+  constructor(
+    member: Member,
+    hello: Hello,
+    security: Security | undefined,
+    events: DiallerEvents,
+    rules: DiallerRules = { finalCodes: FINAL_CODES, pauseMaxMs: DIAL_BACKOFF_MAX_MS },
+  ) {
+    this.#rules = rules;
     this.#member = member;
     this.#hello = hello;
     this.#security = security;
@@ -99,7 +124,7 @@ export class Dialler {
   }
 
   #failed(error: MeshError, backoffMs: number): void {
-    if (FINAL_CODES.has(error.code)) {
+    if (this.#rules.finalCodes.has(error.code)) {
       this.#running = false;
       this.#events.refused(this.#member, error);
       return;
@@ -108,7 +133,7 @@ export class Dialler {
     if (!this.#running) return;
     // Jitter keeps many members from connecting to a late one at the same moments.
     const delayMs = backoffMs * (0.75 + Math.random() / 2);
-    const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, DIAL_BACKOFF_MAX_MS);
+    const nextMs = Math.min(backoffMs * DIAL_BACKOFF_FACTOR, this.#rules.pauseMaxMs);
     this.#timer = setTimeout(() => this.#attempt(nextMs), delayMs);
   }
 
@@ -121,6 +146,15 @@ export class Dialler {
     const reader = new FrameReader(MAX_HELLO_FRAME_BYTES);
     socket.write(encodeHello(this.#hello));
     const hello = await this.#answer(socket, reader);
+    const refused = this.#events.judge?.(hello);
+    if (refused !== undefined) {
+      const { code, message, holder } = refused;
+      // The other end has to learn it, so the connection is not destroyed with the attempt.
+      this.#socket = undefined;
+      socket.end(encodeReject({ version: this.#hello.version, code, message, holder }));
+      socket.once('finish', () => socket.destroySoon());
+      throw unreachable(message, refused);
+    }
     socket.write(encodeFrame(FrameType.CONFIRM));
     return { socket, reader, hello };
   }
@@ -147,7 +181,7 @@ export class Dialler {
     if (hello.from === undefined) throw this.#otherVersion(hello.version);
     const expected =
       hello.connection?.id === this.#hello.connection?.id &&
-      hello.from === this.#member.id &&
+      (this.#member.id === ANY_MEMBER || hello.from === this.#member.id) &&
       hello.to === this.#hello.from &&
       hello.digest.equals(this.#hello.digest);
     if (!expected)
@@ -156,27 +190,31 @@ export class Dialler {
   }
 
   #refusal(payload: Buffer): MeshError {
-    const { version, code, message } = decodeReject(payload);
+    const { version, code, message, holder } = decodeReject(payload);
     if (version !== this.#hello.version) return this.#otherVersion(version);
     const known = isCodeOf(meshErrors, code) ? code : 'ERR_RDMC_MESH_PROTOCOL';
     return new MeshError(known, `${describeMember(this.#member)} refused: ${message}`, {
-      memberId: this.#member.id,
+      ...aboutMember(this.#member),
+      holder,
     });
   }
 
   #wrongKey(how: string, cause?: unknown): MeshError {
-    const { id } = this.#member;
     const text = `member ${describeMember(this.#member)} cannot be joined with: ${how}; ${SAME_KEY_ADVICE}`;
-    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause, memberId: id });
+    return new MeshError('ERR_RDMC_MESH_WRONG_KEY', text, { cause, ...aboutMember(this.#member) });
   }
 
   #otherVersion(theirs: number): MeshError {
     return new MeshError(
       'ERR_RDMC_MESH_VERSION',
       describeVersions(`member ${describeMember(this.#member)}`, theirs, this.#hello.version),
-      { memberId: this.#member.id },
+      aboutMember(this.#member),
     );
   }
+}
+
+function aboutMember({ id }: Member): { readonly memberId?: number } {
+  return id === ANY_MEMBER ? {} : { memberId: id };
 }
 
 function asMeshError(error: unknown, member: Member): MeshError {

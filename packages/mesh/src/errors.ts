@@ -34,6 +34,18 @@ export const meshErrors = errorTable({
     'compare the list with the members',
   ],
   ERR_RDMC_MESH_WRONG_KEY: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
+  ERR_RDMC_MESH_OTHER_CLUSTER: ['refused', 'the cluster ids differ', 'compare `clusterId` at both'],
+  ERR_RDMC_ID_IN_USE: [
+    'refused',
+    'another process has the id, and answers',
+    'use another id; or end that process; or give `replace: true`',
+  ],
+  ERR_RDMC_REPLACED: ['refused', 'a newer process has the id', 'end this process'],
+  ERR_RDMC_MESH_DIRECTORY: [
+    'resource',
+    'the file of the incarnation cannot be read or written',
+    'the message says why; repair `directory`',
+  ],
   ERR_RDMC_MESH_ALREADY_FORMED: [
     'refused',
     'the mesh has formed without this member',
@@ -90,29 +102,44 @@ export const meshErrors = errorTable({
   ERR_RDMC_MESH_REMOTE: ['internal', 'a handler threw an error without a code', 'see the message'],
   ERR_RDMC_MESH_CLOSED: ['closed', 'the mesh is closed', 'join again for a new one'],
 });
+/** The stable codes of this package's errors; `meshErrors` has their meaning. */
 export type MeshErrorCode = keyof typeof meshErrors;
 
 /** A member that did not join, and the last error of the attempts to reach it. */
 export interface MissingMember extends Member {
+  /** Text of that error; undefined if no attempt has failed. */
   readonly lastError: string | undefined;
 }
 
+/** What a {@link MeshError} knows beside its code and message. */
 export interface MeshErrorDetails {
+  /** The error that led to this one. */
   readonly cause?: unknown;
   /** The member the error is about. */
   readonly memberId?: number;
   /** Only on a time-out of `join`. */
   readonly missing?: readonly MissingMember[];
+  /** Only with ERR_RDMC_ID_IN_USE and ERR_RDMC_REPLACED: the process that has the id, where it is known. */
+  readonly holder?: ProcessName | undefined;
+}
+
+/** Where a process runs. */
+export interface ProcessName {
+  readonly host: string;
+  readonly pid: number;
 }
 
 /** The class of this package's errors, beside `AbortError` and the errors of a request's handler. */
 export class MeshError extends RdmcError<MeshErrorCode> {
   override readonly name = 'MeshError';
+  /** The members that did not join in time; only on a time-out of `join`. */
   readonly missing: readonly MissingMember[] | undefined;
+  readonly holder: ProcessName | undefined;
 
   constructor(code: MeshErrorCode, message: string, details: MeshErrorDetails = {}) {
     super(code, message, details);
     this.missing = details.missing;
+    this.holder = details.holder;
   }
 }
 

@@ -14,6 +14,7 @@ export class FrameReader {
     this.#limitBytes = limitBytes;
   }
 
+  /** Bytes that have arrived and belong to frames that `next` has not returned. */
   get bufferedBytes(): number {
     return this.#bufferedBytes;
   }
@@ -23,6 +24,7 @@ export class FrameReader {
     this.#limitBytes = bytes;
   }
 
+  /** Adds bytes that have arrived. The chunk is kept, not copied: do not change it. */
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);

@@ -14,13 +14,17 @@
  *    2 REJECT       drawn in hello.ts
  *    3 CONFIRM      none        the dialling member has accepted the HELLO; the pair is connected
  *    4 READY        none        the sender is connected to all members
- *    5 HEARTBEAT    none
+ *    5 HEARTBEAT    none, or the digest of the roster (8 bytes) where members come and go
  *    6 MESSAGE      u8 kind | u16 topic length | topic | body
  *    7 REQUEST      u32 request | u8 kind | u16 topic length | topic | body
  *    8 REPLY        u32 request | u8 kind | body
  *    9 FAILURE      u32 member | u32 reporter | {code, reason}
  *   10 LEAVE        none        the sender closes its mesh; nothing follows
  *   11 ABORT        {code, message, final}   the sender stopped joining; nothing follows
+ *   12 ROSTER       drawn in live/frames.ts, like those below
+ *   13 INTRODUCE
+ *   14 ADMIT
+ *   15 STOP
  *
  * Topics are UTF-8, and braces are JSON in UTF-8. The kind of a body (JSON, bytes, or an error) is drawn in body.ts.
  */
@@ -28,14 +32,21 @@ import {
   flag,
   mapped,
   openRecord,
+  optional,
   pattern,
   readShape,
   type Shape,
   text,
+  whole,
   withDefault,
 } from '@rdmc/common/shapes';
 import { type Body, BodyKind } from './body.js';
-import { MAX_CODE_CHARACTERS, MAX_REASON_CHARACTERS, MAX_TOPIC_BYTES } from './constants.js';
+import {
+  MAX_CODE_CHARACTERS,
+  MAX_HOST_CHARACTERS,
+  MAX_REASON_CHARACTERS,
+  MAX_TOPIC_BYTES,
+} from './constants.js';
 import { messageOf, protocolError } from './errors.js';
 import { decodeJson, encodeJson } from './json.js';
 import { isMemberId } from './members.js';
@@ -52,16 +63,24 @@ export const FrameType = {
   FAILURE: 9,
   LEAVE: 10,
   ABORT: 11,
+  ROSTER: 12,
+  INTRODUCE: 13,
+  ADMIT: 14,
+  STOP: 15,
 } as const;
 
 export const LENGTH_BYTES = 4;
 const HEADER_BYTES = LENGTH_BYTES + 1;
 
+/** A frame of a connection. */
 export interface Frame {
+  /** Kind of the frame, 0 to 255. */
   readonly type: number;
+  /** Its bytes; empty for a frame without a payload. */
   readonly payload: Buffer;
 }
 
+/** A frame with this type and the concatenation of these parts as payload, for `FrameReader`. */
 export function encodeFrame(type: number, ...parts: readonly Buffer[]): Buffer {
   const payloadBytes = parts.reduce((sum, part) => sum + part.length, 0);
   const frame = Buffer.allocUnsafe(HEADER_BYTES + payloadBytes);
@@ -103,8 +122,10 @@ export function encodeFailure({ member, reporter, code, reason }: MeshFailure): 
 /** Codes and texts of another member, with bounds: they are kept, shown and passed on. */
 const code = pattern(new RegExp(`^(?=.{0,${MAX_CODE_CHARACTERS}}$)ERR_RDMC_[A-Z0-9_]+$`), 'an error code');
 const words = mapped(text(), clipText);
+/** Where a process runs. */
+export const processName = openRecord({ host: text(MAX_HOST_CHARACTERS), pid: whole(1) });
 /** Why a member refuses another, or gives up. */
-export const refusal = openRecord({ code, message: words });
+export const refusal = openRecord({ code, message: words, holder: optional(processName) });
 const failure = openRecord({ code, reason: words });
 const abort = openRecord({ code, message: words, final: withDefault(flag, false) });
 /** The code is whatever a handler threw. */

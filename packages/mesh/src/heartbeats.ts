@@ -1,7 +1,25 @@
-import { encodeFrame, FrameType } from './frames.js';
 import type { Link } from './link.js';
 
-const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
+/** The times of heartbeats, in milliseconds. They may change with the number of members. */
+export interface Pace {
+  readonly tickMs: number;
+  /** A heartbeat is sent on a link that was idle for so many ticks. */
+  readonly ticks: number;
+  /** 0: no peer is declared silent. */
+  readonly silenceMs: number;
+}
+
+export interface HeartbeatEvents {
+  /** The times that hold now. */
+  pace(): Pace;
+  /** The heartbeat to send now. */
+  heartbeat(link: Link): Buffer;
+  /** Whether the link needs a heartbeat although other frames were sent on it for a whole interval. */
+  isDue?(link: Link): boolean;
+  /** Called after each tick. */
+  ticked?(): void;
+  silent(link: Link): void;
+}
 
 /**
  * Sends heartbeats, and detects that those of a peer do not come.
@@ -12,26 +30,21 @@ const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
  * sockets have been read once more.
  */
 export class Heartbeats {
-  readonly #intervalMs: number;
-  readonly #silenceMs: number;
   readonly #links: ReadonlyMap<number, Link>;
-  readonly #silent: (link: Link) => void;
+  readonly #events: HeartbeatEvents;
+  #pace: Pace;
   #timer: NodeJS.Timeout | undefined;
+  #isRef = true;
 
-  constructor(
-    intervalMs: number,
-    silenceMs: number,
-    links: ReadonlyMap<number, Link>,
-    silent: (link: Link) => void,
-  ) {
-    this.#intervalMs = intervalMs;
-    this.#silenceMs = silenceMs;
+  constructor(links: ReadonlyMap<number, Link>, events: HeartbeatEvents) {
     this.#links = links;
-    this.#silent = silent;
+    this.#events = events;
+    this.#pace = events.pace();
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.#tick(), this.#intervalMs);
+    this.#timer = setInterval(() => this.#tick(), this.#pace.tickMs);
+    if (!this.#isRef) this.#timer.unref();
   }
 
   stop(): void {
@@ -40,19 +53,42 @@ export class Heartbeats {
   }
 
   ref(): void {
+    this.#isRef = true;
     this.#timer?.ref();
   }
 
   unref(): void {
+    this.#isRef = false;
     this.#timer?.unref();
   }
 
   #tick(): void {
+    const { ticks, silenceMs } = this.#pace;
     for (const link of this.#links.values()) {
+      link.idleTicks += 1;
+      link.heartbeatTicks += 1;
       // Where bytes are queued already, one more frame has no effect.
-      if (link.bufferedBytes === 0) link.send(HEARTBEAT);
-      if (this.#silenceMs > 0) this.#listen(link);
+      if (this.#isDue(link, ticks) && link.bufferedBytes === 0) {
+        link.send(this.#events.heartbeat(link));
+        link.heartbeatTicks = 0;
+      }
+      if (silenceMs > 0) this.#listen(link);
     }
+    this.#events.ticked?.();
+    this.#setPace();
+  }
+
+  #isDue(link: Link, ticks: number): boolean {
+    if (link.idleTicks >= ticks) return true;
+    return link.heartbeatTicks >= ticks && this.#events.isDue?.(link) === true;
+  }
+
+  #setPace(): void {
+    const { tickMs } = this.#pace;
+    this.#pace = this.#events.pace();
+    if (this.#timer === undefined || this.#pace.tickMs === tickMs) return;
+    this.stop();
+    this.start();
   }
 
   #listen(link: Link): void {
@@ -61,8 +97,8 @@ export class Heartbeats {
       link.silentMs = 0;
       return;
     }
-    link.silentMs += this.#intervalMs;
-    if (link.silentMs >= this.#silenceMs) this.#suspect(link);
+    link.silentMs += this.#pace.tickMs;
+    if (link.silentMs >= this.#pace.silenceMs) this.#suspect(link);
   }
 
   /** Timers run before sockets are read; the second immediate comes after a full read of them. */
@@ -70,7 +106,7 @@ export class Heartbeats {
     setImmediate(() =>
       setImmediate(() => {
         const stillThere = this.#timer !== undefined && this.#links.get(link.peer) === link;
-        if (stillThere && !link.heard) this.#silent(link);
+        if (stillThere && !link.heard) this.#events.silent(link);
       }),
     );
   }

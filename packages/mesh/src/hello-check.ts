@@ -29,6 +29,14 @@ export function checkHello(
       describeVersions(`a connection from ${from}`, hello.version, context.version),
     );
   }
+  if (hello.live !== undefined) {
+    return refusal(
+      'ERR_RDMC_MESH_MEMBERS_DIFFER',
+      hello.from,
+      `member ${options.id} has a fixed list of members, and those of the mesh of member ${hello.from} come and go; ` +
+        'give both `members`, or both `join`',
+    );
+  }
   if (!hello.digest.equals(options.digest)) {
     return refusal(
       'ERR_RDMC_MESH_MEMBERS_DIFFER',
@@ -54,7 +62,10 @@ export function checkHello(
 }
 
 /** Only the process that is the member in this mesh may open further connections as that member. */
-function checkConnection(hello: Hello, { options, current, hasRoom }: HelloContext): MeshError | undefined {
+export function checkConnection(
+  hello: Hello,
+  { options, current, hasRoom }: HelloContext,
+): MeshError | undefined {
   const present = current(hello.from);
   if (present === undefined || !present.instance.equals(hello.instance)) {
     return refusal(

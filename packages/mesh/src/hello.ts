@@ -13,27 +13,34 @@
  *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
  *
  *   kind   the connection                                       object
- *   0      the pair's own connection of the mesh                the member's attributes
+ *   0      the pair's own connection, in a mesh with a list      the member's attributes
  *   1      a further one, between members of a mesh that formed  {purpose, id}: text, and 32 hexadecimal digits
+ *   2      the pair's own connection, members come and go        drawn in live/live-hello.ts
+ *   3      an introduction of a member, drawn in live/frames.ts   the same
+ *
+ *   The digest is that of the list of members (kind 0, and 1 there), or that of the cluster id (kinds 2 and 3, and 1 there).
+ *   `to` is not read in an introduction: its caller knows an address only.
  *
  * REJECT payload
  *
  *   byte  0       2
  *         +-------+-------------------------+
- *         |version| {code, message} as JSON |
+ *         |version| {code, message} as JSON |   holder: the process that has the id, {host, pid}, if there is one
  *         |  u16  |                         |
  *         +-------+-------------------------+
  */
 import { openRecord, pattern, text } from '@rdmc/common/shapes';
 import {
   MAX_ATTRIBUTES_BYTES,
+  MAX_LIVE_HELLO_BYTES,
   MAX_MAX_FRAME_BYTES,
   MAX_PURPOSE_BYTES,
   MIN_MAX_FRAME_BYTES,
 } from './constants.js';
-import { protocolError } from './errors.js';
+import { type ProcessName, protocolError } from './errors.js';
 import { decodeShape, encodeFrame, FrameType, refusal } from './frames.js';
 import { decodeJson, encodeJson } from './json.js';
+import { decodeLiveHello, type LiveHello } from './live/live-hello.js';
 import { isMemberId } from './members.js';
 import { attributesProblem, type MeshAttributes } from './options.js';
 
@@ -48,10 +55,12 @@ const MAX_FRAME_AT = 68;
 const ATTRIBUTES_AT = 72;
 
 /** Bounds the first frame of a connection: type byte and payload. */
-export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES;
+export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES + MAX_LIVE_HELLO_BYTES;
 
 const KIND_OF_LINK = 0;
 const KIND_OF_CONNECTION = 1;
+const KIND_OF_LIVE_LINK = 2;
+const KIND_OF_INTRODUCTION = 3;
 /** Length of the id of a further connection. */
 export const CONNECTION_ID_BYTES = 16;
 const CONNECTION_ID = new RegExp(`^[0-9a-f]{${2 * CONNECTION_ID_BYTES}}$`);
@@ -73,6 +82,8 @@ export interface Hello {
   readonly attributes: MeshAttributes;
   /** Undefined: the pair's own connection of the mesh. */
   readonly connection?: ConnectionName | undefined;
+  /** In a mesh whose members come and go. */
+  readonly live?: LiveHello | undefined;
 }
 
 /** A HELLO of another version: the layout behind the version is not known. */
@@ -85,6 +96,7 @@ export interface Reject {
   readonly version: number;
   readonly code: string;
   readonly message: string;
+  readonly holder?: ProcessName | undefined;
 }
 
 export function encodeHello(hello: Hello): Buffer {
@@ -96,8 +108,19 @@ export function encodeHello(hello: Hello): Buffer {
   hello.digest.copy(head, DIGEST_AT);
   hello.instance.copy(head, INSTANCE_AT);
   head.writeUInt32LE(hello.maxFrameBytes, MAX_FRAME_AT);
-  head.writeUInt16LE(hello.connection === undefined ? KIND_OF_LINK : KIND_OF_CONNECTION, KIND_AT);
-  return encodeFrame(FrameType.HELLO, head, encodeJson(hello.connection ?? hello.attributes));
+  head.writeUInt16LE(kindOf(hello), KIND_AT);
+  const { connection: name, live, attributes } = hello;
+  return encodeFrame(
+    FrameType.HELLO,
+    head,
+    encodeJson(name ?? (live && { ...live, attributes }) ?? attributes),
+  );
+}
+
+function kindOf({ connection: name, live }: Hello): number {
+  if (name !== undefined) return KIND_OF_CONNECTION;
+  if (live === undefined) return KIND_OF_LINK;
+  return live.isIntroduction ? KIND_OF_INTRODUCTION : KIND_OF_LIVE_LINK;
 }
 
 /** Throws ERR_RDMC_MESH_PROTOCOL for bytes that are not a HELLO of any version. */
@@ -108,7 +131,7 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
   const version = payload.readUInt16LE(VERSION_AT);
   if (version !== ownVersion) return { version };
   const kind = payload.length < ATTRIBUTES_AT ? undefined : payload.readUInt16LE(KIND_AT);
-  if (kind !== KIND_OF_LINK && kind !== KIND_OF_CONNECTION) {
+  if (kind === undefined || kind > KIND_OF_INTRODUCTION) {
     throw protocolError('a HELLO is too short or has an unknown kind');
   }
   const from = payload.readUInt32LE(FROM_AT);
@@ -132,8 +155,12 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
 
 const connection = openRecord({ purpose: text(), id: pattern(CONNECTION_ID) });
 
-function decodeDetails(kind: number, bytes: Buffer): Pick<Hello, 'attributes' | 'connection'> {
-  if (kind === KIND_OF_LINK) return { attributes: decodeAttributes(bytes) };
+function decodeDetails(kind: number, bytes: Buffer): Pick<Hello, 'attributes' | 'connection' | 'live'> {
+  if (kind === KIND_OF_LINK) return { attributes: checkedAttributes(decodeJson(bytes)) };
+  if (kind !== KIND_OF_CONNECTION) {
+    const { attributes, ...live } = decodeLiveHello(bytes, kind === KIND_OF_INTRODUCTION);
+    return { attributes: checkedAttributes(attributes), live };
+  }
   const named = decodeShape(connection, bytes);
   if (!isPurpose(named.purpose)) throw protocolError('a HELLO names a connection that is not valid');
   return { attributes: {}, connection: named };
@@ -144,17 +171,16 @@ export function isPurpose(value: unknown): value is string {
   return Buffer.byteLength(value) <= MAX_PURPOSE_BYTES;
 }
 
-function decodeAttributes(bytes: Buffer): MeshAttributes {
-  const attributes = decodeJson(bytes);
+function checkedAttributes(attributes: unknown): MeshAttributes {
   const problem = attributesProblem(attributes);
   if (problem !== undefined) throw protocolError(`attributes in a HELLO: ${problem}`);
   return Object.freeze(attributes) as MeshAttributes;
 }
 
-export function encodeReject({ version, code, message }: Reject): Buffer {
+export function encodeReject({ version, code, message, holder }: Reject): Buffer {
   const head = Buffer.alloc(2);
   head.writeUInt16LE(version, 0);
-  return encodeFrame(FrameType.REJECT, head, encodeJson({ code, message }));
+  return encodeFrame(FrameType.REJECT, head, encodeJson({ code, message, holder }));
 }
 
 export function decodeReject(payload: Buffer): Reject {

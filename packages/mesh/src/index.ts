@@ -7,11 +7,15 @@ export {
   MeshRemoteError,
   type MissingMember,
   meshErrors,
+  type ProcessName,
 } from './errors.js';
 export type { MeshFailure } from './frames.js';
+export type { MemberEvent } from './live/member-event.js';
+export type { MemberListener } from './live/member-events.js';
 export type { Member } from './member.js';
-export { Mesh, type MeshPeer } from './mesh.js';
+export { Mesh } from './mesh.js';
 export { type FrameHandler, MeshConnection } from './mesh-connection.js';
+export type { MeshPeer } from './mesh-core.js';
 export type { MessageListener, RequestHandler } from './messaging.js';
-export type { MeshAttributes, MeshLogger, MeshOptions } from './options.js';
+export type { LiveMeshOptions, MeshAttributes, MeshLogger, MeshOptions } from './options.js';
 export type { RequestOptions } from './requests.js';

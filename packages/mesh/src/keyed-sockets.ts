@@ -10,6 +10,7 @@ import { PendingConnections } from './pending-connections.js';
 import { provenClient, provenServer, Security } from './security.js';
 import { firstBytes, looksLikeTls, openSocket, prepared, socketEvent, unreachable } from './transport.js';
 
+/** The options of {@link KeyedSockets}. */
 export interface KeyedSocketsOptions {
   /** Cluster key of at least 16 bytes. Default: the key of the user that runs this process, which works on one host only. */
   readonly key?: Key | undefined;

@@ -29,6 +29,10 @@ export class Link {
   heard = true;
   /** Counted by `Heartbeats`: how long no bytes arrived while this process could read. */
   silentMs = 0;
+  /** Counted by `Heartbeats`: its ticks since this end sent a frame. */
+  idleTicks = 0;
+  /** The same since this end sent a heartbeat. */
+  heartbeatTicks = 0;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
   readonly #events: LinkEvents;
@@ -77,7 +81,9 @@ export class Link {
   }
 
   send(frame: Buffer): void {
-    if (!this.#done) this.#socket.write(frame);
+    if (this.#done) return;
+    this.idleTicks = 0;
+    this.#socket.write(frame);
   }
 
   /** Sends LEAVE, then waits until the peer has read it, at most CLOSE_TIMEOUT_MS. */

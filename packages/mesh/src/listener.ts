@@ -7,11 +7,13 @@ import { FrameReader } from './frame-reader.js';
 import { clipText, FrameType } from './frames.js';
 import {
   decodeHello,
+  decodeReject,
   encodeHello,
   encodeReject,
   type ForeignHello,
   type Hello,
   MAX_HELLO_FRAME_BYTES,
+  type Reject,
 } from './hello.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
@@ -29,6 +31,8 @@ export interface ListenerEvents {
   connected(introduced: Introduced): void;
   /** A well-formed HELLO was refused, and the caller was told. */
   refused(error: MeshError): void;
+  /** The caller refused this member's HELLO, and says why. */
+  refusedByCaller?(reject: Reject, hello: Hello): void;
   /** A connection was closed before its handshake was complete. */
   dropped(error: unknown, from: string): void;
 }
@@ -57,7 +61,7 @@ export class Listener {
     this.#version = version;
     this.#events = events;
     // A member does not connect twice at once.
-    this.#pending = new PendingConnections(options.members.length, pendingTickMs);
+    this.#pending = new PendingConnections(options.expectedMembers, pendingTickMs);
   }
 
   /** Number of connections whose handshake is not complete. */
@@ -80,6 +84,12 @@ export class Listener {
     this.#server.on('error', (error) => this.#events.dropped(error, 'the listening socket'));
     this.#server.on('connection', (socket: Socket) => this.#accept(socket));
     this.#requireLoopback(this.#server);
+  }
+
+  /** The port that it listens on. */
+  get port(): number {
+    const address = this.#server?.address();
+    return typeof address === 'object' && address !== null ? address.port : this.#options.self.port;
   }
 
   ref(): void {
@@ -132,6 +142,10 @@ export class Listener {
     socket.write(encodeHello(this.#events.answer(hello)));
     // A caller that stopped meanwhile must not count as connected, so it must confirm.
     const confirm = await nextFrame(socket, reader);
+    if (confirm.type === FrameType.REJECT) {
+      this.#events.refusedByCaller?.(decodeReject(confirm.payload), hello);
+      throw protocolError(`member ${hello.from} refused: ${decodeReject(confirm.payload).message}`);
+    }
     if (confirm.type !== FrameType.CONFIRM)
       throw protocolError(`frame type ${confirm.type} came instead of CONFIRM`);
     const second = this.#events.check(hello, from);
@@ -173,8 +187,8 @@ export class Listener {
     this.#events.refused(error);
   }
 
-  #reject(socket: Socket, { code, message }: MeshError): void {
-    socket.write(encodeReject({ version: this.#version, code, message: clipText(message) }));
+  #reject(socket: Socket, { code, message, holder }: MeshError): void {
+    socket.write(encodeReject({ version: this.#version, code, message: clipText(message), holder }));
     socket.destroySoon();
   }
 }

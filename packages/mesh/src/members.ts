@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { isIP, isIPv4 } from 'node:net';
 import { isWholeNumber } from '@rdmc/common';
-import { MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS } from './constants.js';
+import { ANY_MEMBER, MAX_HOST_CHARACTERS, MAX_MEMBER_ID, MAX_MEMBERS, MAX_PORT } from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import type { Member } from './member.js';
 import { integerOption, onlyKnownOptions, textOption } from './option-checks.js';
-
-const MAX_PORT = 65_535;
 
 /** Checks a list and returns a frozen copy sorted by id. */
 export function validateMembers(members: unknown): readonly Member[] {
@@ -67,11 +65,31 @@ export function membersDigest(sorted: readonly Member[]): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
+/** Equal exactly where two members were given the same cluster id. */
+export function clusterDigest(clusterId: string): Buffer {
+  return createHash('sha256').update(`rdmc cluster ${clusterId}`).digest();
+}
+
+/** An address of `join`: `host:port`, or `[address]:port`. */
+export function parseContact(value: unknown, index: number): Member {
+  const [, bracketed, plain, digits] =
+    (typeof value === 'string' ? /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(value) : null) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || host.length > MAX_HOST_CHARACTERS || port < 1 || port > MAX_PORT) {
+    throw invalidOption(`join[${index}]: found ${String(value)}, needed 'host:port' or '[address]:port'`);
+  }
+  return Object.freeze({ id: ANY_MEMBER, host: host.toLowerCase(), port });
+}
+
+/** `host:port`, with brackets around an IPv6 address. */
 export function describeAddress({ host, port }: Pick<Member, 'host' | 'port'>): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 export function describeMember(member: Member): string {
+  // In an introduction the id is not known.
+  if (member.id === ANY_MEMBER) return `at ${describeAddress(member)}`;
   return `${member.id} (${describeAddress(member)})`;
 }
 

@@ -48,6 +48,7 @@ export class MeshConnection {
     return this.#lifetime.closed;
   }
 
+  /** Whether the connection is open. */
   get isOpen(): boolean {
     return !this.#socket.destroyed;
   }

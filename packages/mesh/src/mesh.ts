@@ -1,56 +1,50 @@
-import { tracingChannel } from 'node:diagnostics_channel';
-import { Lifetime, type Subscription, subscription } from '@rdmc/common';
+import { Lifetime, type Subscription, subscription, Tracer } from '@rdmc/common';
 import type { ConnectionListener } from './connections.js';
 import { MAX_PURPOSE_BYTES } from './constants.js';
-import { Core, type Internals } from './core.js';
-import { invalidArgument } from './errors.js';
-import { clipText, type MeshFailure } from './frames.js';
+import { Core, type Internals as StaticInternals } from './core.js';
+import { invalidArgument, invalidOption } from './errors.js';
+import type { MeshFailure } from './frames.js';
 import { isPurpose } from './hello.js';
 import { closedError } from './join-errors.js';
+import { LiveCore, type LiveInternals } from './live/live-core.js';
+import type { MemberListener } from './live/member-events.js';
 import type { Member } from './member.js';
 import type { MeshConnection } from './mesh-connection.js';
+import type { MeshCore, MeshPeer } from './mesh-core.js';
 import type { MessageListener, RequestHandler } from './messaging.js';
 import { onlyKnownOptions, signalOption } from './option-checks.js';
-import { type MeshAttributes, type MeshOptions, resolveOptions } from './options.js';
+import { type LiveMeshOptions, type MeshOptions, resolveLiveOptions, resolveOptions } from './options.js';
 import type { RequestOptions } from './requests.js';
 
-const joinChannel = tracingChannel('@rdmc/mesh:join');
+/** Parts that tests replace or observe. */
+export type Internals = StaticInternals & LiveInternals;
 
-/** Another member, as this member knows it. */
-export interface MeshPeer {
-  readonly id: number;
-  /** Announced by the member when it joined. */
-  readonly attributes: MeshAttributes;
-  /** Its address in the list. */
-  readonly address: { readonly host: string; readonly port: number };
-  /** Its current state. */
-  readonly state: 'connected' | 'left' | 'failed';
-}
+const joinTrace = new Tracer<{ readonly id: number; readonly members: number }>('@rdmc/mesh:join');
 
 /**
  * A full mesh: every pair of members keeps one TCP connection, used to exchange addresses and
- * keys before data can flow, and to tell of failures (RDMC, DSN 2018, section 2). Membership is
- * fixed; a mesh of survivors is a new mesh.
+ * keys before data can flow, and to tell of failures (RDMC, DSN 2018, section 2). The list of members is
+ * fixed (`members`; a mesh of survivors is a new mesh), or members come and go (`join`).
  *
  * All methods run in the caller's thread. Listeners are called in the order of arrival; an
  * error of a listener becomes an uncaught exception.
  */
 export class Mesh {
+  /** Id of this member. */
   readonly id: number;
-  /** All members, this one included, sorted by id. */
-  readonly members: readonly Member[];
-  /** All other members by id, those that failed or left included. */
-  readonly peers: ReadonlyMap<number, MeshPeer>;
-  readonly #core: Core;
+  readonly #core: MeshCore;
   readonly #lifetime = new Lifetime();
   #closing: Promise<void> | undefined;
 
   /** @internal Use {@link Mesh.join}. */
-  constructor(core: Core) {
+  constructor(core: MeshCore) {
     this.#core = core;
     this.id = core.options.id;
-    this.members = core.options.members;
-    this.peers = describePeers(core);
+    core.onEnd = (error) => {
+      this.#lifetime.end(error);
+      void this.close();
+    };
+    if (core.stopped !== undefined) core.onEnd(core.stopped);
   }
 
   /**
@@ -61,9 +55,28 @@ export class Mesh {
    * with ERR_RDMC_MESH_VERSION, ERR_RDMC_MESH_MEMBERS_DIFFER, ERR_RDMC_MESH_DUPLICATE_MEMBER or
    * ERR_RDMC_MESH_WRONG_KEY as soon as one occurs; with ERR_RDMC_MESH_MEMBER_LOST when a member
    * is lost in the last step. After a rejection no resource is left open.
+   *
+   * With `join` in place of `members`, it joins through any live member, and resolves when it is connected to all members
+   * that answer. It rejects with ERR_RDMC_ID_IN_USE where another process has the id, and with
+   * ERR_RDMC_MESH_OTHER_CLUSTER, ..._VERSION, ..._WRONG_KEY or ..._MEMBERS_DIFFER where the mesh is another one.
    */
-  static join(options: MeshOptions): Promise<Mesh> {
+  static join(options: MeshOptions | LiveMeshOptions): Promise<Mesh> {
     return joinMesh(options, {});
+  }
+
+  /** All members, this one included, sorted by id; with `join`, those of now. */
+  get members(): readonly Member[] {
+    return this.#core.members;
+  }
+
+  /** All other members by id; those that failed as well, and with a fixed list those that left. */
+  get peers(): ReadonlyMap<number, MeshPeer> {
+    return this.#core.peers;
+  }
+
+  /** Tells successive processes of this id apart; 0 with a fixed list of members. */
+  get incarnation(): number {
+    return this.#core.incarnation;
   }
 
   /** Members known to have failed. */
@@ -130,8 +143,29 @@ export class Mesh {
   }
 
   /**
+   * Calls the listener with `joined`, `lost` and `left` of each peer, in order: one connection of a peer has ended before
+   * the next one is reported. First, in a microtask, with `joined` of the peers that are connected.
+   */
+  onMember(listener: MemberListener): Subscription {
+    return subscription(this.#core.events.subscribe(listener));
+  }
+
+  /**
+   * Removes a member that was lost or is to go: no member reaches for it any more. A process of it that still runs stops
+   * with ERR_RDMC_MESH_EVICTED, and may join again. Only with `join`.
+   */
+  remove(member: number): void {
+    this.#core.assertOpen();
+    if (!this.peers.has(member))
+      throw invalidArgument(`member ${String(member)} is not another member of this mesh`);
+    this.#core.remove(member);
+  }
+
+  /**
    * Declares another member failed, for example after an error of a queue pair. All members are told, the member
    * itself too; its connections are closed. For a member that has failed or left, the call has no effect.
+   *
+   * With `join`, only this member's connection with it is closed; it is lost here until it is connected again.
    */
   reportFailure(member: number, reason: string): void {
     this.#core.assertOpen();
@@ -139,8 +173,7 @@ export class Mesh {
       throw invalidArgument(`member ${String(member)} is not another member of this mesh`);
     if (typeof reason !== 'string' || reason.length === 0)
       throw invalidArgument('reason: needed a non-empty text');
-    const code = 'ERR_RDMC_MESH_MEMBER_REPORTED';
-    this.#core.fail({ member, reason: clipText(reason), code, reporter: this.id });
+    this.#core.reportFailure(member, reason);
   }
 
   /**
@@ -198,7 +231,7 @@ export class Mesh {
     this.#core.unref();
   }
 
-  /** Aborted when this member leaves: then it cannot send any more. */
+  /** Aborted when this member leaves, or has to stop (ERR_RDMC_REPLACED, ERR_RDMC_MESH_EVICTED): then it cannot send any more. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
   }
@@ -214,33 +247,29 @@ export class Mesh {
 }
 
 /** `Mesh.join` with parts that tests replace. */
-export async function joinMesh(options: MeshOptions, internals: Internals): Promise<Mesh> {
+export async function joinMesh(options: MeshOptions | LiveMeshOptions, internals: Internals): Promise<Mesh> {
+  const [core, members] = makeCore(options, internals);
+  return joinTrace.promise(
+    () => ({ id: core.options.id, members }),
+    async () => {
+      await core.form();
+      return new Mesh(core);
+    },
+  );
+}
+
+/** The second part is the number of members that are known before joining. */
+function makeCore(options: MeshOptions | LiveMeshOptions, internals: Internals): [MeshCore, number] {
+  if (typeof options === 'object' && options !== null && 'join' in options) {
+    if ('members' in options) throw invalidOption('Mesh.join: members and join are given; omit one of them');
+    const resolved = resolveLiveOptions(options);
+    return [new LiveCore(resolved, internals), resolved.contacts.length];
+  }
   const resolved = resolveOptions(options);
-  const context = { id: resolved.id, members: resolved.members.length };
-  return joinChannel.tracePromise(async () => {
-    const core = new Core(resolved, internals);
-    await core.form();
-    return new Mesh(core);
-  }, context);
+  return [new Core(resolved, internals), resolved.members.length];
 }
 
 function checkPurpose(purpose: unknown): string {
   if (isPurpose(purpose)) return purpose;
   throw invalidArgument(`purpose: needed text of 1 to ${MAX_PURPOSE_BYTES} bytes`);
-}
-
-function describePeers(core: Core): ReadonlyMap<number, MeshPeer> {
-  const peers = new Map<number, MeshPeer>();
-  for (const { id, host, port } of core.options.peers.values()) {
-    peers.set(id, {
-      id,
-      attributes: core.attributesOf(id),
-      address: Object.freeze({ host, port }),
-      get state() {
-        if (core.failures.facts.has(id)) return 'failed';
-        return core.leaves.facts.has(id) ? 'left' : 'connected';
-      },
-    });
-  }
-  return peers;
 }

@@ -20,7 +20,9 @@ import type { ResolvedOptions } from './options.js';
 import { type RequestOptions, Requests } from './requests.js';
 import { TopicSubscriptions } from './topic-subscriptions.js';
 
+/** Gets a message's body, and the id of its sender. */
 export type MessageListener = (from: number, body: unknown) => void;
+/** Answers a request by its result or by its promise's value. An error that it throws reaches the requester. */
 export type RequestHandler = (from: number, body: unknown) => unknown;
 
 /** The links that messaging uses. */
@@ -34,6 +36,8 @@ export interface MemberLinks {
 interface Call {
   readonly request: number;
   readonly body: unknown;
+  /** The link on which the request arrived: its answer goes there or nowhere. Undefined: from this member itself. */
+  readonly link: Link | undefined;
 }
 
 /** Messages and requests over the links, and to this member itself. */
@@ -109,6 +113,12 @@ export class Messaging {
     this.#requests.rejectMember(member, error);
   }
 
+  /** Drops the messages and requests of a member that wait for a first subscriber. */
+  dropKept(member: number): void {
+    this.#messages.drop(member);
+    this.#calls.drop(member);
+  }
+
   close(error: MeshError): void {
     this.#requests.rejectAll(error);
     this.#messages.clear();
@@ -124,9 +134,10 @@ export class Messaging {
 
   #receiveRequest(from: number, payload: Buffer): void {
     const { request, topic, body } = decodeRequest(payload);
-    if (this.#calls.deliver(topic, from, { request, body: decodeBody(body) }, payload.length)) return;
+    const call: Call = { request, body: decodeBody(body), link: this.#links.links.get(from) };
+    if (this.#calls.deliver(topic, from, call, payload.length)) return;
     const message = `too many requests '${topic}' wait for a handler`;
-    this.#reply(from, request, errorBody('ERR_RDMC_MESH_NO_HANDLER', message));
+    this.#reply(from, call, errorBody('ERR_RDMC_MESH_NO_HANDLER', message));
   }
 
   #receiveReply(from: number, payload: Buffer): void {
@@ -141,35 +152,37 @@ export class Messaging {
     }
   }
 
-  async #answer(from: number, { request, body }: Call, handler: RequestHandler): Promise<void> {
+  async #answer(from: number, call: Call, handler: RequestHandler): Promise<void> {
     try {
-      const answer = await handler(from, body);
-      this.#reply(from, request, encodeBody(answer === undefined ? null : answer));
+      const answer = await handler(from, call.body);
+      this.#reply(from, call, encodeBody(answer === undefined ? null : answer));
     } catch (error) {
-      this.#replyError(from, request, error);
+      this.#replyError(from, call, error);
     }
   }
 
-  #reply(from: number, request: number, body: Body): void {
-    if (this.#isGone(from)) return;
-    this.#transmit(from, encodeReply(request, body));
+  #reply(from: number, call: Call, body: Body): void {
+    if (this.#isGone(from, call)) return;
+    this.#transmit(from, encodeReply(call.request, body));
   }
 
   /** Small, and not subject to the bound of buffered bytes: the caller must not wait for an answer that does not come. */
-  #replyError(from: number, request: number, error: unknown): void {
-    if (this.#isGone(from)) return;
+  #replyError(from: number, call: Call, error: unknown): void {
+    if (this.#isGone(from, call)) return;
     const body = errorBody(codeOf(error) ?? 'ERR_RDMC_MESH_REMOTE', clipText(messageOf(error)));
-    const frame = encodeReply(request, body);
+    const frame = encodeReply(call.request, body);
     if (from === this.#options.id) this.#queueOwn(frame);
     else this.#links.linkTo(from).send(frame);
   }
 
-  /** Meanwhile the caller may be lost or have left, or this member may be closed. */
-  #isGone(member: number): boolean {
+  /**
+   * Meanwhile the caller may be lost or have left, or this member may be closed. Where the caller is connected anew, the
+   * process there did not ask, or does not wait any more.
+   */
+  #isGone(member: number, { link }: Call): boolean {
     try {
       this.#links.assertOpen();
-      if (member !== this.#options.id) this.#links.linkTo(member);
-      return false;
+      return member !== this.#options.id && this.#links.linkTo(member) !== link;
     } catch {
       return true;
     }

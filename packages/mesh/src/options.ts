@@ -5,7 +5,14 @@ import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
 import type { Member } from './member.js';
-import { describeMember, isLoopbackHost, membersDigest, validateMembers } from './members.js';
+import {
+  clusterDigest,
+  describeMember,
+  isLoopbackHost,
+  membersDigest,
+  parseContact,
+  validateMembers,
+} from './members.js';
 import { booleanOption, integerOption, onlyKnownOptions, signalOption, textOption } from './option-checks.js';
 
 /** Small facts that a member announces when it joins, for example the kind of its device. */
@@ -14,11 +21,10 @@ export type MeshAttributes = Readonly<Record<string, string | number | boolean |
 /** The mesh's log. A pino logger fits. */
 export type MeshLogger = Logger;
 
-export interface MeshOptions {
-  /** This member's id; it must be in `members`. */
+/** Options of every mesh. */
+export interface CommonOptions {
+  /** This member's id, from 0 to 2^31 − 1. */
   readonly id: number;
-  /** All members, this one included; the same list everywhere. */
-  readonly members: readonly Member[];
   /**
    * Cluster key of at least 16 bytes, text or bytes. Every connection is TLS 1.3 under it. Default: the key of the user
    * that runs this process (`userKey` of @rdmc/common), and then all members must be on loopback.
@@ -26,9 +32,12 @@ export interface MeshOptions {
   readonly key?: Key | undefined;
   /** How long `join` waits for all members, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;
-  /** Interval of the heartbeats, in milliseconds. Default 2,000. */
+  /** Interval of the heartbeats, in milliseconds. Default 2,000, or 10 for each member where that is more. */
   readonly heartbeatMs?: number | undefined;
-  /** A member has failed when it sent nothing for this long. Default 10,000; 0: never; else at least 3 heartbeats. */
+  /**
+   * A member has failed when it sent nothing for this long. Default 10,000, or 8,000 with `join`; 0: never; else at least 3
+   * heartbeats.
+   */
   readonly silenceTimeoutMs?: number | undefined;
   /**
    * Use no key, not the user's either, for measurements: every user of this machine can then read, forge and join.
@@ -52,7 +61,28 @@ export interface MeshOptions {
   readonly maxBufferedBytes?: number | undefined;
   /** Ends the wait of `join`. */
   readonly signal?: AbortSignal | undefined;
+  /** Reports failed members and refused connections; default: none. */
   readonly logger?: MeshLogger | undefined;
+}
+
+/** A mesh with a fixed list of members. */
+export interface MeshOptions extends CommonOptions {
+  /** All members, this one included; the same list everywhere. */
+  readonly members: readonly Member[];
+}
+
+/** A mesh whose members come and go. */
+export interface LiveMeshOptions extends CommonOptions {
+  /** Addresses of live members as `host:port`, `[address]:port` with IPv6. One that answers is enough. Empty: a new mesh begins. */
+  readonly join: readonly string[];
+  /** Where the others reach this member. Port 0: any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Only members with the same one are connected. Default: empty. */
+  readonly clusterId?: string | undefined;
+  /** A folder that keeps the last incarnation. It is created where it does not exist. */
+  readonly directory?: string | undefined;
+  /** Take the id also from a process that runs and has it: that one stops. Default false. */
+  readonly replace?: boolean | undefined;
 }
 
 /** Options after validation, with everything derived from them. */
@@ -61,6 +91,9 @@ export interface ResolvedOptions {
   readonly self: Member;
   readonly members: readonly Member[];
   readonly peers: ReadonlyMap<number, Member>;
+  /** Members that may connect from one source at once. */
+  readonly expectedMembers: number;
+  /** Of the list of members, or of the cluster id where they come and go. */
   readonly digest: Buffer;
   /** Distinguishes two processes with the same id from one process that connects again. */
   readonly instance: Buffer;
@@ -98,15 +131,96 @@ export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'logger',
 ];
 
+const liveOptionNames: readonly (keyof LiveMeshOptions)[] = [
+  ...meshOptionNames.filter((name) => name !== 'members').map((name) => name as keyof CommonOptions),
+  'join',
+  'listen',
+  'clusterId',
+  'directory',
+  'replace',
+];
+
 const WHERE = 'Mesh.join';
+
+/** Options of a mesh whose members come and go, after validation. */
+export interface ResolvedLiveOptions extends ResolvedOptions {
+  readonly peers: Map<number, Member>;
+  readonly contacts: readonly Member[];
+  readonly clusterId: string;
+  readonly directory: string | undefined;
+  readonly replace: boolean;
+}
 
 export function resolveOptions(options: MeshOptions): ResolvedOptions {
   onlyKnownOptions(WHERE, options, meshOptionNames);
-  const integer = (name: keyof MeshOptions, fallback: number, least: number, most: number): number =>
-    integerOption(WHERE, name, options[name] ?? fallback, least, most);
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
-  const heartbeatMs = integer('heartbeatMs', limits.DEFAULT_HEARTBEAT_MS, 1, limits.MAX_TIMER_MS);
+  const common = resolveCommon(options, self, members, {
+    heartbeatMs: Math.max(limits.DEFAULT_HEARTBEAT_MS, limits.HEARTBEAT_MS_PER_MEMBER * members.length),
+    silenceTimeoutMs: limits.DEFAULT_SILENCE_TIMEOUT_MS,
+  });
+  return {
+    ...common,
+    members,
+    peers: new Map(members.filter((member) => member.id !== self.id).map((member) => [member.id, member])),
+    expectedMembers: members.length,
+    digest: membersDigest(members),
+  };
+}
+
+export function resolveLiveOptions(options: LiveMeshOptions): ResolvedLiveOptions {
+  onlyKnownOptions(WHERE, options, liveOptionNames);
+  integerOption(WHERE, 'id', options.id, 0, limits.MAX_MEMBER_ID);
+  onlyKnownOptions('listen', options.listen, ['host', 'port']);
+  const self = Object.freeze({
+    id: options.id,
+    host: textOption(WHERE, 'listen.host', options.listen.host, limits.MAX_HOST_CHARACTERS).toLowerCase(),
+    port: integerOption(WHERE, 'listen.port', options.listen.port, 0, limits.MAX_PORT),
+  });
+  if (!Array.isArray(options.join))
+    throw invalidOption("join: needed an array of 'host:port'; [] begins a new mesh");
+  const contacts = options.join.map((address, index) => parseContact(address, index));
+  const common = resolveCommon(options, self, [self, ...contacts], {
+    heartbeatMs: limits.DEFAULT_HEARTBEAT_MS,
+    silenceTimeoutMs: limits.DEFAULT_LIVE_SILENCE_MS,
+  });
+  const clusterId = options.clusterId ?? '';
+  if (typeof clusterId !== 'string' || clusterId.length > limits.MAX_CLUSTER_ID_CHARACTERS)
+    throw invalidOption(`clusterId: needed text of at most ${limits.MAX_CLUSTER_ID_CHARACTERS} characters`);
+  const { directory } = options;
+  const peers = new Map<number, Member>();
+  return {
+    ...common,
+    peers,
+    get members() {
+      return [self, ...peers.values()];
+    },
+    contacts,
+    clusterId,
+    expectedMembers: limits.EXPECTED_LIVE_PEERS,
+    digest: clusterDigest(clusterId),
+    directory: directory === undefined ? undefined : textOption(WHERE, 'directory', directory),
+    replace: booleanOption(WHERE, 'replace', options.replace ?? false),
+  };
+}
+
+interface Defaults {
+  readonly heartbeatMs: number;
+  readonly silenceTimeoutMs: number;
+}
+
+type CommonResolved = Omit<ResolvedOptions, 'members' | 'peers' | 'expectedMembers' | 'digest'>;
+
+/** @param known the members whose addresses are given */
+function resolveCommon(
+  options: CommonOptions,
+  self: Member,
+  known: readonly Member[],
+  defaults: Defaults,
+): CommonResolved {
+  const integer = (name: keyof CommonOptions, fallback: number, least: number, most: number): number =>
+    integerOption(WHERE, name, options[name] ?? fallback, least, most);
+  const heartbeatMs = integer('heartbeatMs', defaults.heartbeatMs, 1, limits.MAX_TIMER_MS);
   const listenHost = textOption(
     WHERE,
     'listenHost',
@@ -120,18 +234,15 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
     options.insecureListenBeyondLoopback ?? false,
   );
   const loopbackOnly = options.key === undefined && !beyond;
-  if (loopbackOnly) requireLoopback(members, listenHost);
+  if (loopbackOnly) requireLoopback(known, listenHost);
   return {
     id: self.id,
     self,
-    members,
-    peers: new Map(members.filter((member) => member.id !== self.id).map((member) => [member.id, member])),
-    digest: membersDigest(members),
     instance: randomBytes(16),
     key: chooseKey(options.key, insecure || beyond),
     timeoutMs: integer('timeoutMs', limits.DEFAULT_TIMEOUT_MS, 1, limits.MAX_TIMER_MS),
     heartbeatMs,
-    silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs),
+    silenceTimeoutMs: validateSilence(options.silenceTimeoutMs, heartbeatMs, defaults.silenceTimeoutMs),
     loopbackOnly,
     listenHost,
     server: validateServer(options.server),
@@ -160,8 +271,8 @@ function findSelf(id: unknown, members: readonly Member[]): Member {
   return self;
 }
 
-function validateSilence(value: unknown, heartbeatMs: number): number {
-  const fallback = Math.max(limits.DEFAULT_SILENCE_TIMEOUT_MS, 3 * heartbeatMs);
+function validateSilence(value: unknown, heartbeatMs: number, least: number): number {
+  const fallback = Math.max(least, 3 * heartbeatMs);
   const silenceMs = integerOption(WHERE, 'silenceTimeoutMs', value ?? fallback, 0, Number.MAX_SAFE_INTEGER);
   if (silenceMs !== 0 && silenceMs < 3 * heartbeatMs) {
     throw invalidOption(

@@ -3,6 +3,7 @@ import { DEFAULT_REQUEST_TIMEOUT_MS, MAX_TIMER_MS } from './constants.js';
 import { MeshError, throwIfAborted } from './errors.js';
 import { integerOption, onlyKnownOptions, signalOption } from './option-checks.js';
 
+/** The options of `mesh.request`. */
 export interface RequestOptions {
   /** How long to wait for the answer, in milliseconds. Default 30,000. */
   readonly timeoutMs?: number | undefined;

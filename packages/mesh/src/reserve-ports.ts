@@ -7,7 +7,9 @@ import { SettledPorts } from './settled-ports.js';
 
 /** A loopback port that no other process can use as long as `server` listens. */
 export interface ReservedPort {
+  /** A loopback address. */
   readonly host: string;
+  /** The reserved port. */
   readonly port: number;
   /** Give it to `Mesh.join` as `server`, in the same process, or close it and use the port elsewhere. */
   readonly server: Server;

@@ -14,7 +14,7 @@ interface Kept<Item> {
  */
 export class TopicSubscriptions<Item> {
   readonly #listeners = new Map<string, Set<(from: number, item: Item) => void>>();
-  readonly #kept = new Map<string, Kept<Item>[]>();
+  readonly #kept = new Map<string, (Kept<Item> | undefined)[]>();
   readonly #keptBytes = new Map<number, number>();
 
   subscribe(topic: string, listener: (from: number, item: Item) => void): () => void {
@@ -43,7 +43,7 @@ export class TopicSubscriptions<Item> {
     const keptBytes = this.#keptBytes.get(from) ?? 0;
     if (keptBytes + bytes + KEPT_OVERHEAD_BYTES > MAX_KEPT_BYTES_PER_PEER) return false;
     if (kept === undefined || kept.length < MAX_KEPT_MESSAGES) return true;
-    return kept.reduce((count, entry) => count + (entry.from === from ? 1 : 0), 0) < MAX_KEPT_MESSAGES;
+    return kept.reduce((count, entry) => count + (entry?.from === from ? 1 : 0), 0) < MAX_KEPT_MESSAGES;
   }
 
   /** False where the bound of what is kept is reached; the item is then not taken. */
@@ -58,6 +58,16 @@ export class TopicSubscriptions<Item> {
     return true;
   }
 
+  /** Drops what is kept of one member. */
+  drop(member: number): void {
+    for (const [topic, kept] of this.#kept) {
+      // A gap instead of a shorter list: a drain of the topic counts places.
+      for (const [index, entry] of kept.entries()) if (entry?.from === member) kept[index] = undefined;
+      if (kept.every((entry) => entry === undefined)) this.#kept.delete(topic);
+    }
+    this.#keptBytes.delete(member);
+  }
+
   clear(): void {
     this.#listeners.clear();
     this.#kept.clear();
@@ -68,14 +78,21 @@ export class TopicSubscriptions<Item> {
     const kept = this.#kept.get(topic);
     let done = 0;
     while (kept !== undefined && done < kept.length) {
-      const { from, item, bytes } = kept[done]!;
-      if (!this.#hand(topic, from, item)) break;
-      this.#keptBytes.set(from, this.#keptBytes.get(from)! - bytes - KEPT_OVERHEAD_BYTES);
+      const next = kept[done];
+      if (next !== undefined) {
+        if (!this.#hand(topic, next.from, next.item)) break;
+        // A listener may have ended the connection with the member, and so dropped what was kept of it.
+        if (kept[done] === next) this.#uncount(next);
+      }
       done += 1;
     }
-    if (kept === undefined) return;
+    if (kept === undefined || this.#kept.get(topic) !== kept) return;
     if (done === kept.length) this.#kept.delete(topic);
     else kept.splice(0, done);
+  }
+
+  #uncount({ from, bytes }: Kept<Item>): void {
+    this.#keptBytes.set(from, this.#keptBytes.get(from)! - bytes - KEPT_OVERHEAD_BYTES);
   }
 
   #hand(topic: string, from: number, item: Item): boolean {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Heartbeats } from '../src/heartbeats.js';
+import { Heartbeats, type Pace } from '../src/heartbeats.js';
 import type { Link } from '../src/link.js';
 
 const INTERVAL_MS = 20;
@@ -15,18 +15,27 @@ afterEach(() => {
 });
 
 /** Heartbeats to one peer, started, and what they did. */
-function rig() {
+function rig(pace: Pace | (() => Pace) = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS }) {
   const link = {
     peer: 1,
     heard: false,
     silentMs: 0,
+    idleTicks: 0,
+    heartbeatTicks: 0,
     bufferedBytes: 0,
     sent: 0,
-    send: () => (link.sent += 1),
+    send: () => {
+      link.sent += 1;
+      link.idleTicks = 0;
+    },
   };
   const links = new Map([[1, link as unknown as Link]]);
   const silent: Link[] = [];
-  const heartbeats = new Heartbeats(INTERVAL_MS, SILENCE_MS, links, (lost) => silent.push(lost));
+  const heartbeats = new Heartbeats(links, {
+    pace: typeof pace === 'function' ? pace : () => pace,
+    heartbeat: () => Buffer.alloc(0),
+    silent: (lost) => silent.push(lost),
+  });
   heartbeats.start();
   return { link, links, silent, heartbeats };
 }
@@ -88,4 +97,28 @@ it('nothing is sent where bytes are queued already', () => {
   link.bufferedBytes = 1;
   vi.advanceTimersByTime(INTERVAL_MS);
   expect(link.sent).toBe(0);
+});
+
+it('with several ticks in an interval, a heartbeat is sent only where nothing else was', () => {
+  const { link } = rig({ tickMs: INTERVAL_MS, ticks: 4, silenceMs: 0 });
+  for (let tick = 0; tick < 12; tick += 1) {
+    link.idleTicks = 0;
+    vi.advanceTimersByTime(INTERVAL_MS);
+  }
+  expect(link.sent).toBe(0);
+  vi.advanceTimersByTime(4 * INTERVAL_MS);
+  expect(link.sent).toBe(1);
+});
+
+it('the times may change while it runs', () => {
+  let pace: Pace = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: 0 };
+  const { link } = rig(() => pace);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  pace = { ...pace, tickMs: 10 * INTERVAL_MS };
+  vi.advanceTimersByTime(INTERVAL_MS);
+  const { sent } = link;
+  vi.advanceTimersByTime(9 * INTERVAL_MS);
+  expect(link.sent).toBe(sent);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(link.sent).toBe(sent + 1);
 });

@@ -17,8 +17,10 @@ export const nodeErrors = errorTable({
     'run the same protocols and versions at all members; `field` names the protocol',
   ],
 });
+/** The stable codes of this package's errors; `nodeErrors` has their meaning. */
 export type NodeErrorCode = keyof typeof nodeErrors;
 
+/** What a {@link NodeError} knows beside its code and message. */
 export interface NodeErrorDetails {
   /** The member that the error is about. */
   readonly memberId?: number;
@@ -29,6 +31,7 @@ export interface NodeErrorDetails {
 /** The error of this package, beside those of the mesh, the device and the data plane. Tell cases apart by `code`. */
 export class NodeError extends RdmcError<NodeErrorCode> {
   override readonly name = 'NodeError';
+  /** What the members disagree on: 'device', 'transport', 'host', or the name of a protocol. */
   readonly field: string | undefined;
 
   constructor(code: NodeErrorCode, message: string, details: NodeErrorDetails = {}) {

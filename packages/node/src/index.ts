@@ -1,5 +1,6 @@
 export { NodeError, type NodeErrorCode, type NodeErrorDetails, nodeErrors } from './errors.js';
-export { Node, type NodeWith } from './node.js';
+export { joinLoopback, LoopbackNodes, type LoopbackPlace } from './loopback.js';
+export { type LoopbackOptions, Node, type NodeWith } from './node.js';
 export type { JoinOptions, NodeOptions } from './node-options.js';
 export {
   type NodeApi,

@@ -13,6 +13,7 @@ export interface NodeOptions extends Omit<MeshOptions, 'attributes' | 'logger'> 
   readonly device?: OpenDeviceOptions | string;
   /** How long the worker polls after work before it sleeps, in milliseconds (default 50; 0: never polls). */
   readonly windowMs?: number;
+  /** Reports the chosen device and failures; default: none. */
   readonly logger?: NodeLogger | undefined;
 }
 

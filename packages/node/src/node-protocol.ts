@@ -26,6 +26,7 @@ export interface NodeContext<Table extends RecordTable> {
   readonly plane: DataPlane;
   /** The result of the protocol's `data()` for this node; its worker has a clone of it. */
   readonly data: unknown;
+  /** The node's logger; undefined if it does not have one. */
   readonly logger: NodeLogger | undefined;
   /**
    * Connects to the protocol's worker side. Works once.
@@ -49,6 +50,7 @@ export interface NodeProtocol<Api extends object = object, Table extends RecordT
   readonly name: string;
   /** The version of the messages between members. All members of a cluster run the same version. */
   readonly version: number;
+  /** The commands and events between its two sides. */
   readonly records: Table;
   /**
    * The worker side. Either the URL of a module whose default export is `protocolWorker(records, …)`: it runs in the
@@ -65,13 +67,13 @@ export interface NodeProtocol<Api extends object = object, Table extends RecordT
   application(context: NodeContext<Table>): Api | Promise<Api>;
 }
 
-/** Returns the protocol, with its types inferred. */
 /** The options that protocols of this repository have in common. */
 export interface ProtocolOptions {
   /** The thread of the protocol's worker side (default 'worker'): see `NodeProtocol.worker`. */
   readonly thread?: 'worker' | 'application';
 }
 
+/** Returns the protocol, with its types inferred. */
 export function nodeProtocol<Api extends object, Table extends RecordTable>(
   protocol: NodeProtocol<Api, Table>,
 ): NodeProtocol<Api, Table> {

@@ -1,14 +1,23 @@
-import { Lifetime } from '@rdmc/common';
+import { Lifetime, Tracer } from '@rdmc/common';
 import { addCounters, type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
 import { type Member, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
 import { InlineProtocol } from './inline-protocol.js';
+import { joinLoopback, type LoopbackNodes } from './loopback.js';
 import { MemberDevice } from './member-device.js';
 import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
 import { agreeOnProtocols, protocolAttributes } from './protocol-agreement.js';
 import { together } from './together.js';
+
+const joinTrace = new Tracer<{ readonly id: number; readonly protocols: readonly string[] }>(
+  '@rdmc/node:join',
+);
+const closeTrace = new Tracer<{ readonly id: number }>('@rdmc/node:close');
+
+/** The options of `Node.loopback`: those of `Node.join` without the place of the node in its cluster. */
+export type LoopbackOptions<Set extends Protocols> = Omit<JoinOptions<Set>, 'id' | 'members' | 'server'>;
 
 /** A node, with the APIs of its protocols. */
 export type NodeWith<Set extends Protocols> = Node & ApisOf<Set>;
@@ -51,6 +60,13 @@ export class Node {
    */
   static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
+    return joinTrace.promise(
+      () => ({ id: options.id, protocols: Object.values(options.protocols).map(({ name }) => name) }),
+      () => Node.#join(options),
+    );
+  }
+
+  static async #join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
     const running = Object.entries(options.protocols).map(([key, protocol]) => ({
       key,
       protocol,
@@ -69,11 +85,27 @@ export class Node {
     return node as NodeWith<Set>;
   }
 
+  /**
+   * Joins `count` nodes of this process, with ids from 0, over free ports of 127.0.0.1: for first programs, tests and
+   * benchmarks. Resolves with an array of the nodes, in the order of their ids; its `close()`, and `await using`, closes
+   * all. Each node has its own worker thread.
+   * @param count 1 to 256
+   * @throws as `join`; NodeError ERR_RDMC_INVALID_OPTION for another `count`. Nothing is left open then
+   */
+  static loopback<const Set extends Protocols>(
+    count: number,
+    options: LoopbackOptions<Set>,
+  ): Promise<LoopbackNodes<NodeWith<Set>>> {
+    const join = (place: object) => Node.join({ ...options, ...place } as JoinOptions<Set>);
+    return joinLoopback('Node.loopback', count, join, options.signal);
+  }
+
   /** This member's id. */
   get id(): number {
     return this.mesh.id;
   }
 
+  /** All members of the cluster, this one included, as given to `join`. */
   get members(): readonly Member[] {
     return this.mesh.members;
   }
@@ -83,6 +115,7 @@ export class Node {
     return this.plane.device;
   }
 
+  /** The protection domain of the data plane: allocate memory for all protocols in it. */
   get protectionDomain(): ProtectionDomain {
     return this.plane.protectionDomain;
   }
@@ -123,7 +156,10 @@ export class Node {
    * groups, channels and logs before. Idempotent.
    */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= closeTrace.promise(
+      () => ({ id: this.id }),
+      () => this.#close(),
+    );
     return this.#closing;
   }
 

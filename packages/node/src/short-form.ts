@@ -20,6 +20,7 @@ export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
     return this.node.mesh;
   }
 
+  /** All members of the cluster, this one included, as given to `join`. */
   get members(): readonly Member[] {
     return this.node.members;
   }
@@ -29,6 +30,7 @@ export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
     return this.node.device;
   }
 
+  /** The protection domain of the data plane. */
   get protectionDomain(): ProtectionDomain {
     return this.node.protectionDomain;
   }

@@ -9,9 +9,11 @@ export interface Participant<Message> {
 
 /** A topic, and the rules for messages that wait for a participant that does not exist yet. */
 export interface Topic<Message, Subject extends string | number> {
+  /** Name of the mesh topic. */
   readonly topic: string;
   /** Undefined for a malformed message; it is dropped. */
   parse(body: unknown): Message | undefined;
+  /** What the message is about: the key of its participant. */
   subjectOf(message: Message): Subject;
   /** Whether the message waits. The latest one of each member and subject is kept. */
   waits(message: Message): boolean;
@@ -57,6 +59,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
     return true;
   }
 
+  /** Removes the participant, if it is the registered one. */
   unregister(subject: Subject, participant: Participant<Message>): void {
     if (this.#participants.get(subject) === participant) this.#participants.delete(subject);
   }
@@ -79,6 +82,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
     }
   }
 
+  /** Ends the subscription to the topic and drops waiting messages. */
   close(): void {
     for (const each of this.#subscriptions) each.close();
     this.#waiting.clear();

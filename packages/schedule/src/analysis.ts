@@ -61,7 +61,9 @@ export function completionTime(schedule: Schedule, cost: TransferCost = () => 1)
 
 /** One link, both ways, that is slower than all others. */
 export interface SlowLink {
+  /** Rank at one end of the link. */
   readonly a: number;
+  /** Rank at the other end. */
   readonly b: number;
   /** T′/T, more than 0 and at most 1. */
   readonly ratio: number;
@@ -99,8 +101,11 @@ export function slowLinkBound(nodes: number, ratio: number): number {
 
 /** Blocks that cross a rack's uplink during one message. */
 export interface RackTraffic {
+  /** The rack's name, as given. */
   readonly rack: RackId;
+  /** Blocks that members of other racks send to members of this one. */
   readonly entering: number;
+  /** Blocks that members of this rack send to members of other ones. */
   readonly leaving: number;
 }
 

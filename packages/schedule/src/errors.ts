@@ -12,6 +12,7 @@ export const scheduleErrors = errorTable({
   ERR_RDMC_INVALID_STEP: ['usage', 'a step is out of range', 'from 0 to `steps` − 1'],
   ERR_RDMC_INVALID_RATIO: ['usage', 'the ratio of a slow link is out of range', 'above 0, at most 1'],
 });
+/** The stable codes of this package's errors; `scheduleErrors` has their meaning. */
 export type ScheduleErrorCode = keyof typeof scheduleErrors;
 
 /** The error of this package for bad input. Tell cases apart by `code`, never by the message. */

@@ -7,6 +7,7 @@ import { checkRacks, type RackId } from './racks.js';
 
 /** The options of {@link createSchedule}. */
 export interface ScheduleOptions {
+  /** The rule by which blocks travel. */
   readonly algorithm: Algorithm;
   /** Members, the root included: 2 to 1,048,576. */
   readonly nodes: number;

@@ -20,8 +20,11 @@ import type { Neighbours, RankPart, Transfer } from './transfer.js';
  * only for blocks.
  */
 export interface Schedule {
+  /** The option `algorithm`. */
   readonly algorithm: Algorithm;
+  /** Members, the root included. */
   readonly nodes: number;
+  /** Blocks of the message. */
   readonly blocks: number;
   /** The option `racks`, or `undefined`. */
   readonly racks: readonly RackId[] | undefined;

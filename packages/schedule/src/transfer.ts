@@ -12,7 +12,9 @@ export interface Transfer {
 
 /** One member's part of a schedule, each list in step order. */
 export interface RankPart {
+  /** Transfers from this rank. */
   readonly sends: Transfer[];
+  /** Transfers to this rank. */
   readonly receives: Transfer[];
 }
 

@@ -82,6 +82,7 @@ export const tailwindErrors = errorTable({
   ],
   ERR_RDMC_STATE_DAMAGED: ['refused', 'the state is damaged', 'restore the file from a copy'],
 });
+/** The stable codes of this package's errors; `tailwindErrors` has their meaning. */
 export type TailwindErrorCode = keyof typeof tailwindErrors;
 
 /** The error of this package. Distinguish cases by `code`. */

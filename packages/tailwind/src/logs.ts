@@ -1,3 +1,4 @@
+import { Tracer } from '@rdmc/common';
 import { type NodeContext, type NodeProtocol, nodeProtocol } from '@rdmc/node';
 import { Backup } from './backup/backup.js';
 import { CoordinatorClient } from './coordinator/coordinator-client.js';
@@ -13,6 +14,14 @@ import { WorkerLink } from './worker-link.js';
 
 /** Version of the messages between members about logs. */
 const VERSION = 1;
+
+interface LogMessage {
+  readonly logId: bigint;
+  readonly node: number;
+}
+
+const createTrace = new Tracer<LogMessage>('@rdmc/tailwind:create');
+const recoverTrace = new Tracer<LogMessage>('@rdmc/tailwind:recover');
 
 /** The logs of one node, and its backup for logs of other members. Belongs to the thread that joined. */
 export class Logs {
@@ -38,7 +47,10 @@ export class Logs {
    */
   async create(options: LogOptions): Promise<Log> {
     this.#assertOpen();
-    return Log.create(this.parts, options);
+    return createTrace.promise(
+      () => ({ logId: options.logId, node: this.context.id }),
+      () => Log.create(this.parts, options),
+    );
   }
 
   /**
@@ -65,7 +77,10 @@ export class Logs {
    */
   async recover(options: RecoveryOptions): Promise<Recovery> {
     this.#assertOpen();
-    return Recovery.begin(this.parts, options);
+    return recoverTrace.promise(
+      () => ({ logId: options.logId, node: this.context.id }),
+      () => Recovery.begin(this.parts, options),
+    );
   }
 
   /**

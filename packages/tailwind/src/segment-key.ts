@@ -1,6 +1,8 @@
 /** Identifies a segment of a log. */
 export interface SegmentRef {
+  /** The log. */
   readonly logId: bigint;
+  /** The segment in that log. */
   readonly segmentId: bigint;
 }
 

@@ -11,6 +11,7 @@ export const complianceErrors = errorTable({
   ERR_RDMC_COMPLIANCE_PEER: ['internal', 'a peer threw an error without a code', 'read its message'],
   ERR_RDMC_COMPLIANCE_PEER_GONE: ['peer-lost', 'a peer ended during a call', 'read its last output'],
 });
+/** The stable codes of this package's errors; `complianceErrors` has their meaning. */
 export type ComplianceErrorCode = keyof typeof complianceErrors;
 
 /** The suite's own errors. Distinguish cases by `code`. */

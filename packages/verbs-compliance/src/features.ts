@@ -35,6 +35,7 @@ export interface DeviceFeatures {
   /** `attachDevice` opens a device in another thread of its process. */
   readonly attachFromOtherThread: boolean;
 }
+/** Name of a feature that a device may lack. */
 export type FeatureName = keyof DeviceFeatures;
 
 /** The soft device between processes of one host. */

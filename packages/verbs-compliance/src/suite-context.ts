@@ -6,12 +6,17 @@ import type { Peer } from './rig/peer.js';
 
 /** The suite's interface of a test runner: the functions of vitest and of node:test implement it. */
 export interface TestRunner {
+  /** Groups tests. */
   describe(name: string, body: () => void): unknown;
+  /** Defines a test with a limit of time in milliseconds; `skip` defines a skipped one. */
   it: ((name: string, options: { timeout: number }, body: () => Promise<void>) => unknown) & {
     skip(name: string, body: () => void): unknown;
   };
+  /** Runs before the tests of a group. */
   beforeAll(body: () => Promise<void>): unknown;
+  /** Runs after the tests of a group. */
   afterAll(body: () => Promise<void>): unknown;
+  /** Runs after each test of a group. */
   afterEach(body: () => Promise<void>): unknown;
 }
 
@@ -19,6 +24,7 @@ export interface TestRunner {
 export interface ComplianceSpec {
   /** Name of the device in test titles. */
   readonly name: string;
+  /** What the device has; tests of a missing feature are skipped by name. */
   readonly features: DeviceFeatures;
   /** Where the second peer runs. */
   readonly placement: PlacementName;

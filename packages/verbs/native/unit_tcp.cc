@@ -3,6 +3,7 @@
 #include "soft/tcp/dialler.cc"
 #include "soft/tcp/greeting.cc"
 #include "soft/tcp/inbox.cc"
+#include "soft/tcp/link.cc"
 #include "soft/tcp/listener.cc"
 #include "soft/tcp/nic.cc"
 #include "soft/tcp/requester.cc"

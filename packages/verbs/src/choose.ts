@@ -7,10 +7,13 @@ import type { SurveyedDevice, SurveyedGid, SurveyedPort } from './surveyed-devic
 export interface DeviceChoice {
   /** `soft`, or the name of an RDMA device. */
   readonly device: string;
+  /** Which implementation opens it. */
   readonly kind: 'soft' | 'ibverbs';
+  /** Why this device, as text for people. */
   readonly reason: string;
   /** For an RDMA device: the port, from 1, and its address. */
   readonly port?: number;
+  /** For an RDMA device: the index of its address (GID). */
   readonly gidIndex?: number;
   /** `ethernet` (RoCE) or `infiniband`: devices with different link layers cannot connect to each other. */
   readonly linkLayer?: string;
@@ -28,7 +31,9 @@ export function networkOf({ kind, linkLayer }: DeviceChoice): 'soft' | 'roce' | 
 export interface DeviceWish {
   /** `auto`, `soft`, `ibverbs` (any RDMA device), or a device's name. */
   readonly device?: string | undefined;
+  /** Port of an RDMA device, from 1. */
   readonly port?: number | undefined;
+  /** Index of an address (GID) of that port, from 0. */
   readonly gidIndex?: number | undefined;
   /** `shm` and `tcp` are transports of the soft device. */
   readonly transport?: string | undefined;

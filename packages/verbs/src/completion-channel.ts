@@ -13,7 +13,9 @@ export class CompletionChannel {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
+    /** Identifies it in calls of the addon; valid in all threads. */
     readonly handle: number,
   ) {}
 
@@ -39,6 +41,7 @@ export class CompletionChannel {
     this.#watcher?.ref();
   }
 
+  /** Waiting for events does not keep the process alive. */
   unref(): void {
     this.#watcher?.unref();
   }

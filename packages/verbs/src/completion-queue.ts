@@ -20,8 +20,11 @@ export class CompletionQueue {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
+    /** Identifies it in calls of the addon and in `QueuePairOptions`; valid in all threads. */
     readonly handle: number,
+    /** Completions that fit into it. */
     readonly depth: number,
   ) {
     const bytes = new Uint8Array(Layout.COMPLETION_BYTES * Layout.POLL_SLOTS);

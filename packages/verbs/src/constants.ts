@@ -70,6 +70,7 @@ export const Opcode = {
   FETCH_AND_ADD: 6,
   RECEIVE: 7,
 } as const;
+/** Name of an operation: a key of {@link Opcode}. */
 export type OpcodeName = keyof typeof Opcode;
 
 /** The operation that a completion reports (IBA 11.4.2.1). */
@@ -82,9 +83,12 @@ export const CompletionOpcode = {
   RECEIVE: 128,
   RECEIVE_WRITE_WITH_IMM: 129,
 } as const;
+/** Name of a completed operation: a key of {@link CompletionOpcode}. */
 export type CompletionOpcodeName = keyof typeof CompletionOpcode;
 
+/** Bits of a work request's flags word on the fast path. */
 export const WorkRequestFlag = { SIGNALED: 1, INLINE: 2, FENCE: 4, SOLICITED: 8 } as const;
+/** Bits of a completion's flags word on the fast path. */
 export const CompletionFlag = { WITH_IMMEDIATE: 1 } as const;
 
 /** Completion status, numbered as in `enum ibv_wc_status`. */
@@ -105,6 +109,7 @@ export const Status = {
   RESPONSE_TIMEOUT: 20,
   GENERAL_ERROR: 21,
 } as const;
+/** Name of a completion's status: a key of {@link Status}. */
 export type StatusName = keyof typeof Status;
 
 /** Access rights of a memory region, numbered as in `enum ibv_access_flags`. */
@@ -118,6 +123,7 @@ export const Access = {
 
 /** Queue pair states, numbered as in `enum ibv_qp_state`. */
 export const QueuePairState = { RESET: 0, INIT: 1, RTR: 2, RTS: 3, ERROR: 6 } as const;
+/** Name of a queue pair's state: a key of {@link QueuePairState}. */
 export type QueuePairStateName = keyof typeof QueuePairState;
 
 /** Why a device refused a work request at posting; `Word.RESULT` of its slot. */

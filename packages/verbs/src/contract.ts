@@ -9,14 +9,23 @@ export type Transport = 'auto' | 'shm' | 'tcp';
 
 /** Limits and abilities of an open device; lengths in bytes, depths in entries. */
 export interface DeviceAttributes {
+  /** Queue pairs that may exist at once. */
   readonly maxQueuePairs: number;
+  /** Completion queues that may exist at once. */
   readonly maxCompletionQueues: number;
+  /** Entries of a completion queue, at most. */
   readonly maxCompletionQueueDepth: number;
+  /** Outstanding send requests of a queue pair, at most. */
   readonly maxSendDepth: number;
+  /** Outstanding receive requests of a queue pair, at most. */
   readonly maxReceiveDepth: number;
+  /** Scatter-gather entries of a work request, at most. */
   readonly maxSge: number;
+  /** Bytes that a work request may carry itself, at most. */
   readonly maxInlineBytes: number;
+  /** Length of one message, at most. */
   readonly maxMessageBytes: number;
+  /** Memory regions that may exist at once. */
   readonly maxRegions: number;
   /** WRITE places bytes in increasing address order, in aligned units of this many bytes; 0: no guarantee. */
   readonly writeOrderUnitBytes: number;
@@ -28,6 +37,7 @@ export interface DeviceAttributes {
   readonly ordersWrites: boolean;
   /** Memory from `register` may be the target of other processes. */
   readonly registeredMemoryIsRemote: boolean;
+  /** Whether it has shared receive queues. */
   readonly sharedReceiveQueues: boolean;
   /** COMPARE_AND_SWAP and FETCH_AND_ADD. */
   readonly atomics: boolean;
@@ -37,7 +47,9 @@ export interface DeviceAttributes {
 
 /** The interface of a `Device` for its own objects. */
 export interface OpenDevice {
+  /** Identifies the device in calls of the addon. */
   readonly handle: number;
+  /** Its limits and abilities. */
   readonly attributes: DeviceAttributes;
 }
 
@@ -57,13 +69,17 @@ export type RemoteKey = number & { readonly [remote]: true };
 export interface ScatterGatherEntry {
   /** Virtual address in the owner's address space: `region.address + offset`. A safe integer. */
   readonly address: number;
+  /** Length in bytes. */
   readonly byteLength: number;
+  /** The key of the region: `region.lkey`. */
   readonly lkey: LocalKey;
 }
 
 /** Target of a WRITE, READ or atomic at the peer: `region.remote(offset)` there. Plain JSON, to be sent by any means. */
 export interface RemoteMemory {
+  /** Virtual address in the peer's address space. */
   readonly address: number;
+  /** The key of the peer's region: `region.rkey` there. */
   readonly rkey: RemoteKey;
 }
 
@@ -71,36 +87,51 @@ export interface RemoteMemory {
 export interface SendWorkRequest {
   /** Returned in the completion; a safe integer from 0. */
   readonly id: number;
+  /** The operation. */
   readonly opcode: Exclude<OpcodeName, 'RECEIVE'>;
+  /**
+   * The local memory: source of a SEND or WRITE, target of a READ or atomic. Leave it alone until the completion.
+   */
   readonly sges?: readonly ScatterGatherEntry[];
   /** Sent instead of `sges`, copied at posting: the bytes may be reused at once. */
   readonly inline?: Uint8Array;
+  /** The peer's memory, for WRITE, READ and atomics. */
   readonly remote?: RemoteMemory;
   /** 32 bits, for the _WITH_IMM operations. */
   readonly immediate?: number;
   /** COMPARE_AND_SWAP: the value to compare with; FETCH_AND_ADD: the value to add. */
   readonly compareOrAdd?: bigint;
+  /** COMPARE_AND_SWAP: the value to store. */
   readonly swap?: bigint;
   /** Produce a completion on success (default true). Failures always complete. */
   readonly signaled?: boolean;
   /** Wait for earlier READs and atomics of this queue pair. */
   readonly fence?: boolean;
+  /** Cause an event at a receiver that waits for solicited completions only (default false). */
   readonly solicited?: boolean;
 }
 
+/** A work request for `postReceive`. */
 export interface ReceiveWorkRequest {
+  /** Returned in the completion; a safe integer from 0. */
   readonly id: number;
+  /** Where the message goes; without it only empty messages fit. */
   readonly sges?: readonly ScatterGatherEntry[];
 }
 
 /** A completion in its convenient form. */
 export interface WorkCompletion {
+  /** The `id` of the work request. */
   readonly id: number;
+  /** SUCCESS, or why it failed. */
   readonly status: StatusName;
+  /** The completed operation. */
   readonly opcode: CompletionOpcodeName;
   /** Bytes received (receive side) or moved (READ, atomics); undefined content unless status is SUCCESS. */
   readonly byteLength: number;
+  /** The sender's immediate, 32 bits; undefined if the message does not have one. */
   readonly immediate: number | undefined;
+  /** Number of the queue pair: `QueuePair.number`. */
   readonly queuePair: number;
 }
 
@@ -109,14 +140,20 @@ export interface WorkCompletion {
  * Opaque to the layers above, which only pass it to `connect`.
  */
 export interface QueuePairAddress {
+  /** The kind of device; both sides must be of one kind. */
   readonly kind: string;
+  /** Version of this address and of the device's protocol. */
   readonly version: number;
+  /** Number of the queue pair. */
   readonly queuePair: number;
   readonly [field: string]: string | number | null;
 }
 
+/** The options of `protectionDomain.createQueuePair`. */
 export interface QueuePairOptions {
+  /** The completion queue of its send requests. */
   readonly sendQueue: { readonly handle: number };
+  /** The completion queue of its receives; it may be the same one. */
   readonly receiveQueue: { readonly handle: number };
   /** Outstanding send requests (default 64). */
   readonly sendDepth?: number;
@@ -130,10 +167,12 @@ export interface QueuePairOptions {
 
 /** A queue pair's attributes, as its device returns them; they depend on the device. */
 export interface QueuePairAttributes {
+  /** Its state. */
   readonly state: QueuePairStateName;
   readonly [name: string]: number | string;
 }
 
+/** The options of `queuePair.connect`. */
 export interface ConnectOptions {
   /** 0 to 6: retries for a receiver that is not ready; 7: for ever (default). */
   readonly rnrRetries?: number;

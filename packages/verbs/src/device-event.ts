@@ -18,6 +18,7 @@ export interface DeviceEvent {
     | 'deviceRemoved';
   /** The event as text. */
   readonly message: string;
+  /** The port that the event is about, from 1. */
   readonly port?: number;
   /** `QueuePair.number`. */
   readonly queuePair?: number;

@@ -1,4 +1,4 @@
-import type { Key, Subscription } from '@rdmc/common';
+import { type Key, type Subscription, Tracer } from '@rdmc/common';
 import { chooseDevice, type DeviceChoice } from './choose.js';
 import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
@@ -13,6 +13,9 @@ import { ProtectionDomain } from './protection-domain.js';
 import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 
+const openTrace = new Tracer<{ readonly device: string }>('@rdmc/verbs:open');
+
+/** The options of `openDevice`. */
 export interface OpenDeviceOptions {
   /**
    * 'auto' (default; the environment variable RDMC_DEVICE replaces it): an RDMA device if one is usable, else
@@ -29,6 +32,12 @@ export interface OpenDeviceOptions {
   readonly transport?: Transport;
   /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
   readonly listen?: { readonly host: string; readonly port?: number };
+  /**
+   * Rate of the soft device's link in bits per second, for each direction, from 10^6 to 10^12 (default: as fast as the
+   * machine). All queue pairs of the device share it. Only with `transport: 'tcp'`. For demonstrations and tests: devices
+   * on one host behave as if each had a link of its own.
+   */
+  readonly linkRate?: number;
   /** An earlier result of `chooseDevice`: it is used as it is, without another survey. */
   readonly choice?: DeviceChoice;
   /**
@@ -49,18 +58,23 @@ export interface OpenDeviceOptions {
  * opens the same device elsewhere. Closed by `close()` or with the thread that opened it.
  */
 export class Device {
+  /** Which implementation it is, such as 'soft'. */
   readonly kind: string;
+  /** Its name, such as 'soft' or 'mlx5_0'. */
   readonly name: string;
   /** Of the soft device its option `transport`; of an RDMA device 'roce' or 'infiniband'. */
   readonly transport: Transport | 'roce' | 'infiniband';
   /** More about an RDMA device, for logs: library, port, GID, MTU. */
   readonly details: Readonly<Record<string, string>>;
+  /** Its limits and abilities. */
   readonly attributes: DeviceAttributes;
   #closed = false;
 
   /** @internal */
   constructor(
+    /** Identifies it for `attachDevice`; valid in all threads of the process. */
     readonly handle: number,
+    /** Why this device was opened. */
     readonly choice: DeviceChoice,
     private readonly owner: boolean,
   ) {
@@ -72,6 +86,10 @@ export class Device {
     this.attributes = info.attributes as unknown as DeviceAttributes;
   }
 
+  /**
+   * Creates a protection domain: regions and queue pairs of one work together.
+   * @throws VerbsError ERR_RDMC_DEVICE_CLOSED
+   */
   allocateProtectionDomain(): ProtectionDomain {
     this.#check();
     return new ProtectionDomain(this, native().protectionDomainCreate(this.handle));
@@ -142,6 +160,9 @@ export class Device {
 }
 
 const PATH_MTUS = [256, 512, 1024, 2048, 4096];
+/** Bits per second. */
+const LEAST_LINK_RATE = 1e6;
+const MOST_LINK_RATE = 1e12;
 const KNOWN_OPTIONS = [
   'device',
   'port',
@@ -149,6 +170,7 @@ const KNOWN_OPTIONS = [
   'pathMtuBytes',
   'transport',
   'listen',
+  'linkRate',
   'key',
   'insecure',
   'choice',
@@ -164,6 +186,7 @@ function checkOptions(options: OpenDeviceOptions): void {
       `openDevice: pathMtuBytes must be one of ${PATH_MTUS.join(', ')}, not ${pathMtuBytes}`,
     );
   }
+  if (options.linkRate !== undefined) checkLinkRate(options.linkRate, transport);
   if (key !== undefined) checkKey(key);
   if (insecure !== undefined) booleanOption('openDevice', 'insecure', insecure);
   if (insecure && key !== undefined) {
@@ -175,6 +198,15 @@ function checkOptions(options: OpenDeviceOptions): void {
   if (options.port !== undefined) integerOption('openDevice', 'port', options.port, 1, 255);
   if (options.gidIndex !== undefined)
     integerOption('openDevice', 'gidIndex', options.gidIndex, 0, MAX_GID_INDEX);
+}
+
+function checkLinkRate(linkRate: number, transport: string): void {
+  integerOption('openDevice', 'linkRate', linkRate, LEAST_LINK_RATE, MOST_LINK_RATE);
+  if (transport === 'tcp') return;
+  throw new VerbsError(
+    'ERR_RDMC_INVALID_OPTION',
+    `openDevice: linkRate needs transport: 'tcp', not '${transport}': over shared memory there is not a link`,
+  );
 }
 
 function checkKey(key: Key): void {
@@ -195,12 +227,19 @@ function openSoft(options: OpenDeviceOptions): number {
     host,
     port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
     key: softDeviceKey({ ...options, transport, host }),
+    linkRate: options.linkRate ?? 0,
   });
   if (tearAfterBytes !== undefined) native().deviceTearWrites(handle, tearAfterBytes, true);
   return handle;
 }
 
 function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
+  if (options.linkRate !== undefined) {
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      `openDevice: linkRate is an option of the soft device; leave it out for device ${choice.device}`,
+    );
+  }
   return native().ibverbsOpen({
     library: readEnvironment().library,
     device: choice.device,
@@ -215,10 +254,18 @@ function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {
  * @throws VerbsError ERR_RDMC_UNKNOWN_DEVICE, ERR_RDMC_NO_DEVICE, ERR_RDMC_PORT_DOWN, ERR_RDMC_UNKNOWN_PORT,
  *   ERR_RDMC_GID_INDEX, ERR_RDMC_PATH_MTU, ERR_RDMC_PERMISSION, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD,
  *   ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_INVALID_OPTION, ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING, ERR_RDMC_SYSTEM,
- *   ERR_RDMC_KEY_REQUIRED, ERR_RDMC_USER_KEY
+ *   ERR_RDMC_NATIVE_BROKEN, ERR_RDMC_OLD_GLIBC, ERR_RDMC_MUSL, ERR_RDMC_OLD_NODE, ERR_RDMC_KEY_REQUIRED,
+ *   ERR_RDMC_USER_KEY
  */
 export async function openDevice(options: OpenDeviceOptions = {}): Promise<Device> {
   checkOptions(options);
+  return openTrace.promise(
+    () => ({ device: options.device ?? 'auto' }),
+    () => open(options),
+  );
+}
+
+async function open(options: OpenDeviceOptions): Promise<Device> {
   const choice = options.choice ?? chooseDevice(options);
   const handle = choice.kind === 'soft' ? openSoft(options) : openIbverbs(options, choice);
   return new Device(handle, choice, true);

@@ -6,12 +6,28 @@ export { AbortError } from '@rdmc/common';
 export const verbsErrors = errorTable({
   ...optionErrors,
   ...userKeyErrors,
-  ERR_RDMC_PLATFORM: ['resource', 'RDMA devices need Linux', 'run it on Linux'],
+  ERR_RDMC_PLATFORM: ['resource', 'RDMA devices need Linux on x86-64 or arm64', 'run it there'],
   ERR_RDMC_NATIVE_MISSING: [
     'resource',
     'there is no addon for this platform',
     'install the optional package that the message names, or run npx rdmc-verbs-build',
   ],
+  ERR_RDMC_NATIVE_BROKEN: [
+    'resource',
+    'the addon is there and does not load',
+    'the message has the reason; install it again, or run npx rdmc-verbs-build',
+  ],
+  ERR_RDMC_OLD_GLIBC: [
+    'resource',
+    'the addon needs a newer glibc',
+    'use a newer system, or build the addon there: npx rdmc-verbs-build',
+  ],
+  ERR_RDMC_MUSL: [
+    'resource',
+    'the addon needs glibc, and this libc is another one, such as musl',
+    'use an image with glibc, such as node:24-slim',
+  ],
+  ERR_RDMC_OLD_NODE: ['resource', 'this Node.js is too old', 'install Node.js 20.19 or newer'],
   ERR_RDMC_UNKNOWN_DEVICE: ['usage', 'no device has this name', 'use one that the message lists'],
   ERR_RDMC_UNKNOWN_PORT: ['usage', 'the RDMA device does not have this port', 'use one that it has'],
   ERR_RDMC_GID_INDEX: [
@@ -117,12 +133,15 @@ export const verbsErrors = errorTable({
     'keep regions open until their requests have completed',
   ],
 });
+/** The stable codes of this package's errors; `verbsErrors` has their meaning. */
 export type VerbsErrorCode = keyof typeof verbsErrors;
 
 /** Every error of this package: a stable `code`, and for a failed system call `errno` and `syscall`. */
 export class VerbsError extends RdmcError<VerbsErrorCode> {
   override readonly name: string = 'VerbsError';
+  /** Number of the failed system call's error; undefined if there was none. */
   readonly errno?: number;
+  /** Name of the failed system call or library function. */
   readonly syscall?: string;
 
   constructor(

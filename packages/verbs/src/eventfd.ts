@@ -10,6 +10,7 @@ export class FdWatcher implements Subscription {
     this.#handle = handle;
   }
 
+  /** Begins to watch a descriptor, on the event loop of the calling thread. */
   static open(fd: number, listener: () => void): FdWatcher {
     return new FdWatcher(native().fdWatch(fd, listener));
   }
@@ -24,10 +25,12 @@ export class FdWatcher implements Subscription {
     if (!this.#closed) native().fdRef(this.#handle, true);
   }
 
+  /** The watcher does not keep the event loop alive. */
   unref(): void {
     if (!this.#closed) native().fdRef(this.#handle, false);
   }
 
+  /** Ends the calls; the descriptor stays open. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -43,12 +46,17 @@ export class FdWatcher implements Subscription {
 export class EventFd implements Disposable {
   #closed = false;
 
-  private constructor(readonly fd: number) {}
+  private constructor(
+    /** The descriptor; valid in all threads of the process until `close`. */
+    readonly fd: number,
+  ) {}
 
+  /** Creates one. */
   static open(): EventFd {
     return new EventFd(native().eventfdCreate());
   }
 
+  /** Closes the descriptor. Close its watchers before. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;

@@ -21,6 +21,7 @@ export class FineTimer implements Disposable {
     this.start = native().timerfdStart(fd);
   }
 
+  /** Creates a timer that calls `listener`, on the event loop of the calling thread. */
   static open(listener: () => void): FineTimer {
     const fd = native().timerfdCreate();
     return new FineTimer(fd, FdWatcher.open(fd, listener));

@@ -15,10 +15,14 @@ const CLOSE_POLL_MS = 1;
  * Views of it become empty when it is closed in the thread that made them.
  */
 export class MemoryRegion {
+  /** Virtual address of its first byte: the target of peers' WRITEs and READs begins there. */
   readonly address: number;
+  /** Length in bytes. */
   readonly byteLength: number;
+  /** The key for this device's own requests. */
   readonly lkey: LocalKey;
   readonly #rkey: RemoteKey;
+  /** Whether peers may write and read it: always for `allocate`; for `register` it depends on the device. */
   readonly shareable: boolean;
   #buffers: ArrayBuffer[] = [];
   #whole: ArrayBuffer | undefined;
@@ -26,7 +30,9 @@ export class MemoryRegion {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
+    /** Identifies it in calls of the addon; valid in all threads. */
     readonly handle: number,
     /** Keeps memory given to `register` alive. */
     private readonly registered?: Uint8Array,
@@ -54,6 +60,7 @@ export class MemoryRegion {
     return this.#rkey;
   }
 
+  /** Whether it was closed by this object. */
   get closed(): boolean {
     return this.#closed;
   }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { DeviceEvent } from './device-event.js';
 import { VerbsError, type VerbsErrorCode } from './errors.js';
+import { loadAddon } from './load-addon.js';
 import type { SurveyedDevice } from './surveyed-device.js';
 
 /** Handles are process-wide: any thread that loads the addon may use them. */
@@ -10,7 +11,14 @@ export interface NativeBinding {
   readonly constants: Record<string, Record<string, number>>;
   /** From now on `make` creates the addon's errors in this thread; `errno` and `syscall` for failed system calls. */
   errorsBy(make: (code: VerbsErrorCode, message: string, errno?: number, syscall?: string) => Error): void;
-  softOpen(options: { transport: string; host: string; port: number; key: Uint8Array | undefined }): number;
+  softOpen(options: {
+    transport: string;
+    host: string;
+    port: number;
+    key: Uint8Array | undefined;
+    /** Bits per second; 0: as fast as the machine. */
+    linkRate: number;
+  }): number;
   /** Throws ERR_RDMC_IBVERBS_NOT_BUILT, ERR_RDMC_IBVERBS_MISSING, ERR_RDMC_IBVERBS_TOO_OLD. */
   ibverbsSurvey(library: string): { library: string; devices: SurveyedDevice[] };
   ibverbsOpen(options: {
@@ -141,10 +149,7 @@ export interface NativeBinding {
 const require = createRequire(import.meta.url);
 let loaded: NativeBinding | undefined;
 
-/**
- * Loads the addon: the platform package first, then a build beside the sources.
- * @throws VerbsError ERR_RDMC_NATIVE_MISSING, or ERR_RDMC_PLATFORM outside Linux.
- */
+/** The addon, which the first call loads. @throws VerbsError as {@link loadAddon} */
 export function native(): NativeBinding {
   loaded ??= load();
   return loaded;
@@ -160,29 +165,8 @@ export function closeUnlessGone(close: () => void): void {
 }
 
 function load(): NativeBinding {
-  if (process.platform !== 'linux') {
-    throw new VerbsError(
-      'ERR_RDMC_PLATFORM',
-      `RDMA devices need Linux; this is ${process.platform}. @rdmc/schedule works everywhere.`,
-    );
-  }
-  const tried: unknown[] = [];
-  for (const candidate of [
-    fileURLToPath(new URL('../native/build/Release/rdmc_verbs.node', import.meta.url)),
-    `@rdmc/verbs-linux-${process.arch}`,
-  ]) {
-    try {
-      const binding = require(candidate) as NativeBinding;
-      binding.errorsBy((code, message, errno, syscall) => new VerbsError(code, message, { errno, syscall }));
-      return binding;
-    } catch (error) {
-      tried.push(error);
-    }
-  }
-  throw new VerbsError(
-    'ERR_RDMC_NATIVE_MISSING',
-    `No native addon for linux-${process.arch}: install the optional package @rdmc/verbs-linux-${process.arch}, ` +
-      'or build it from source with a C++20 compiler: npx rdmc-verbs-build.',
-    { cause: new AggregateError(tried) },
-  );
+  const built = fileURLToPath(new URL('../native/build/Release/rdmc_verbs.node', import.meta.url));
+  const binding = loadAddon(built, (candidate) => require(candidate)) as NativeBinding;
+  binding.errorsBy((code, message, errno, syscall) => new VerbsError(code, message, { errno, syscall }));
+  return binding;
 }

@@ -3,7 +3,9 @@ import { PostError, type VerbsErrorCode } from './errors.js';
 
 /** Reasons of a device for refusing a work request at posting. */
 export interface Refusal {
+  /** A stable code. */
   readonly code: VerbsErrorCode;
+  /** The same for people; it may change. */
   readonly reason: string;
 }
 

@@ -39,7 +39,9 @@ export class ProtectionDomain {
   #closed = false;
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
+    /** Identifies it in calls of the addon; valid in all threads. */
     readonly handle: number,
   ) {}
 

@@ -1,4 +1,4 @@
-import { codeOf, isCodeOf, messageOf } from '@rdmc/common';
+import { codeOf, isCodeOf, messageOf, Tracer } from '@rdmc/common';
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
@@ -18,6 +18,7 @@ const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
 );
 const LOW_32 = 0xffff_ffffn;
+const connectTrace = new Tracer<{ readonly queuePair: number; readonly kind: string }>('@rdmc/verbs:connect');
 const batches = new WeakMap<OpenDevice, SubmissionQueue>();
 
 /** One batch per device and thread serves the convenient calls. @internal */
@@ -52,6 +53,7 @@ export class QueuePair {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
     /** The number in completions, and the one that work requests are posted to. */
     readonly number: number,
@@ -59,6 +61,7 @@ export class QueuePair {
     this.address = native().queuePairAddress(device.handle, number) as unknown as QueuePairAddress;
   }
 
+  /** Its present state; 'ERROR' after `close`. A call of the addon. */
   get state(): QueuePairStateName {
     if (this.#closed) return 'ERROR';
     return STATE_NAMES.get(native().queuePairState(this.device.handle, this.number)) ?? 'ERROR';
@@ -80,13 +83,19 @@ export class QueuePair {
     if (typeof remote !== 'object' || remote === null || typeof remote.kind !== 'string') {
       throw new VerbsError('ERR_RDMC_INVALID_ADDRESS', 'connect: needs the address of the other queue pair');
     }
-    this.#connecting = native().queuePairConnect(
-      this.device.handle,
-      this.number,
-      remote,
-      integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7),
-      integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655),
-      integerOption('connect', 'retryTimeoutMs', options.retryTimeoutMs ?? 2000, 1, 600_000),
+    const { handle } = this.device;
+    const rnrRetries = integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7);
+    const rnrTimerMs = integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655);
+    const retryTimeoutMs = integerOption(
+      'connect',
+      'retryTimeoutMs',
+      options.retryTimeoutMs ?? 2000,
+      1,
+      600_000,
+    );
+    this.#connecting = connectTrace.promise(
+      () => ({ queuePair: this.number, kind: remote.kind }),
+      () => native().queuePairConnect(handle, this.number, remote, rnrRetries, rnrTimerMs, retryTimeoutMs),
     );
     await this.#connecting;
   }

@@ -68,6 +68,7 @@ export function refusedCompletion(batch: Uint32Array, base: number): Uint32Array
 
 /** The content of a completion whose status is not SUCCESS. */
 export interface CompletionFailure {
+  /** The completion's status. */
   readonly status: StatusName;
   /** Why the request was refused at posting; undefined if it was posted and failed later. */
   readonly refusal: Refusal | undefined;

@@ -12,9 +12,11 @@ export class SharedReceiveQueue {
 
   /** @internal */
   constructor(
+    /** The device that it belongs to. */
     readonly device: OpenDevice,
     /** The number that receives are posted to on the fast path, instead of a queue pair's number. */
     readonly number: number,
+    /** Receives that may be outstanding. */
     readonly depth: number,
   ) {}
 

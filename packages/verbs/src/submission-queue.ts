@@ -9,6 +9,7 @@ const TWO_32 = 4_294_967_296;
 /** Result of the doorbell of a closed device. */
 const DEVICE_CLOSED = TWO_32 - 1;
 
+/** The options of `device.createSubmissionQueue`. */
 export interface SubmissionQueueOptions {
   /**
    * Called with each refused request as an error completion (`completionFailure` reads it), during `flush` or during a `begin`
@@ -117,6 +118,7 @@ export class SubmissionQueue {
     this.#words[this.#base + Word.FLAGS]! |= WorkRequestFlag.INLINE;
   }
 
+  /** Sets the target of the WRITE, READ or atomic that was begun last. */
   remote(address: number, rkey: RemoteKey): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
@@ -125,6 +127,7 @@ export class SubmissionQueue {
     words[base + Word.RKEY] = rkey;
   }
 
+  /** Sets the immediate of the request that was begun last: 32 bits. */
   immediate(value: number): void {
     this.#words[this.#base + Word.IMMEDIATE] = value;
   }

@@ -8,14 +8,16 @@ import type { SurveyedDevice } from './surveyed-device.js';
 export interface DeviceSurvey {
   /** Path of the library; undefined if it cannot be used: then `problem` has the reason. */
   readonly library: string | undefined;
+  /** Why the library cannot be used; undefined if it can. */
   readonly problem: VerbsError | undefined;
+  /** The devices that the library lists; empty without the library. */
   readonly devices: readonly SurveyedDevice[];
 }
 
 /**
  * Surveys the RDMA devices: opens each, reads its ports and addresses, closes it. Takes some milliseconds per device.
  * Does not throw without a library or a device: the result has the reason.
- * @throws VerbsError ERR_RDMC_PLATFORM, ERR_RDMC_NATIVE_MISSING
+ * @throws VerbsError as `openDevice`, where the addon does not load
  */
 export function surveyRdmaDevices(library = readEnvironment().library): DeviceSurvey {
   const addon = native();

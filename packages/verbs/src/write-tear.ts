@@ -2,6 +2,7 @@ import type { Device } from './device.js';
 import { native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 
+/** The options of `tearWrites`. */
 export interface TearWritesOptions {
   /** Bytes of one-sided WRITEs that are placed after this call, in the order of posting. */
   readonly afterBytes: number;

@@ -44,3 +44,12 @@ it.each(Object.entries(FORBIDDEN))('nothing in %s/ includes %s', (folder, forbid
   );
   expect(wrong).toEqual([]);
 });
+
+it('a portable addon wraps the functions of portable/old_glibc.cc, and no others', () => {
+  const source = textOf('portable/old_glibc.cc');
+  const macros = [...source.matchAll(/^RDMC_OLD_VERSION\((\w+),/gm)].map(([, name]) => name!);
+  const definitions = [...source.matchAll(/^RDMC_HERE_ALONE .*\b__wrap_(\w+)/gm)].map(([, name]) => name!);
+  expect(macros.length).toBeGreaterThan(10);
+  const wrapped = [...textOf('binding.gyp').matchAll(/--wrap=(\w+)/g)].map(([, name]) => name);
+  expect(wrapped.sort()).toEqual([...macros, ...definitions].sort());
+});

@@ -1,9 +1,22 @@
 // Members of groups, one in each host of a lab, seen from the process that measures.
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const MEMBER = fileURLToPath(new URL('member.mjs', import.meta.url));
 const MESH_PORT = 7400;
+
+/**
+ * In place of a lab: all members on loopback, without root, with names from 0. With `linkRate` (bits per second) the
+ * device of each has a link of its own. `firstPort` keeps two such clusters apart.
+ */
+export function onLoopback(linkRate, firstPort = 0) {
+  return {
+    linkRate,
+    host: (name) => ({ ipv4: '127.0.0.1', meshPort: MESH_PORT + firstPort + Number(name) }),
+    exec: (_host, command, args, options) => spawn(command, args, options),
+  };
+}
 const WARM_UP_ROUNDS = 5;
 const WARM_UP_BYTES = 16 << 20;
 
@@ -20,8 +33,19 @@ export class Cluster {
     const cluster = new Cluster();
     cluster.#failure.promise.catch(() => {});
     for (const host of hosts) cluster.#spawn(lab, host);
-    const members = hosts.map((host, id) => ({ id, host: lab.host(host).ipv4, port: MESH_PORT }));
-    await cluster.all((id) => ({ action: 'join', id, members, address: members[id].host, windowMs }));
+    const members = hosts.map((host, id) => {
+      const { ipv4, meshPort = MESH_PORT } = lab.host(host);
+      return { id, host: ipv4, port: meshPort };
+    });
+    const { linkRate } = lab;
+    await cluster.all((id) => ({
+      action: 'join',
+      id,
+      members,
+      address: members[id].host,
+      windowMs,
+      linkRate,
+    }));
     return cluster;
   }
 

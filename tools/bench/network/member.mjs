@@ -31,8 +31,8 @@ async function receive(entry) {
 }
 
 const actions = {
-  async join({ id, members, address, windowMs }) {
-    const device = { device: 'soft', transport: 'tcp', listen: { host: address } };
+  async join({ id, members, address, windowMs, linkRate }) {
+    const device = { device: 'soft', transport: 'tcp', listen: { host: address }, linkRate };
     node = await RdmcNode.join({
       id,
       members,

@@ -2,10 +2,13 @@ export { type CodedError, ofClass, refusal, rejection, thrown } from './errors.j
 export { expectExample, expectPrinted, expectShown } from './example.js';
 export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
+export { expectProgram, type Program, programsOf } from './programs.js';
 export { fillFrom, Random } from './random.js';
+export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
 export { sharedDirectory, temporaryDirectory } from './temporary.js';
 export { underTest } from './under-test.js';
 export { until } from './until.js';
 export { jsonLine, type Named, WatchedProcess } from './watched-process.js';
+export { type TracedOperation, watchedTrace } from './watched-trace.js';

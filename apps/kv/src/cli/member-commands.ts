@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Member } from '@rdmc/mesh';
+import type { MetricsAddress } from '@rdmc/metrics';
 import { type Command, Option } from 'commander';
 import { KvError } from '../errors.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
-import { members, wholeNumber } from '../values.js';
+import { members, metricsAddress, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
@@ -32,6 +33,7 @@ interface ServerFlags extends MemberFlags {
   readonly windowMs?: number;
   readonly maxClients: number;
   readonly protectedMode: boolean;
+  readonly metrics?: MetricsAddress;
 }
 
 type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
@@ -87,6 +89,11 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--window-ms <n>', 'time that the data plane polls after work', wholeNumber(0, 60_000))
     .option('--device <name>', 'RDMA device (default: one that is present)')
     .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
+    .option(
+      '--metrics <[host:]port>',
+      'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)',
+      metricsAddress,
+    )
     .action((flags: ServerFlags) => startServer(flags, tell));
   const coordinator = program
     .command('coordinator')
@@ -102,7 +109,7 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   if (!flags.members) {
     if (replicas !== 0)
       throw needsMembers('a server without --members does not replicate: give --replicas 0');
-    return runStandalone({ host, port, maxClients, password, protectedMode }, tell);
+    return runStandalone({ host, port, maxClients, password, protectedMode }, tell, flags.metrics);
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be the number of a server in --members');
@@ -114,6 +121,7 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   return runServer(
     { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
     tell,
+    flags.metrics,
   );
 }
 

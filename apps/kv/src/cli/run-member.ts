@@ -1,3 +1,4 @@
+import type { MetricsAddress } from '@rdmc/metrics';
 import { COORDINATOR } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
@@ -5,22 +6,34 @@ import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-proc
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
 import { PlannedEnd } from './planned-end.js';
+import { ServedMetrics } from './serve-metrics.js';
 import type { Tell } from './tell.js';
 
 /** Exit code of a process that ended because the cluster did: start it again, with all the others. */
 export const EXIT_AGAIN = 75;
 const EXIT_FAILED = 1;
 
-export async function runStandalone(options: StandaloneOptions, tell: Tell): Promise<void> {
+export async function runStandalone(
+  options: StandaloneOptions,
+  tell: Tell,
+  metricsAddress?: MetricsAddress,
+): Promise<void> {
   new PlannedEnd('server', tell);
+  const metrics = await ServedMetrics.start('server', metricsAddress, tell);
   const server = await Standalone.start(options);
+  metrics?.of(server);
   tell(`ready: clients at port ${server.port}; one process without replication`, { ready: server.port });
 }
 
 /** Runs until a signal, or until it ends itself; backups write their memory to files first. */
-export async function runServer(options: ServerOptions, tell: Tell): Promise<void> {
+export async function runServer(
+  options: ServerOptions,
+  tell: Tell,
+  metricsAddress?: MetricsAddress,
+): Promise<void> {
   const name = `server ${options.id}`;
   const end = new PlannedEnd(name, tell);
+  const metrics = await ServedMetrics.start(name, metricsAddress, tell);
   const server = await KvServer.start(options, {
     memberLost: (event) => tellLost(name, event, tell),
     httpRefused: (event) =>
@@ -31,6 +44,7 @@ export async function runServer(options: ServerOptions, tell: Tell): Promise<voi
         },
       ),
   });
+  metrics?.of(server);
   end.beforeExit(async () => server.backup?.dump());
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });

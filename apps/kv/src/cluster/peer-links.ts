@@ -7,7 +7,7 @@ import { PeerLink } from './peer-link.js';
 /**
  * The connections on which this server sends requests to the others, one for each, beside the mesh's own. On the mesh's connection, values
  * of 1 MiB and takeovers would leave a fifth to a tenth of the rate of its small messages, leases among them
- * (docs/results.md, "Bulk data and the mesh's connection"). Small commands travel with large ones, because commands of one
+ * (docs/results/key-value.md, "Bulk data and the mesh's connection"). Small commands travel with large ones, because commands of one
  * client stay in order.
  */
 export class PeerLinks {

@@ -1,7 +1,15 @@
-import type { Subscription } from '@rdmc/common';
+import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { abandonMessage, importedMessage, Topic, takeoverMessage } from './messages.js';
 import { type TakeoverOptions, takeOver } from './takeover.js';
+
+interface TakeoverTrace {
+  readonly id: number;
+  readonly takeover: number;
+  readonly logId: string;
+}
+
+const takeoverTrace = new Tracer<TakeoverTrace>('@rdmc/kv:takeover');
 
 /** Answers the requests of coordinator and servers in a takeover, from its construction on. */
 export class TakeoverService {
@@ -10,7 +18,14 @@ export class TakeoverService {
   constructor(options: TakeoverOptions) {
     const { mesh, imports, ended } = options;
     this.#subscriptions = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => takeOver(options, readShape(takeoverMessage, body))),
+      mesh.onRequest(Topic.TAKEOVER, (_, body) => {
+        const message = readShape(takeoverMessage, body);
+        const { takeover, logId } = message;
+        return takeoverTrace.promise(
+          () => ({ id: mesh.id, takeover, logId }),
+          () => takeOver(options, message),
+        );
+      }),
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
         const { takeover, frames, session } = readShape(importedMessage, body);
         return imports.finish({ takeover, frames, session }, ended);

@@ -6,6 +6,7 @@ import { KvError } from '../errors.js';
 /** An event of a process for its parent. */
 export interface MemberEvent {
   readonly ready?: number;
+  readonly metrics?: string;
   readonly serving?: number;
   readonly ended?: string;
   readonly recovered?: { readonly logId: string; readonly entries: number; readonly milliseconds: number };

@@ -1,6 +1,7 @@
 import type { Member } from '@rdmc/mesh';
 import type { Protection } from './protection.js';
 
+/** The options that servers and the coordinator have in common. */
 export interface MemberOptions {
   /** The coordinator (id 0) and all servers (1, 2, …); the same everywhere. */
   readonly members: readonly Member[];
@@ -14,21 +15,25 @@ export interface MemberOptions {
   readonly directory: string;
 }
 
+/** The options of `KvServer.start`. */
 export interface ServerOptions extends MemberOptions, Protection {
   /** 1 and up. */
   readonly id: number;
   /** Where clients connect (default 127.0.0.1, port 6379; 0: any port). */
   readonly host?: string | undefined;
+  /** Port for clients (default 6379; 0: any). */
   readonly port?: number | undefined;
   /** The name or address that clients are told (default: as `host`, or the member's where that is a wildcard). */
   readonly announce?: string | undefined;
   /** The password of clients, for AUTH; needs a key. */
   readonly password?: string | undefined;
+  /** Connections of clients at once. */
   readonly maxClients?: number | undefined;
   /** Backups of every write (default 3); 0: none, for comparison. */
   readonly replicas?: number | undefined;
   /** 'one-sided', or 'rpc' for comparison. */
   readonly mode?: 'one-sided' | 'rpc' | undefined;
+  /** Size of a segment of the log, in bytes. */
   readonly segmentBytes?: number | undefined;
   /** Segments of this server's log: with `segmentBytes` the bound of its keys and values. */
   readonly maxSegments?: number | undefined;

@@ -18,6 +18,7 @@ export interface CoordinatorState {
   readonly etcdCaFile?: string | undefined;
 }
 
+/** The options of `KvCoordinator.start`. */
 export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
   /** How long a server may answer reads without asking again (default 2 s). */
   readonly leaseMs?: number | undefined;
@@ -76,6 +77,7 @@ export class KvCoordinator {
     }
   }
 
+  /** Closes the coordinator and its store, and leaves the mesh. */
   async close(): Promise<void> {
     await this.placement.close();
     await this.coordinator.close();

@@ -1,3 +1,4 @@
+import { Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
@@ -6,6 +7,7 @@ import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
 import { KvError } from '../errors.js';
+import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { CloseStack } from './close-stack.js';
@@ -17,12 +19,15 @@ import { openBackup } from './open-backup.js';
 import { openLog } from './open-log.js';
 import { PeerRequests } from './peer-requests.js';
 import { requireKeyForPassword, requireProtection } from './protection.js';
+import { type ServerStatistics, statisticsOf } from './server-statistics.js';
+
+const startTrace = new Tracer<{ readonly id: number; readonly replicas: number }>('@rdmc/kv:start');
 
 /** One server of a cluster: primary of a part of the keys, backup of the others' logs, and a port for clients. */
 export class KvServer {
   private constructor(
     private readonly membership: Membership,
-    readonly backup: Backup | undefined,
+    private readonly serving: Serving,
     private readonly end: AbortController,
     private readonly closers: CloseStack,
   ) {}
@@ -34,12 +39,19 @@ export class KvServer {
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
     requireKeyForPassword(options.password, options.key);
+    return startTrace.promise(
+      () => ({ id: options.id, replicas: options.replicas ?? DEFAULT_REPLICAS }),
+      () => KvServer.#start(options, events),
+    );
+  }
+
+  static async #start(options: ServerOptions, events: ServerEvents): Promise<KvServer> {
     const closers = new CloseStack();
     const end = new AbortController();
     try {
       const membership = await becomeMember(options, closers);
-      const backup = await startServing(membership, options, events, end, closers);
-      return new KvServer(membership, backup, end, closers);
+      const serving = await startServing(membership, options, events, end, closers);
+      return new KvServer(membership, serving, end, closers);
     } catch (error) {
       endOnce(end, closedError());
       await closers.close();
@@ -47,6 +59,17 @@ export class KvServer {
     }
   }
 
+  /** The backups of other servers' logs; undefined without replication. */
+  get backup(): Backup | undefined {
+    return this.serving.backup;
+  }
+
+  /** What this server has done, and holds, at this moment. */
+  statistics(): ServerStatistics {
+    return statisticsOf(this.serving.service.executor);
+  }
+
+  /** The port for clients, also if any port was asked for. */
   get port(): number {
     return this.membership.clientPort.port;
   }
@@ -68,13 +91,19 @@ export class KvServer {
   }
 }
 
+/** The parts of a server that serves. */
+interface Serving {
+  readonly backup: Backup | undefined;
+  readonly service: CommandService;
+}
+
 async function startServing(
   membership: Membership,
   options: ServerOptions,
   events: ServerEvents,
   end: AbortController,
   closers: CloseStack,
-): Promise<Backup | undefined> {
+): Promise<Serving> {
   const { node, servers } = membership;
   const { mesh, logs } = node;
   const coordinator = logs.coordinator(COORDINATOR);
@@ -99,7 +128,7 @@ async function startServing(
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
   await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(logId) });
-  return backup;
+  return { backup, service };
 }
 
 /** Follows the coordinator's slot table, and the losses of members. */

@@ -11,16 +11,20 @@ import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { ExpirySweep } from './expiry-sweep.js';
 import { type Protection, requireProtection } from './protection.js';
+import { type ServerStatistics, statisticsOf } from './server-statistics.js';
 import { View } from './view.js';
 
 const SELF = 0;
 
+/** The options of `Standalone.start`. */
 export interface StandaloneOptions extends Protection {
   /** Default 127.0.0.1. */
   readonly host?: string | undefined;
   /** Default 6379; 0: any. */
   readonly port?: number | undefined;
+  /** Connections of clients at once. */
   readonly maxClients?: number | undefined;
+  /** The password of clients, for AUTH; default: none. */
   readonly password?: string | undefined;
 }
 
@@ -29,6 +33,7 @@ export class Standalone {
   private constructor(
     private readonly server: RespServer,
     private readonly sweep: ExpirySweep,
+    private readonly executor: Executor,
   ) {}
 
   /** @throws KvError ERR_RDMC_KV_UNPROTECTED; the system's error where the port is not available */
@@ -59,13 +64,20 @@ export class Standalone {
     });
     const isPasswordNeeded = password !== undefined;
     const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded });
-    return new Standalone(server, new ExpirySweep(executor));
+    return new Standalone(server, new ExpirySweep(executor), executor);
   }
 
+  /** What this server has done, and holds, at this moment. */
+  statistics(): ServerStatistics {
+    return statisticsOf(this.executor);
+  }
+
+  /** The port for clients, also if any port was asked for. */
   get port(): number {
     return this.server.port;
   }
 
+  /** Closes the port and the connections of clients; the keys are lost. */
   async close(): Promise<void> {
     this.sweep.close();
     await this.server.close();

@@ -22,6 +22,7 @@ export const streamDocument = z.strictObject({
     }),
   ),
 });
+/** What `rdmc bench bandwidth --json` and `rate --json` print. */
 export type StreamDocument = z.infer<typeof streamDocument>;
 
 /** `rdmc bench latency`; times in seconds, one way for write and send. */
@@ -42,6 +43,7 @@ export const latencyDocument = z.strictObject({
     }),
   ),
 });
+/** What `rdmc bench latency --json` prints. */
 export type LatencyDocument = z.infer<typeof latencyDocument>;
 
 /** `rdmc bench multicast`; times in seconds, from the submission until the slowest receiver has the last message. */
@@ -68,4 +70,5 @@ export const multicastDocument = z.strictObject({
     }),
   ),
 });
+/** What `rdmc bench multicast --json` prints. */
 export type MulticastDocument = z.infer<typeof multicastDocument>;

@@ -11,6 +11,7 @@ const failure = { code: z.string().nullable(), message: z.string().nullable() };
 /** The address of a receiver; `name` is `host:port` as given. */
 const place = { name: z.string(), host: z.string(), port: count };
 
+/** The schema of the event of a plan. */
 export const castPlan = z.strictObject({
   event: z.literal('plan'),
   paths: z.array(z.string()),
@@ -35,8 +36,10 @@ export const castPlan = z.strictObject({
   /** With --bandwidth-limit: the least number of seconds. */
   seconds: z.number().nullable(),
 });
+/** The event of a plan: what `rdmc cast --dry-run --json` prints. */
 export type CastPlan = z.infer<typeof castPlan>;
 
+/** The schema of a line of `rdmc cast --json`. */
 export const castEvent = z.discriminatedUnion('event', [
   castPlan,
   z.strictObject({
@@ -72,6 +75,15 @@ export const castEvent = z.discriminatedUnion('event', [
     state: z.enum(['complete', 'failed']),
     ...failure,
   }),
+  /** Of a dry run: what a cast would change at a receiver. */
+  z.strictObject({
+    event: z.literal('change'),
+    receiver: z.string(),
+    change: z.enum(['create', 'replace', 'attributes', 'remove']),
+    kind: z.enum(['file', 'directory', 'link', 'other']),
+    path: z.string(),
+    bytes: count,
+  }),
   z.strictObject({
     event: z.literal('finished'),
     outcome: z.enum(['all', 'partial', 'none']),
@@ -80,6 +92,9 @@ export const castEvent = z.discriminatedUnion('event', [
     directories: count,
     links: count,
     bytes: count,
+    /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
+    sentFiles: count,
+    sentBytes: count,
     seconds: z.number().nonnegative(),
     receivers: z.array(
       z.strictObject({
@@ -88,6 +103,9 @@ export const castEvent = z.discriminatedUnion('event', [
         attempts: count,
         files: count,
         bytes: count,
+        unchangedFiles: count,
+        unchangedBytes: count,
+        removed: count,
         ...failure,
       }),
     ),
@@ -95,5 +113,6 @@ export const castEvent = z.discriminatedUnion('event', [
     problemCount: count,
   }),
 ]);
+/** One line of `rdmc cast --json`. */
 export type CastEvent = z.infer<typeof castEvent>;
 export type CastEventOf<Name extends CastEvent['event']> = Extract<CastEvent, { event: Name }>;

@@ -2,9 +2,10 @@ import type { ChecksumKind } from '@rdmc/cast';
 import type { Algorithm } from '@rdmc/schedule';
 import type { Target } from '../hosts/target.js';
 import type { RemoteOptions } from '../remote/options.js';
+import type { Selection } from './selection.js';
 
 /** The checked options of `rdmc cast`. */
-export interface CastCommandOptions {
+export interface CastCommandOptions extends Selection {
   readonly paths: readonly string[];
   readonly targets: readonly Target[];
   /** How to start the receivers; without it they must run already. */
@@ -25,6 +26,9 @@ export interface CastCommandOptions {
   readonly advertise: string | undefined;
   /** Ports of this machine. Those of receivers are in `remote`, or in their own options. */
   readonly ownPorts: readonly [number, number] | undefined;
+  /** Only shows receivers, files and schedule. */
+  readonly plan: boolean;
+  /** Asks the receivers what they lack, and changes nothing. */
   readonly dryRun: boolean;
   readonly verbose: boolean;
   readonly quiet: boolean;

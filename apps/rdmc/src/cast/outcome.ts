@@ -20,7 +20,7 @@ export interface Outcome {
 }
 
 /** The code of a receiver that lacks some entries; problems list them. */
-const LACKS_SOME = 'ERR_RDMC_PARTIAL';
+export const LACKS_SOME = 'ERR_RDMC_PARTIAL';
 
 /** Problems by the receiver that lacks the entry; `undefined` for all receivers. */
 export function problemsBy(problems: readonly CastProblem[]): Map<string | undefined, CastProblem[]> {
@@ -36,7 +36,8 @@ export function problemsBy(problems: readonly CastProblem[]): Map<string | undef
 function notStarted({ name, target, error }: FailedStart): ReceiverOutcome {
   const { host, port = 0 } = target;
   const failure = { code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED', message: messageOf(error) };
-  return { name, host, port, state: 'failed', attempts: 0, files: 0, bytes: 0, ...failure };
+  const nothing = { files: 0, bytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+  return { name, host, port, state: 'failed', attempts: 0, ...nothing, ...failure };
 }
 
 function kindOf(receivers: readonly ReceiverOutcome[], problemCount: number): Outcome['kind'] {

@@ -103,7 +103,11 @@ export async function makePlan(
   receivers: readonly PlannedReceiver[],
   signal: AbortSignal,
 ): Promise<CastPlan> {
-  return planEvent(options, receivers, await surveyFiles(options.paths, { signal }));
+  return planEvent(
+    options,
+    receivers,
+    await surveyFiles(options.paths, { filters: options.filters, only: options.only, signal }),
+  );
 }
 
 function receiverLine({ name, address, rack }: CastPlan['receivers'][number]): string {

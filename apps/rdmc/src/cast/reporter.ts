@@ -3,7 +3,8 @@ import { problemEvent } from '../receive/events.js';
 import type { Terminal } from '../ui/terminal.js';
 import type { CastEvent, CastEventOf } from './events.js';
 import type { CastCommandOptions } from './options.js';
-import type { Outcome } from './outcome.js';
+import { LACKS_SOME, type Outcome } from './outcome.js';
+import { changeEvent, describeChanges, describePreview } from './preview.js';
 import { isComplete, isFailed } from './snapshot.js';
 import { describeLack, describeSuccess } from './summary.js';
 import { BarView, type CastView, LineView } from './views.js';
@@ -25,18 +26,19 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
 }
 
 function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
-  const { files, directories, links, bytes, seconds, problemCount } = summary;
+  const { files, directories, links, bytes, sentFiles, sentBytes, seconds, problemCount } = summary;
   return {
     event: 'finished',
     outcome: kind,
-    ...{ exitCode, files, directories, links, bytes, seconds },
-    receivers: [...receivers],
+    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes, seconds },
+    receivers: receivers.map(({ changes: _, ...receiver }) => receiver),
     problems: summary.problems.map(problemEvent),
     problemCount,
   };
 }
 
-type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'>;
+type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'> &
+  Partial<Pick<CastCommandOptions, 'dryRun'>>;
 
 /** Reports a cast: to a person by a view, or to a program by events. */
 export class Reporter {
@@ -97,6 +99,20 @@ export class Reporter {
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
   }
 
+  /** The end of a dry run. */
+  previewed(outcome: Outcome): void {
+    const { palette } = this.terminal;
+    for (const { name, changes = [], state, code } of outcome.receivers) {
+      for (const change of changes) this.emit(changeEvent(name, change));
+      const isCompared = state === 'complete' || code === LACKS_SOME;
+      if (isCompared) this.say(...describeChanges(name, changes, palette));
+    }
+    this.emit(finishedEvent(outcome));
+    if (outcome.kind !== 'none') this.say(describePreview(outcome.receivers, outcome.summary));
+    const lack = describeLack(outcome, palette);
+    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
+  }
+
   #reportReceiver(receiver: ReceiverProgress): void {
     const { name, state, error } = receiver;
     if (this.#settled.get(name) === state) return;
@@ -105,7 +121,8 @@ export class Reporter {
       return;
     }
     this.#settled.set(name, state);
-    this.#view.settled(receiver);
+    // A dry run does not complete anything.
+    if (!this.outputs.dryRun || isFailed(receiver)) this.#view.settled(receiver);
     const settled = state === 'complete' ? 'complete' : 'failed';
     const failure = { code: error?.code ?? null, message: error?.message ?? null };
     this.emit({ event: 'receiver', name, state: settled, ...failure });

@@ -52,6 +52,10 @@ function begin({ paths }: CastCommandOptions, { to, labels }: Recipients, report
   reporter.emit({ event: 'begun', paths: [...paths], receivers });
 }
 
+function selectionIn({ compare, filters, only, update, existing, ...rest }: CastCommandOptions) {
+  return { compare, filters, only, update, existing, delete: rest.delete };
+}
+
 async function follow(
   options: CastCommandOptions,
   recipients: Recipients,
@@ -63,6 +67,8 @@ async function follow(
     to: recipients.to,
     key: recipients.key,
     ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
+    ...selectionIn(options),
+    dryRun: options.dryRun,
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,
@@ -83,7 +89,7 @@ function startReceivers(
   const { targets, device, transport, retries } = options;
   return RemoteReceivers.start({
     ...{ targets, device, transport, signal, remote: options.remote! },
-    once: retries === 0,
+    once: retries === 0 && !options.dryRun,
     onText: (host, line) => reporter.remote(host, line),
     onStarted: ({ name, to, listening: { pid, hostName } }) => {
       reporter.emit({ event: 'started', name, host: to.host, port: to.port!, pid, hostName });
@@ -123,7 +129,8 @@ async function cast(options: CastCommandOptions, reporter: Reporter, signal: Abo
       return recipients.labels.get(name) ?? name;
     };
     const outcome = outcomeOf(summary, recipients.failed, nameOf);
-    reporter.finished(outcome);
+    if (options.dryRun) reporter.previewed(outcome);
+    else reporter.finished(outcome);
     return outcome.exitCode;
   } finally {
     await receivers?.close();
@@ -143,7 +150,7 @@ export async function runCast(
 ): Promise<ExitCode> {
   const reporter = new Reporter(terminal, options);
   try {
-    if (!options.dryRun) return await cast(options, reporter, signal);
+    if (!options.plan) return await cast(options, reporter, signal);
     await plan(options, reporter, terminal, signal);
     return Code.OK;
   } catch (error) {

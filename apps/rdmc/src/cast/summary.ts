@@ -1,7 +1,7 @@
 import type { CastProblem } from '@rdmc/cast';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
-import { formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 
@@ -9,13 +9,23 @@ import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 const MOST_NAMED = 20;
 
 function speed({ summary }: Outcome, complete: number): string {
-  const { bytes, seconds } = summary;
+  const { sentBytes: bytes, seconds } = summary;
   const took = `in ${formatSeconds(seconds)}`;
   if (seconds <= 0 || bytes === 0 || complete === 0) return took;
   const each = formatRate(bytes / seconds);
   return complete === 1
     ? `${took}, ${each}`
     : `${took}, ${each} to each, ${formatRate((bytes * complete) / seconds)} in all`;
+}
+
+/** What was sent, where receivers had something already. Contents that were sent are verified. */
+function sentPart({ summary, receivers }: Outcome): string {
+  const { sentFiles, sentBytes, files } = summary;
+  const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
+  const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
+  if (files === sentFiles) return `verified, ${gone}`;
+  if (sentFiles === 0) return `nothing to send, ${gone}`;
+  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${gone}`;
 }
 
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {
@@ -44,7 +54,7 @@ export function describeSuccess(outcome: Outcome, palette: Palette): string[] {
         ? `${receivers[0]!.name} has`
         : `All ${receivers.length} receivers have`
       : `${complete} of ${plural(receivers.length, 'receiver')} ${complete === 1 ? 'has' : 'have'}`;
-  const text = `${who} ${describeContents(outcome.summary)}, verified, ${speed(outcome, complete)}.`;
+  const text = `${who} ${describeContents(outcome.summary)}, ${sentPart(outcome)}${speed(outcome, complete)}.`;
   return [kind === 'all' ? palette.green(text) : text];
 }
 

@@ -45,7 +45,7 @@ export class BarView implements CastView {
     private readonly verbose: boolean,
     write: (text: string) => void,
   ) {
-    this.#painter = new Repainter(write);
+    this.#painter = new Repainter(write, () => terminal.columns);
   }
 
   progress(snapshot: CastProgress): void {

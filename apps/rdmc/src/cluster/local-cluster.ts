@@ -11,6 +11,8 @@ export interface LocalClusterOptions {
   readonly members: number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
+  /** Bits per second of each direction of each member's link, over TCP; without it as fast as the machine. */
+  readonly linkRate?: number | undefined;
   /** A folder that the receivers remove if this process is killed. */
   readonly folder: string | null;
   /** Aborting it ends everything. */
@@ -21,6 +23,8 @@ export interface GroupPlan {
   readonly id: number;
   readonly algorithm: Algorithm;
   readonly blockBytes: 'auto' | number;
+  /** Number of receivers, the first ones (default: all). */
+  readonly receivers?: number;
   /** Number of messages in one call of `multicast`. */
   readonly burst: number;
   /** Whether receivers report progress. */
@@ -39,6 +43,7 @@ export class LocalCluster {
   readonly #end = new AbortController();
   /** Ends pending calls of this process: on an interrupt, and when the cluster is stopped. */
   readonly #signal: AbortSignal;
+  readonly #receiversOf = new Map<Group, readonly MemberProcess[]>();
   #leaving = false;
   #node: RdmcNode | undefined;
   /** This process's port, until the mesh owns it. */
@@ -74,7 +79,8 @@ export class LocalCluster {
 
   /** Exchanges the ports, and lets all members join. */
   async join(): Promise<void> {
-    const { device, transport, folder } = this.options;
+    const { device, transport, linkRate, folder } = this.options;
+    const wanted = { device, transport, ...(linkRate && { linkRate }) };
     const signal = this.#signal;
     const [own] = await reserveLoopbackPorts(1);
     this.#server = own!.server;
@@ -82,10 +88,10 @@ export class LocalCluster {
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {
-      receiver.command({ type: 'join', id: receiver.id, members, device, transport, folder });
+      receiver.command({ type: 'join', id: receiver.id, members, ...wanted, folder });
     }
     const { server } = own!;
-    const node = RdmcNode.join({ id: 0, members, server, signal, device: { device, transport } });
+    const node = RdmcNode.join({ id: 0, members, server, signal, device: wanted });
     node.then(
       (joinedNode) => {
         this.#node = joinedNode;
@@ -96,25 +102,39 @@ export class LocalCluster {
     await this.guard(Promise.all([node, ...joined]));
   }
 
-  /** Creates a group of all members with this process as its root. */
-  async open({ id, algorithm, blockBytes, burst: reportEvery, progress }: GroupPlan): Promise<Group> {
-    const members = Array.from({ length: this.options.members }, (_, member) => member);
-    const opened = this.receivers.map((receiver) => receiver.next('opened', ({ group }) => group === id));
-    for (const receiver of this.receivers) {
+  /** Creates a group of all members, or of the first ones, with this process as its root. */
+  async open({
+    id,
+    algorithm,
+    blockBytes,
+    receivers,
+    burst: reportEvery,
+    progress,
+  }: GroupPlan): Promise<Group> {
+    const joining = this.receivers.slice(0, receivers);
+    const members = [0, ...joining.map((receiver) => receiver.id)];
+    const opened = joining.map((receiver) => receiver.next('opened', ({ group }) => group === id));
+    for (const receiver of joining) {
       receiver.command({ type: 'open', group: id, members, algorithm, blockBytes, reportEvery, progress });
     }
     const signal = this.#signal;
     const group = this.node.createGroup({ id, members, algorithm, blockBytes, signal });
     const [root] = await this.guard(Promise.all([group, ...opened]));
+    this.#receiversOf.set(root, joining);
     onAbort(root.signal, () => this.#groupEnded(root));
     return root;
+  }
+
+  /** The processes that receive the messages of a group. */
+  receiversOf(group: Group): readonly MemberProcess[] {
+    return this.#receiversOf.get(group)!;
   }
 
   /**
    * Sends a message `burst` times. Resolves with the seconds until the slowest receiver's application had the last one.
    */
   async multicast(group: Group, region: MemoryRegion, byteLength: number, burst = 1): Promise<number> {
-    const received = this.receivers.map((receiver) => receiver.next('received', this.#of(group)));
+    const received = this.receiversOf(group).map((receiver) => receiver.next('received', this.#of(group)));
     const start = process.hrtime.bigint();
     const sent = Array.from({ length: burst }, () => group.send({ region, byteLength }));
     const reports = await this.guard(Promise.all([Promise.all(received), ...sent]));

@@ -12,6 +12,8 @@ export const command = z.discriminatedUnion('type', [
     members: z.array(z.strictObject({ id: count, host: z.string(), port: count })),
     device: z.string(),
     transport: z.enum(['auto', 'shm', 'tcp']),
+    /** Bits per second of each direction of the member's link. */
+    linkRate: z.number().int().optional(),
     /** A folder for received files. Members remove it when the parent can no longer do so. */
     folder: z.string().nullable(),
   }),

@@ -29,6 +29,7 @@ import {
 } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
+import { addSelectionOptions, selectionOf, selectionOptions } from './selection-options.js';
 
 const KIB = 1024;
 const GIB = 1024 ** 3;
@@ -67,6 +68,8 @@ const schema = z.strictObject({
   device,
   transport,
   advertise: z.string().min(1).optional(),
+  ...selectionOptions,
+  plan: z.boolean().default(false),
   dryRun: z.boolean().default(false),
   verbose: z.boolean().default(false),
   quiet: z.boolean().default(false),
@@ -132,11 +135,13 @@ async function optionsOf(
 ): Promise<CastCommandOptions> {
   const { algorithm, rack, blockSize, messageSize, checksum, bandwidthLimit, retries, device, transport } =
     raw;
-  const { advertise, dryRun, verbose, quiet, json, ssh } = raw;
+  const { advertise, plan, dryRun, verbose, quiet, json, ssh } = raw;
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
     throw usageError('--ssh makes a new key for each cast', 'remove --key-file and --key-stdin');
   }
+  if (plan && dryRun) throw usageError('--plan and --dry-run exclude each other', 'remove one of them');
   const targets = await targetsOf(raw);
+  const selection = await selectionOf(raw, signal);
   const remote = remoteOf(raw);
   const key = ssh ? undefined : await findKey(raw, process.env, () => firstLine(process.stdin, signal));
   return {
@@ -154,7 +159,8 @@ async function optionsOf(
       device,
       transport,
     },
-    ...{ advertise, dryRun, verbose, quiet, json },
+    ...selection,
+    ...{ advertise, plan, dryRun, verbose, quiet, json },
     ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
@@ -215,7 +221,8 @@ function addTuningOptions(command: Command): Command {
       '--own-ports <first-last>',
       'ports of this machine for receivers, two for each cast at a time (default: any)',
     )
-    .option('-n, --dry-run', 'only show receivers, files and schedule; connect to no host')
+    .option('--plan', 'only show receivers, files and schedule; connect to no host')
+    .option('-n, --dry-run', 'ask the receivers, and list what a cast would change at each; change nothing')
     .option('-v, --verbose', 'also GID, schedule, blocks and address')
     .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each');
@@ -227,12 +234,14 @@ export function addCastCommand(program: Command, session: Session): void {
     .description('Send files and directories to many machines at once, verified.')
     .argument('<path...>', 'files and directories');
   addReceiverOptions(command);
+  addSelectionOptions(command);
   addKeyOptions(command);
   addTuningOptions(command).action((paths: string[], raw: unknown) =>
     run(paths, parseOptions(schema, raw), session),
   );
   addHelpNotes(command, {
     about: [
+      'Only what is missing is sent: receivers tell what they have, by size and time of last change (--compare).',
       'Receivers forward what they receive, so the time hardly depends on their number. They run rdmc receive, or',
       '--ssh starts it. When one fails, the others finish, and the summary lists what is missing at which receiver.',
       'Without a key, receivers must be processes of this user on this machine; --ssh makes a key. Data is not',
@@ -243,7 +252,9 @@ export function addCastCommand(program: Command, session: Session): void {
       ['rdmc cast model/ --to node1,node2:7500 --key-file cast.key', 'receivers run already'],
       ['rdmc cast model/ --hostfile hosts --ssh --remote-dir /srv --retries 2', 'many hosts'],
       ["rdmc cast model/ --slurm --ssh --remote-shell 'srun --overlap -N1 -n1 -w'", 'in a Slurm job'],
-      ['rdmc cast model/ --hostfile hosts --dry-run', 'show the plan'],
+      ['rdmc cast src/ --to node1 --ssh --delete --exclude .git/', 'the same tree there, without .git'],
+      ['rdmc cast model/ --hostfile hosts --dry-run', 'what would change at each receiver'],
+      ['rdmc cast model/ --hostfile hosts --plan', 'show the schedule'],
       ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
     ],
     exitCodes: castExitCodes,

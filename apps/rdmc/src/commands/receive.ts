@@ -1,6 +1,7 @@
+import type { MetricsAddress } from '@rdmc/metrics';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { usageError } from '../errors.js';
+import { messageOf, usageError } from '../errors.js';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
@@ -19,6 +20,7 @@ const schema = z.strictObject({
   once: z.boolean().default(false),
   fsync: z.boolean().default(true),
   meshPorts: portRange.optional(),
+  metrics: z.string().optional(),
   ...keyOptions,
   device,
   transport,
@@ -29,6 +31,16 @@ const schema = z.strictObject({
 });
 type Raw = z.output<typeof schema>;
 
+async function addressOf(metrics: string | undefined): Promise<MetricsAddress | undefined> {
+  if (metrics === undefined) return undefined;
+  const { parseMetricsAddress } = await import('@rdmc/metrics');
+  try {
+    return parseMetricsAddress(metrics);
+  } catch (error) {
+    throw usageError(`--metrics: ${messageOf(error)}`);
+  }
+}
+
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
   const { listen, dir, mkdir, once, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');
@@ -38,6 +50,7 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
   return {
     ...{ host, port, key, once, fsync, meshPorts, device, transport, verbose, quiet, json },
     directory: dir,
+    metrics: await addressOf(raw.metrics),
     makeDirectory: mkdir,
   };
 }
@@ -69,10 +82,8 @@ export function addReceiveCommand(program: Command, session: Session): void {
       '--no-fsync',
       'report a cast as complete before its files are on disk: faster, but a power cut may lose them',
     )
-    .option(
-      '--mesh-ports <first-last>',
-      'ports for the data of casts, two for each at a time (default: any)',
-    );
+    .option('--mesh-ports <first-last>', 'ports for the data of casts, two for each at a time (default: any)')
+    .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)');
   addKeyOptions(command)
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')

@@ -18,11 +18,12 @@ export const measurement = z.strictObject({
   slowestSeconds: seconds,
   /** Bytes delivered to all receivers together, per second. */
   deliveredBytesPerSecond: z.number(),
-  /** `seconds` divided by the time of one copy of the message in this process. */
+  /** `seconds` divided by the time of the same message to one receiver. */
   timesOneCopy: z.number(),
 });
 export type Measurement = z.infer<typeof measurement>;
 
+/** The schema of a line of `rdmc demo --json`. */
 export const demoEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('begun'),
@@ -38,6 +39,8 @@ export const demoEvent = z.discriminatedUnion('event', [
     deviceReason: z.string(),
     transport: z.enum(['shm', 'tcp', 'roce', 'infiniband']),
     transportReason: z.string(),
+    /** Bits per second of each direction of each member's link; null: as fast as the machine or the device. */
+    linkBitsPerSecond: z.number().int().nullable(),
     algorithm: z.enum(algorithms),
     blockBytes: z.number().int(),
     blocks: z.number().int(),
@@ -51,6 +54,7 @@ export const demoEvent = z.discriminatedUnion('event', [
     sha256: z.string(),
     ok: z.boolean(),
   }),
+  /** The same message to one receiver, over the same links. */
   z.strictObject({ event: z.literal('copied'), oneCopySeconds: seconds }),
   z.strictObject({ event: z.literal('measured'), ...measurement.shape }),
   z.strictObject({
@@ -62,5 +66,6 @@ export const demoEvent = z.discriminatedUnion('event', [
     keptFolder: z.string().nullable(),
   }),
 ]);
+/** One line of `rdmc demo --json`. */
 export type DemoEvent = z.infer<typeof demoEvent>;
 export type DemoEventOf<Name extends DemoEvent['event']> = Extract<DemoEvent, { event: Name }>;

@@ -5,11 +5,14 @@ export interface DemoOptions {
   readonly members: number;
   /** Number of bytes to send: the file's content, truncated or repeated. */
   readonly size: number | undefined;
-  readonly file: string;
+  /** The file to send; undefined: the node binary. */
+  readonly file: string | undefined;
   readonly algorithm: 'all' | Algorithm;
   readonly blockSize: 'auto' | number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
+  /** Bits per second of each member's link; undefined: not given. */
+  readonly linkRate: 'none' | number | undefined;
   readonly keep: boolean;
   readonly json: boolean;
 }

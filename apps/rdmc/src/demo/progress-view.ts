@@ -1,9 +1,8 @@
-import { MultiBar, type SingleBar } from 'cli-progress';
-import type { Palette } from '../ui/palette.js';
 import type { Terminal } from '../ui/terminal.js';
 import { formatBytes, formatSeconds } from '../ui/units.js';
+import { MemberBars } from './member-bars.js';
 
-/** Shows what each receiver is doing. */
+/** Shows what each receiver of the verified file is doing. */
 export interface ProgressView {
   started(member: number, pid: number): void;
   receiving(member: number, bytes: number): void;
@@ -15,76 +14,44 @@ export interface ProgressView {
   stop(): void;
 }
 
-function verdict(sha256: string, ok: boolean, palette: Palette): string {
-  const short = `${sha256.slice(0, 12)}…`;
-  return ok ? palette.green(`SHA-256 ${short} matches`) : palette.red(`SHA-256 ${short} DIFFERS`);
-}
-
 /** One bar per receiver: the first half fills while it receives, the second while it writes its file. */
 class BarView implements ProgressView {
-  readonly #multi: MultiBar;
-  readonly #bars = new Map<number, SingleBar>();
-  readonly #times = new Map<number, string>();
+  readonly #bars: MemberBars;
 
   constructor(
-    members: number,
+    terminal: Terminal,
+    members: readonly number[],
     private readonly byteLength: number,
-    private readonly palette: Palette,
   ) {
-    const width = String(members - 1).length;
-    this.#multi = new MultiBar({
-      format: `  member {member}  ${palette.cyan('{bar}')} {percentage}%  {what}`,
-      barCompleteChar: '█',
-      barIncompleteChar: '░',
-      barsize: 30,
-      hideCursor: true,
-      clearOnComplete: false,
-      stopOnComplete: false,
-      gracefulExit: false,
-      stream: process.stdout,
-      fps: 20,
-    });
-    for (let member = 1; member < members; member += 1) {
-      const label = String(member).padStart(width);
-      this.#bars.set(member, this.#multi.create(2 * byteLength, 0, { member: label, what: 'starting' }));
-    }
+    this.#bars = new MemberBars(terminal, members, byteLength, true);
   }
 
   started(member: number, pid: number): void {
-    this.#bars.get(member)!.update({ what: this.palette.dim(`process ${pid}`) });
+    this.#bars.update(member, { pid });
   }
 
-  receiving(member: number, bytes: number): void {
-    this.#update(member, bytes, `receiving ${formatBytes(bytes)}`);
+  receiving(member: number, receivedBytes: number): void {
+    this.#bars.update(member, { phase: 'receiving', receivedBytes });
   }
 
   received(member: number, seconds: number): void {
-    this.#times.set(member, `received in ${formatSeconds(seconds)}`);
-    this.#update(member, this.byteLength, this.#time(member));
+    this.#bars.update(member, { phase: 'received', receivedBytes: this.byteLength, seconds });
   }
 
-  storing(member: number, bytes: number): void {
-    this.#update(member, this.byteLength + bytes, `${this.#time(member)}, writing`);
+  storing(member: number, storedBytes: number): void {
+    this.#bars.update(member, { phase: 'writing', storedBytes });
   }
 
   hashing(member: number): void {
-    this.#update(member, 2 * this.byteLength, `${this.#time(member)}, hashing`);
+    this.#bars.update(member, { phase: 'hashing', storedBytes: this.byteLength });
   }
 
   verified(member: number, sha256: string, ok: boolean): void {
-    this.#update(member, 2 * this.byteLength, `${this.#time(member)}, ${verdict(sha256, ok, this.palette)}`);
+    this.#bars.update(member, { phase: ok ? 'verified' : 'wrong', sha256 });
   }
 
   stop(): void {
-    this.#multi.stop();
-  }
-
-  #time(member: number): string {
-    return this.#times.get(member) ?? '';
-  }
-
-  #update(member: number, value: number, what: string): void {
-    this.#bars.get(member)!.update(value, { what });
+    this.#bars.stop({ clear: false });
   }
 }
 
@@ -93,8 +60,8 @@ class LineView implements ProgressView {
   readonly #times = new Map<number, string>();
 
   constructor(
-    private readonly byteLength: number,
     private readonly terminal: Terminal,
+    private readonly byteLength: number,
   ) {}
 
   started(member: number, pid: number): void {
@@ -112,8 +79,8 @@ class LineView implements ProgressView {
   hashing(): void {}
 
   verified(member: number, sha256: string, ok: boolean): void {
-    const { palette } = this.terminal;
-    this.terminal.out(`  member ${member} done, ${this.#times.get(member)}, ${verdict(sha256, ok, palette)}`);
+    const verdict = `SHA-256 ${sha256.slice(0, 12)}… ${ok ? 'matches' : 'DIFFERS'}`;
+    this.terminal.out(`  member ${member} done, ${this.#times.get(member)}, ${verdict}`);
   }
 
   stop(): void {}
@@ -132,11 +99,11 @@ const SILENT: ProgressView = {
 /** Bars on a terminal, lines elsewhere, nothing with `--json`. */
 export function createProgressView(
   terminal: Terminal,
-  members: number,
+  members: readonly number[],
   byteLength: number,
   json: boolean,
 ): ProgressView {
   if (json) return SILENT;
-  if (!terminal.interactive) return new LineView(byteLength, terminal);
-  return new BarView(members, byteLength, terminal.palette);
+  if (!terminal.interactive) return new LineView(terminal, byteLength);
+  return new BarView(terminal, members, byteLength);
 }

@@ -1,20 +1,20 @@
 import { availableParallelism } from 'node:os';
 import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
-import { chooseDevice, type Device } from '@rdmc/verbs';
+import type { Device } from '@rdmc/verbs';
 import { LocalCluster } from '../cluster/local-cluster.js';
-import { timeOneCopy } from '../cluster/one-copy.js';
 import { HashPool } from '../hash/pool.js';
 import type { Terminal } from '../ui/terminal.js';
 import { wrap } from '../ui/wrap.js';
 import { checkCapacity } from './capacity.js';
-import { compare, shapeOf } from './compare.js';
-import { ComparisonBar } from './comparison-bar.js';
+import { type ComparisonResult, compare, shapeOf } from './compare.js';
+import { ComparisonView } from './comparison-view.js';
 import { deliver } from './deliver.js';
-import type { DemoEvent, DemoEventOf, Measurement } from './events.js';
+import type { DemoEvent, DemoEventOf } from './events.js';
 import { explain } from './explain.js';
 import { comparedAlgorithms, type DemoOptions, deliveryAlgorithm } from './options.js';
 import { createProgressView } from './progress-view.js';
 import { describeBeginning, describeComparison, describeJoin } from './report.js';
+import { chooseRoute, type DemoRoute } from './route.js';
 import { findSource, readInto, resized, type SourceFile } from './source-file.js';
 import { TemporaryFolder } from './temporary-folder.js';
 
@@ -25,83 +25,104 @@ interface DemoContext {
   readonly signal: AbortSignal;
   readonly folder: TemporaryFolder;
   readonly pool: HashPool;
+  readonly route: DemoRoute;
   readonly source: SourceFile;
   readonly cluster: LocalCluster;
 }
 
+/** The groups of the comparison. */
+interface DemoGroups {
+  /** The root and one receiver: the time of one copy. */
+  readonly single: Group;
+  readonly all: ReadonlyMap<Algorithm, Group>;
+}
+
 type Emit = (event: DemoEvent) => void;
+
+/** Of the node binary, which is sent without --file: several algorithms take seconds, and not minutes. */
+const DEFAULT_BYTES = 32 << 20;
 
 /** The transport, and why it was chosen. */
 function transportOf(
-  { transport }: DemoOptions,
+  { transport, reason, linkRate }: DemoRoute,
   device: Device,
-): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason'> {
+): Pick<DemoEventOf<'joined'>, 'transport' | 'transportReason' | 'linkBitsPerSecond'> {
   if (device.kind !== 'soft') {
     const transport = device.transport === 'infiniband' ? 'infiniband' : 'roce';
-    return { transport, transportReason: `the network of ${device.name}` };
+    return { transport, transportReason: `the network of ${device.name}`, linkBitsPerSecond: null };
   }
-  if (transport !== 'auto') return { transport, transportReason: `asked for by --transport ${transport}` };
-  return { transport: 'shm', transportReason: 'all members are processes of one host' };
+  const name = transport === 'shm' ? 'shm' : 'tcp';
+  return { transport: name, transportReason: reason ?? '', linkBitsPerSecond: linkRate ?? null };
 }
 
-function joinedEvent({ options, source, cluster }: DemoContext): DemoEventOf<'joined'> {
+function joinedEvent({ options, source, cluster, route }: DemoContext): DemoEventOf<'joined'> {
   const algorithm = deliveryAlgorithm(options);
   const { members, blockSize } = options;
+  const network = transportOf(route, cluster.node.device);
   return {
     event: 'joined',
     device: cluster.node.device.name,
     deviceReason: cluster.node.device.choice.reason,
-    ...transportOf(options, cluster.node.device),
+    ...network,
     algorithm,
-    ...shapeOf(algorithm, { members, blockSize, byteLength: source.byteLength }),
+    ...shapeOf(algorithm, { members, blockSize, byteLength: source.byteLength }, [network.transport]),
   };
 }
 
-async function openGroups({ cluster, options }: DemoContext): Promise<Map<Algorithm, Group>> {
-  const groups = new Map<Algorithm, Group>();
-  for (const [id, algorithm] of comparedAlgorithms(options).entries()) {
-    const plan = { id, algorithm, blockBytes: options.blockSize, burst: 1 };
-    const progress = algorithm === deliveryAlgorithm(options);
-    groups.set(algorithm, await cluster.open({ ...plan, progress }));
-  }
-  return groups;
+async function openGroups({ cluster, options, terminal }: DemoContext): Promise<DemoGroups> {
+  const all = new Map<Algorithm, Group>();
+  const algorithms = comparedAlgorithms(options);
+  // Receivers report progress where somebody sees it.
+  const plan = { blockBytes: options.blockSize, burst: 1, progress: terminal.interactive && !options.json };
+  for (const [id, algorithm] of algorithms.entries())
+    all.set(algorithm, await cluster.open({ ...plan, id, algorithm }));
+  const single = await cluster.open({ ...plan, id: algorithms.length, algorithm: 'chain', receivers: 1 });
+  return { single, all };
 }
 
 async function measure(
   context: DemoContext,
-  groups: ReadonlyMap<Algorithm, Group>,
+  groups: DemoGroups,
   region: MemoryRegion,
   emit: Emit,
-): Promise<Measurement[]> {
-  const { cluster, options, source, terminal } = context;
-  const { members, blockSize } = options;
+): Promise<ComparisonResult> {
+  const { cluster, options, source, terminal, route } = context;
+  const { members, blockSize, json } = options;
   const { byteLength } = source;
-  const { blockBytes } = shapeOf(deliveryAlgorithm(options), { members, blockSize, byteLength });
-  const target = await cluster.guard(cluster.node.allocate(byteLength));
-  const oneCopySeconds = timeOneCopy(cluster.node.device, region, target, byteLength, blockBytes);
-  await target.close();
-  emit({ event: 'copied', oneCopySeconds });
-  const bar = new ComparisonBar(terminal, options.json);
-  const onProgress = bar.show.bind(bar);
-  const comparison = { cluster, groups, region, byteLength, members, blockSize, oneCopySeconds, onProgress };
-  const measured = await compare(comparison).finally(() => bar.stop());
-  for (const result of measured) emit({ event: 'measured', ...result });
-  if (!options.json) terminal.out('', ...describeComparison(measured, oneCopySeconds, terminal.palette));
-  return measured;
+  const { single, all } = groups;
+  if (!json) terminal.out('', `${terminal.palette.bold('The same file again')}, with each algorithm`, '');
+  const view = new ComparisonView(cluster, json ? undefined : terminal);
+  const sentBytes = new Map([[all.get(deliveryAlgorithm(options))!, byteLength]]);
+  const message = { region, byteLength, sentBytes };
+  const result = await compare({
+    cluster,
+    single,
+    groups: all,
+    ...message,
+    members,
+    blockSize,
+    view,
+  }).finally(() => view.stop());
+  emit({ event: 'copied', oneCopySeconds: result.oneCopySeconds });
+  for (const each of result.measured) emit({ event: 'measured', ...each });
+  const ownLinks = route.linkRate !== undefined;
+  if (!json) terminal.out('', ...describeComparison(result, byteLength, ownLinks, terminal));
+  return result;
 }
 
 async function deliverOnce(
   context: DemoContext,
-  groups: ReadonlyMap<Algorithm, Group>,
+  groups: DemoGroups,
   region: MemoryRegion,
   sha256: Promise<string>,
   emit: Emit,
 ): Promise<void> {
   const { cluster, options, source, folder, pool, signal, terminal } = context;
-  const view = createProgressView(terminal, options.members, source.byteLength, options.json);
+  const ids = cluster.receivers.map(({ id }) => id);
+  const view = createProgressView(terminal, ids, source.byteLength, options.json);
   try {
     for (const { id, pid } of cluster.receivers) view.started(id, pid ?? 0);
-    const group = groups.get(deliveryAlgorithm(options))!;
+    const group = groups.all.get(deliveryAlgorithm(options))!;
     const { byteLength } = source;
     await deliver({
       cluster,
@@ -120,26 +141,31 @@ async function deliverOnce(
   }
 }
 
+function bytesToSend({ size, file }: DemoOptions, original: SourceFile): number {
+  return size ?? (file === undefined ? Math.min(DEFAULT_BYTES, original.byteLength) : original.byteLength);
+}
+
 /** Runs the demonstration from joining to the summary. @throws the first failure */
 async function runSteps(context: DemoContext, emit: Emit, begin: number): Promise<void> {
-  const { options, terminal, cluster, source, pool, signal, folder } = context;
+  const { options, terminal, cluster, source, pool, signal, folder, route } = context;
   for (const { id, pid } of cluster.receivers) if (pid) emit({ event: 'started', member: id, pid });
   const sha256 = pool.sha256(source.path, signal);
   sha256.catch(() => {});
   await cluster.join();
   const joined = joinedEvent(context);
   emit(joined);
-  if (!options.json) terminal.out(...describeJoin(joined), '');
+  if (!options.json) terminal.out(...describeJoin(joined, terminal), '');
   const region = await cluster.guard(cluster.node.allocate(source.byteLength));
   const [groups] = await cluster.guard(Promise.all([openGroups(context), readInto(source, region)]));
   await deliverOnce(context, groups, region, sha256, emit);
-  const measured = await measure(context, groups, region, emit);
-  await cluster.leave([...groups.values()]);
+  const { measured } = await measure(context, groups, region, emit);
+  await cluster.leave([groups.single, ...groups.all.values()]);
   const { members } = options;
   const explanation = explain(measured, {
     members,
     processors: availableParallelism(),
     transport: joined.transport,
+    ownLinks: route.linkRate !== undefined,
   });
   const seconds = (performance.now() - begin) / 1000;
   const keptFolder = options.keep ? folder.path : null;
@@ -160,9 +186,9 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const emit: Emit = (event) => {
     if (options.json) terminal.line(event);
   };
-  chooseDevice({ device: options.device, transport: options.transport });
-  const original = await findSource(options.file);
-  const byteLength = options.size ?? original.byteLength;
+  const route = chooseRoute(options);
+  const original = await findSource(options.file ?? process.execPath);
+  const byteLength = bytesToSend(options, original);
   const { members } = options;
   const folder = new TemporaryFolder('rdmc-demo-');
   const pool = new HashPool();
@@ -170,7 +196,8 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
   const onExit = (): void => cluster?.killAll();
   process.once('exit', onExit);
   try {
-    checkCapacity({ members, byteLength }, options.size === undefined ? 0 : byteLength);
+    const isWhole = byteLength === original.byteLength;
+    checkCapacity({ members, byteLength }, isWhole ? 0 : byteLength);
     const begun: DemoEvent = {
       event: 'begun',
       file: original.path,
@@ -179,20 +206,18 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
       folder: folder.path,
     };
     emit(begun);
-    if (!options.json) terminal.out(...describeBeginning(begun, terminal.palette));
-    const { device, transport } = options;
+    if (!options.json) terminal.out(...describeBeginning(begun, original, terminal));
+    const { device, transport, linkRate } = route;
     cluster = LocalCluster.start({
       members,
       device,
       transport,
+      linkRate,
       folder: options.keep ? null : folder.path,
       signal,
     });
-    const source =
-      options.size === undefined
-        ? original
-        : await cluster.guard(resized(original, options.size, folder.path));
-    await runSteps({ options, terminal, signal, folder, pool, source, cluster }, emit, begin);
+    const source = isWhole ? original : await cluster.guard(resized(original, byteLength, folder.path));
+    await runSteps({ options, route, terminal, signal, folder, pool, source, cluster }, emit, begin);
     if (options.keep) folder.keep();
   } finally {
     await cluster?.stop();

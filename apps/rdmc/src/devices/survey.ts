@@ -69,6 +69,7 @@ export const devicesDocument = z.strictObject({
   verbsLibrary: z.string().nullable(),
   verbsProblem: z.string().nullable(),
 });
+/** What `rdmc devices --json` prints. */
 export type DevicesDocument = z.infer<typeof devicesDocument>;
 
 const REACH = { shm: 'processes of one host, same user', tcp: 'other hosts, other network namespaces' };

@@ -13,6 +13,7 @@ export const checkResult = z.strictObject({
   /** What to do; `null` where nothing needs to be done. */
   advice: z.string().nullable(),
 });
+/** The result of one check of `rdmc doctor`. */
 export type CheckResult = z.infer<typeof checkResult>;
 
 /** The document of `rdmc doctor --json`. */
@@ -22,6 +23,7 @@ export const doctorDocument = z.strictObject({
   byteLength: z.number().int(),
   checks: z.array(checkResult),
 });
+/** What `rdmc doctor --json` prints. */
 export type DoctorDocument = z.infer<typeof doctorDocument>;
 
 /** The demonstration that the machine is checked for. */

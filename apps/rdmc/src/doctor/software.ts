@@ -1,17 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { arch, platform } from 'node:os';
+import { isOldNode, LEAST_NODE } from '@rdmc/common/node-floor';
 import { openDevice } from '@rdmc/verbs';
 import { codeOf, messageOf } from '../errors.js';
 import { type CheckResult, result } from './check.js';
 
-const LEAST_NODE = [20, 19] as const;
-
 export function checkNode(found = process.versions.node): CheckResult {
-  const [major = 0, minor = 0] = found.split('.').map(Number);
-  const isRecent = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
-  const status = isRecent ? 'ok' : 'fail';
-  const advice = isRecent ? null : `install Node.js ${LEAST_NODE.join('.')} or newer`;
-  return result('node', 'Node.js', status, found, advice);
+  if (!isOldNode(found)) return result('node', 'Node.js', 'ok', found);
+  return result('node', 'Node.js', 'fail', found, `install Node.js ${LEAST_NODE} or newer`);
 }
 
 export function checkPlatform(system = platform(), cpu = arch()): CheckResult {
@@ -53,9 +49,8 @@ export async function checkAddon(): Promise<CheckResult[]> {
   } catch (error) {
     const code = codeOf(error);
     const found = `${code ?? 'error'}: ${messageOf(error)}`;
-    if (code !== 'ERR_RDMC_NATIVE_MISSING') {
-      return [result('addon', 'Native addon', 'fail', found, 'the message has the refused operation')];
-    }
+    if (code !== 'ERR_RDMC_NATIVE_MISSING')
+      return [result('addon', 'Native addon', 'fail', found, 'the message has the reason')];
     const advice = 'run npm install again with optional packages, or build it: npx rdmc-verbs-build';
     return [result('addon', 'Native addon', 'fail', found, advice), checkCompiler()];
   }

@@ -28,9 +28,10 @@ export class Receiver {
     this.tell({ type: 'listening', port: this.#port!.port });
   }
 
-  async join({ id, members, device, transport }: CommandOf<'join'>): Promise<void> {
+  async join({ id, members, device, transport, linkRate }: CommandOf<'join'>): Promise<void> {
     const { server } = this.#port!;
-    this.#node = await RdmcNode.join({ id, members, server, device: { device, transport } });
+    const wanted = { device, transport, ...(linkRate && { linkRate }) };
+    this.#node = await RdmcNode.join({ id, members, server, device: wanted });
     this.tell({ type: 'joined' });
   }
 

@@ -36,6 +36,7 @@ function optionsOf(given: Instructions): ReceiveCommandOptions {
     ...{ host, port, directory, makeDirectory, once, fsync, device, transport },
     key: parseKey(given.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
+    metrics: undefined,
     verbose: false,
     quiet: false,
     json: true,

@@ -27,6 +27,7 @@ export const deviceRoute = {
   transportReason: z.string(),
 };
 
+/** The schema of a line of `rdmc receive --json`. */
 export const receiveEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('listening'),
@@ -40,6 +41,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     version: z.string(),
     /** Addresses of this machine that other hosts may reach, likeliest first. */
     addresses: z.array(z.string()),
+    /** The URL of the metrics, with --metrics. */
+    metrics: z.string().nullable(),
   }),
   z.strictObject({ event: z.literal('began'), ...facts }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),
@@ -49,12 +52,16 @@ export const receiveEvent = z.discriminatedUnion('event', [
     ...facts,
     directories: count,
     links: count,
+    unchangedFiles: count,
+    unchangedBytes: count,
+    removed: count,
     seconds: z.number().nonnegative(),
     problems: z.array(problem),
     problemCount: count,
   }),
   z.strictObject({ event: z.literal('failed'), ...facts, code: z.string(), message: z.string() }),
 ]);
+/** One line of `rdmc receive --json`. */
 export type ReceiveEvent = z.infer<typeof receiveEvent>;
 export type ReceiveEventOf<Name extends ReceiveEvent['event']> = Extract<ReceiveEvent, { event: Name }>;
 

@@ -1,3 +1,5 @@
+import type { MetricsAddress } from '@rdmc/metrics';
+
 /** The checked options of `rdmc receive`. */
 export interface ReceiveCommandOptions {
   /** Undefined: the library chooses all addresses with a key, else loopback. */
@@ -11,6 +13,8 @@ export interface ReceiveCommandOptions {
   readonly meshPorts: readonly [number, number] | undefined;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
+  /** Where metrics are served; undefined: nowhere. */
+  readonly metrics: MetricsAddress | undefined;
   readonly verbose: boolean;
   readonly quiet: boolean;
   readonly json: boolean;

@@ -40,7 +40,8 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       };
     case 'complete': {
       const { directories, links, seconds, problems, problemCount } = event;
-      const counts = { directories, links, seconds, problemCount };
+      const { unchangedFiles, unchangedBytes, removed } = event;
+      const counts = { directories, links, seconds, problemCount, unchangedFiles, unchangedBytes, removed };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
     case 'failed':
@@ -56,7 +57,10 @@ function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
 
 /** Reports the casts of a receiver: to a person by lines and bars, or to a program by events. */
 export class ReceiveReporter {
-  readonly #painter = new Repainter((text) => void process.stdout.write(text));
+  readonly #painter = new Repainter(
+    (text) => void process.stdout.write(text),
+    () => this.terminal.columns,
+  );
   /** The latest progress of each active cast. */
   readonly #bars = new Map<string, CastReceiving>();
 
@@ -71,10 +75,11 @@ export class ReceiveReporter {
       return;
     }
     const { bold } = this.terminal.palette;
-    const { host, port, directory } = event;
+    const { host, port, directory, metrics } = event;
     this.#say(
       `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory}`,
       `  ${reached(event)}`,
+      ...(metrics === null ? [] : [`  metrics at ${metrics}`]),
     );
   }
 
@@ -111,11 +116,14 @@ export class ReceiveReporter {
     if (!this.options.quiet) this.#note(`  ${printable(event.from)}: ${routeLine(event)}`);
   }
 
-  #complete({ from, files, bytes, seconds, problems, problemCount }: CastComplete): void {
+  #complete(event: CastComplete): void {
+    const { from, files, bytes, seconds, problems, problemCount, unchangedFiles, removed } = event;
     const { green, yellow } = this.terminal.palette;
     const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
     const what = `${plural(files, 'file')}, ${formatBytes(bytes)}, verified, in ${formatSeconds(seconds)}${rate}`;
-    this.#say(`${green('Complete')}: ${what}, from ${printable(from)}`);
+    const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
+    const gone = removed > 0 ? `, ${removed} removed` : '';
+    this.#say(`${green('Complete')}: ${what}${kept}${gone}, from ${printable(from)}`);
     if (problemCount === 0) return;
     const named = problems.slice(0, MOST_NAMED);
     const rest = problemCount - named.length;

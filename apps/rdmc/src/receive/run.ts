@@ -7,6 +7,7 @@ import { ExitCode } from '../exit-codes.js';
 import type { Terminal } from '../ui/terminal.js';
 import { version } from '../version.js';
 import { reachableAddresses } from './addresses.js';
+import type { ReceiveMetrics } from './metrics.js';
 import type { ReceiveCommandOptions } from './options.js';
 import { ReceiveReporter } from './reporter.js';
 
@@ -50,6 +51,27 @@ export async function runReceive(
 ): Promise<ExitCode> {
   const reporter = new ReceiveReporter(terminal, options);
   if (options.makeDirectory) await makeDirectory(options.directory);
+  const metrics = await metricsOf(options);
+  try {
+    return await receive(options, reporter, metrics, signal);
+  } finally {
+    await metrics?.close();
+  }
+}
+
+/** Loaded only with --metrics. */
+async function metricsOf({ metrics }: ReceiveCommandOptions): Promise<ReceiveMetrics | undefined> {
+  if (!metrics) return undefined;
+  const { ReceiveMetrics } = await import('./metrics.js');
+  return ReceiveMetrics.serve(metrics);
+}
+
+async function receive(
+  options: ReceiveCommandOptions,
+  reporter: ReceiveReporter,
+  metrics: ReceiveMetrics | undefined,
+  signal: AbortSignal,
+): Promise<ExitCode> {
   const receiver = await open(options, reporter, signal);
   let exitCode: ExitCode = ExitCode.OK;
   try {
@@ -62,8 +84,10 @@ export async function runReceive(
       pid: process.pid,
       hostName: hostname(),
       addresses: reachableAddresses(process.env),
+      metrics: metrics?.url ?? null,
     });
     for await (const event of receiver) {
+      metrics?.happened(event);
       reporter.happened(event);
       exitCode = exitCodeAfter(event);
     }

@@ -18,6 +18,7 @@ const head = {
 
 /** The document of `rdmc schedule --json`. */
 export const scheduleDocument = z.strictObject({ ...head, transfers: z.array(transfer) });
+/** What `rdmc schedule --json` prints. */
 export type ScheduleDocument = z.infer<typeof scheduleDocument>;
 
 /** The document of `rdmc schedule --rank R --json`. */
@@ -28,6 +29,7 @@ export const rankDocument = z.strictObject({
   sends: z.array(transfer),
   receives: z.array(transfer),
 });
+/** What `rdmc schedule --rank R --json` prints. */
 export type RankDocument = z.infer<typeof rankDocument>;
 
 function headOf({ algorithm, nodes, blocks, steps, racks }: Schedule) {

@@ -1,3 +1,4 @@
+import { algorithms } from '@rdmc/schedule';
 import type { SimulationReport, ValidationCase } from '@rdmc/simulator';
 import * as z from 'zod';
 
@@ -19,7 +20,7 @@ const host = z.object({
 /** `rdmc simulate --json`. Times are microseconds of simulated time. */
 export const simulationDocument = z.object({
   preset: z.string(),
-  algorithm: z.string(),
+  algorithm: z.enum(algorithms),
   nodes: z.number(),
   bytes: z.number(),
   blockBytes: z.number(),

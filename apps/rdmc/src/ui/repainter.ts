@@ -1,10 +1,18 @@
+import { visibleWidth } from './palette.js';
+
 const ESCAPE = '\u001b[';
 
-/** Redraws a few lines in the same place of a terminal. */
+/**
+ * Redraws a few lines in the same place of a terminal. Lines that became longer than the window, because somebody made
+ * it narrower, take several rows of it.
+ */
 export class Repainter {
   #lines: readonly string[] = [];
 
-  constructor(private readonly write: (text: string) => void) {}
+  constructor(
+    private readonly write: (text: string) => void,
+    private readonly columns: () => number = () => Number.POSITIVE_INFINITY,
+  ) {}
 
   /** Replaces the previous lines with these, in one write, so that the terminal does not flicker. */
   paint(lines: readonly string[]): void {
@@ -21,6 +29,11 @@ export class Repainter {
   }
 
   #clearing(): string {
-    return this.#lines.length > 0 ? `\r${ESCAPE}${this.#lines.length}A${ESCAPE}0J` : '';
+    const columns = this.columns();
+    const rows = this.#lines.reduce(
+      (sum, line) => sum + Math.max(1, Math.ceil(visibleWidth(line) / columns)),
+      0,
+    );
+    return rows > 0 ? `\r${ESCAPE}${rows}A${ESCAPE}0J` : '';
   }
 }

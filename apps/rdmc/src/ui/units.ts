@@ -77,6 +77,12 @@ export function formatRate(bytesPerSecond: number): string {
   return `${formatCount(Math.round(bytesPerSecond / 1e6))} MB/s`;
 }
 
+/** Formats the rate of a link, in bits per second as usual for links: `400 Mbit/s`, `1.5 Gbit/s`. */
+export function formatBitRate(bitsPerSecond: number): string {
+  const [divisor, unit] = bitsPerSecond < 1e9 ? [1e6, 'Mbit/s'] : [1e9, 'Gbit/s'];
+  return `${Number((bitsPerSecond / divisor).toFixed(1))} ${unit}`;
+}
+
 /** Formats a count without `Intl`, whose first use takes 20 ms: the receivers of a cast wait for each other. */
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -30,7 +30,12 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
   }
 
   send(frame: Sent): void {
-    if (this.socket.writable) this.socket.write(encodeControlFrame(frame));
+    this.sendEncoded(encodeControlFrame(frame));
+  }
+
+  /** Sends a frame that was encoded once for many receivers. */
+  sendEncoded(frame: Buffer): void {
+    if (this.socket.writable) this.socket.write(frame);
   }
 
   /** Sends a last frame, and waits until the other end has read it, for at most `LAST_FRAME_TIMEOUT_MS`. */

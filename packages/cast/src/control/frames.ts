@@ -13,20 +13,29 @@
  *                                      ←     hello{version, software, hostName, pid, instance}
  *   invite{castId, files, bytes, …}    →
  *                                      ←     ready{meshPort, freeBytes} or refused{code, message}
- *   members{id, members, group}        →     (all join the mesh and make the group)
+ *   offer{first, count, data}          →     a piece of the manifest, where entries are compared
+ *                                      ←     compared{first, states}
+ *   offered{}                          →     there are no more pieces
+ *                                      ←     surplus{count, paths, last}: entries that the sender does not have
+ *   members{id, members, messageBytes} →     (all that lack something join the mesh)
+ *   group{group, nextMessage}          →     (its members make the group)
  *   pulse{}                            →     once a second, as a heartbeat
  *                                      ←     progress{…}, five times a second, also as a heartbeat
  *   part{groupId}                      →     when a group has failed
  *                                      ←     parted{groupId, receivedMessages}
- *   regroup{group, nextMessage}        →     (the survivors make another one)
- *   finish{messages, files, bytes}     →
+ *   group{group, nextMessage}          →     (the survivors make another one)
+ *   finish{messages, files, bytes, …}  →
  *                                      ←     done{files, bytes, links, problems, …}
  *   abort{code, message}               →     at any time
  *                                      ←     failed{code, message}, at any time
+ *
+ * Where receivers lack different entries, several groups follow each other, each with a stream of its own. Counts of
+ * messages are those of all streams that a receiver takes part in.
  */
 import {
   choice,
   either,
+  flag,
   list,
   optional,
   pattern,
@@ -38,9 +47,20 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import { checksums } from '../checksum.js';
-import { MAX_ENTRIES, MAX_MESSAGE_BYTES, MAX_PORT, MAX_TARGETS } from '../constants.js';
+import {
+  MAX_CONTROL_FRAME_BYTES,
+  MAX_ENTRIES,
+  MAX_MESSAGE_BYTES,
+  MAX_PATH_BYTES,
+  MAX_PIECE_ENTRIES,
+  MAX_PORT,
+  MAX_TARGETS,
+} from '../constants.js';
+import { comparisons } from '../manifest/policy.js';
 
 const MAX_TEXT = 4096;
+/** A path for people: bytes that are not UTF-8 are replaced by one character each; a directory ends with a slash. */
+const SHOWN_PATH = MAX_PATH_BYTES + 1;
 const count = whole(0, MAX_ENTRIES);
 const bytes = whole(0, Number.MAX_SAFE_INTEGER);
 const words = text(MAX_TEXT);
@@ -50,8 +70,22 @@ const code = pattern(/^[A-Z][A-Z0-9_]{0,63}$/);
 const failure = { code, message: words };
 const memberId = whole(0, MAX_TARGETS);
 
+const packed = text(MAX_CONTROL_FRAME_BYTES);
+const pieceEntries = whole(0, MAX_PIECE_ENTRIES);
+
+const comparison = record({
+  by: choice(comparisons),
+  update: flag,
+  existing: flag,
+  remove: flag,
+  dryRun: flag,
+  rules: list(record({ action: choice(['include', 'exclude']), pattern: text(MAX_PATH_BYTES) })),
+});
+
 const group = record({
   id: count,
+  /** Number of its stream: groups of survivors continue a stream. */
+  stream: count,
   /** Ids of its members, the sender first. */
   members: list(memberId, 2),
   algorithm: words,
@@ -71,22 +105,31 @@ const senderFrame = variants('type', {
     links: count,
     bytes,
     contentBytes: bytes,
-    messageBytes: whole(1, MAX_MESSAGE_BYTES),
     connectTimeoutMs: milliseconds,
     stallTimeoutMs: milliseconds,
     checksum: choice(checksums),
     checksumKey: pattern(/^[0-9a-f]{64}$/),
+    /** Entries are compared before they are sent. */
+    comparison: optional(comparison),
   },
+  offer: { first: count, count: pieceEntries, data: packed },
+  offered: {},
   members: {
     /** The receiver's own id. */
     id: memberId,
     members: list(record({ id: memberId, host: words, port }), 2),
-    group,
+    messageBytes: whole(1, MAX_MESSAGE_BYTES),
   },
   pulse: {},
   part: { groupId: count },
-  regroup: { group, nextMessage: count },
-  finish: { messages: count, files: count, bytes },
+  group: { group, nextMessage: count },
+  finish: {
+    messages: count,
+    files: count,
+    bytes,
+    /** Whether surplus entries are removed. */
+    remove: flag,
+  },
   abort: failure,
 });
 
@@ -101,6 +144,8 @@ const receiverFrame = variants('type', {
   },
   ready: { meshPort: port, freeBytes: bytes },
   refused: failure,
+  compared: { first: count, states: packed },
+  surplus: { count, paths: list(text(SHOWN_PATH)), last: flag },
   progress: {
     /** Complete messages, and bytes of incomplete ones. */
     receivedMessages: count,
@@ -116,6 +161,9 @@ const receiverFrame = variants('type', {
     directories: count,
     links: count,
     bytes,
+    unchangedFiles: count,
+    unchangedBytes: bytes,
+    removed: count,
     problems: list(problem),
     problemCount: whole(0),
   },
@@ -126,6 +174,9 @@ export type ReceiverFrame = Shaped<typeof receiverFrame>;
 export type GroupFacts = Shaped<typeof group>;
 export type Invitation = Extract<SenderFrame, { type: 'invite' }>;
 export type MembersFrame = Extract<SenderFrame, { type: 'members' }>;
+export type OfferFrame = Extract<SenderFrame, { type: 'offer' }>;
+export type FinishFrame = Extract<SenderFrame, { type: 'finish' }>;
+export type SurplusFrame = Extract<ReceiverFrame, { type: 'surplus' }>;
 export type ProgressFrame = Extract<ReceiverFrame, { type: 'progress' }>;
 export type DoneFrame = Extract<ReceiverFrame, { type: 'done' }>;
 export type HelloFrame = Extract<ReceiverFrame, { type: 'hello' }>;

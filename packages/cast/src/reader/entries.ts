@@ -10,6 +10,8 @@ export interface Root {
 
 interface Located {
   readonly root: Root;
+  /** Index of the directory that it is in; -1 for a root. */
+  readonly parent: number;
   /** Path in the cast; it begins with the root's name. */
   readonly path: Buffer;
 }
@@ -20,9 +22,14 @@ export interface DirectoryEntry extends Located {
   readonly time: Timestamp;
 }
 
-/** Size, mode and times of a file are read when it is opened. */
+/** A file as it was when the entries were listed. They are read again when it is opened. */
 export interface FileEntry extends Located {
   readonly kind: 'file';
+  readonly size: number;
+  /** As `size`, without the holes of a sparse file as far as its block count shows them. */
+  readonly contentBytes: number;
+  readonly mode: number;
+  readonly time: Timestamp;
 }
 
 export interface SymbolicLinkEntry extends Located {
@@ -41,7 +48,7 @@ export interface HardLinkEntry extends Located {
 export type Entry = DirectoryEntry | FileEntry | SymbolicLinkEntry | HardLinkEntry;
 
 /** The path of an entry on this machine. */
-export function sourceOf({ root, path }: Located): Buffer {
+export function sourceOf({ root, path }: Pick<Located, 'root' | 'path'>): Buffer {
   return Buffer.concat([root.source, path.subarray(root.name.length)]);
 }
 

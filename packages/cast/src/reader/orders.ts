@@ -1,5 +1,13 @@
 import type { CastProblem } from '../cast-summary.js';
+import type { FilterRule } from '../filters/filter-rule.js';
 import type { StreamTotals } from '../stream/records.js';
+
+export interface SurveyOrder {
+  readonly paths: readonly Uint8Array[];
+  readonly rules: readonly FilterRule[];
+  /** Only these paths, relative to the only one of `paths`. */
+  readonly listed: readonly Uint8Array[] | undefined;
+}
 
 export interface FillOrder {
   /** Handle of the region to write to, and the length of a message in it. */
@@ -10,11 +18,18 @@ export interface FillOrder {
   readonly forgetBelow: number;
 }
 
-/** What the stream contains. */
+/** What the streams of a cast contain. */
 export interface CastReport {
   readonly totals: StreamTotals;
-  /** Messages of the whole stream; undefined where it has not been read to its end. */
-  readonly messages: number | undefined;
+  /** Entries that are in no stream. */
+  readonly unsent: StreamTotals;
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
+}
+
+/** An entry, described for people. */
+export interface EntryFacts {
+  readonly path: string;
+  readonly kind: 'file' | 'directory' | 'link';
+  readonly bytes: number;
 }

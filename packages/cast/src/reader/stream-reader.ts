@@ -11,7 +11,16 @@ import { fillData, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
 import { FileSource, type ReadHook } from './file-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
+import { Selected } from './selection.js';
 import { Totals } from './totals.js';
+
+export interface StreamReaderOptions {
+  readonly hook?: ReadHook | undefined;
+  /** A byte of `Selected` for each entry (default: all entries are in the stream). */
+  readonly selection?: Uint8Array | undefined;
+  /** Files that could not be sent completely; shared by the streams of a cast. */
+  readonly missing?: Set<number>;
+}
 
 /** A filled message. */
 export interface FilledMessage {
@@ -37,9 +46,10 @@ export class StreamReader {
   readonly #facts = new Map<number, FileFacts>();
   /** Entries without a record in the stream. */
   readonly #skipped = new Set<number>();
-  /** Files that could not be sent completely. */
-  readonly #missing = new Set<number>();
   readonly #hash: FileHash;
+  private readonly hook: ReadHook | undefined;
+  readonly #selection: Uint8Array | undefined;
+  readonly #missing: Set<number>;
   #forgottenBelow = 0;
   #ended = false;
   #open: { readonly index: number; readonly source: FileSource } | undefined;
@@ -47,9 +57,12 @@ export class StreamReader {
   constructor(
     private readonly entries: readonly Entry[],
     checksum: Checksum,
-    private readonly hook?: ReadHook,
+    { hook, selection, missing = new Set() }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
+    this.hook = hook;
+    this.#selection = selection;
+    this.#missing = missing;
   }
 
   /** Number of messages, once the stream has been read to its end. */
@@ -101,6 +114,10 @@ export class StreamReader {
         this.#ended = true;
         position = { entry: position.entry + 1, offset: BEGIN };
         break;
+      }
+      if (this.#selection?.[position.entry] === Selected.NO) {
+        position = { entry: position.entry + 1, offset: BEGIN };
+        continue;
       }
       const step =
         entry.kind === 'file'
@@ -226,6 +243,7 @@ export class StreamReader {
       this.close();
       const source = new FileSource(sourceOf(entry), this.hook);
       this.#open = { index, source };
+      this.#checkCompared(entry, index, source);
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,
@@ -239,12 +257,21 @@ export class StreamReader {
       this.#hash.begin(index);
       return facts;
     } catch (error) {
+      this.close();
       this.#skipped.add(index);
       this.#missing.add(index);
       const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
       this.#problem(entry, isChanged ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE', messageOf(error));
       return undefined;
     }
+  }
+
+  /** Receivers that have the file have it as it was when it was compared. @throws CastError ERR_RDMC_FILE_CHANGED */
+  #checkCompared({ size, time }: FileEntry, index: number, { stats, identity }: FileSource): void {
+    if (this.#selection?.[index] !== Selected.UNCHANGED) return;
+    const { seconds, nanoseconds } = timestamp(stats.mtimeNs);
+    if (identity.size === size && seconds === time.seconds && nanoseconds === time.nanoseconds) return;
+    throw changed('it changed after it was compared, and some receivers have it as it was; cast it again');
   }
 
   #source(entry: FileEntry, index: number, facts: FileFacts): FileSource {

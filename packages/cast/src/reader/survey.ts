@@ -1,13 +1,30 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { MAX_ENTRIES, MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK } from '../constants.js';
-import { CastError, messageOf } from '../errors.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
+import type { Filter } from '../filters/filter.js';
 import { ProblemList } from '../problems.js';
 import { shown } from '../stream/paths.js';
 import { type Entry, type Root, sourceOf, timestamp } from './entries.js';
+import type { ListedPath } from './listed-paths.js';
 
 const SECTOR_BYTES = 512;
 const SLASH = Buffer.from('/');
+
+/** An entry that is to be visited. */
+interface Visit {
+  readonly path: Buffer;
+  /** Index of its directory; -1 for a root. */
+  readonly parent: number;
+  /** Where only listed paths are cast: what is listed here. */
+  readonly listed: ListedPath | undefined;
+}
+
+export interface SurveyOptions {
+  readonly filter?: Filter | undefined;
+  /** Only these paths below the root, which is the only one. */
+  readonly listed?: ListedPath | undefined;
+}
 
 /** Every entry below the roots, parents first, sorted by the bytes of their names; and the totals. */
 export class Survey {
@@ -20,8 +37,11 @@ export class Survey {
   #bytes = 0;
   #contentBytes = 0;
 
-  constructor(roots: readonly Root[]) {
-    for (const root of roots) this.#visit(root, root.name);
+  constructor(
+    roots: readonly Root[],
+    private readonly options: SurveyOptions = {},
+  ) {
+    for (const root of roots) this.#visit(root, { path: root.name, parent: -1, listed: options.listed });
   }
 
   get totals(): FileSurvey {
@@ -37,59 +57,84 @@ export class Survey {
   }
 
   /** Visits depth first with an explicit stack, so that a deep tree does not overflow the call stack. */
-  #visit(root: Root, first: Buffer): void {
+  #visit(root: Root, first: Visit): void {
     const stack = [first];
-    for (let path = stack.pop(); path !== undefined; path = stack.pop()) {
-      for (const child of this.#take(root, path).reverse()) stack.push(child);
+    for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
+      for (const child of this.#take(root, visit).reverse()) stack.push(child);
     }
   }
 
-  /** Adds one entry. Returns the paths of its children. */
-  #take(root: Root, path: Buffer): Buffer[] {
+  /** Adds one entry. Returns what is to be visited in it. */
+  #take(root: Root, visit: Visit): Visit[] {
+    const { path, listed } = visit;
     const source = sourceOf({ root, path });
     try {
       if (this.entries.length >= MAX_ENTRIES)
         throw new RangeError(`there are more than ${MAX_ENTRIES} entries`);
       const stats = lstatSync(source, { bigint: true });
-      if (stats.isDirectory()) return this.#takeDirectory(root, path, source, stats);
-      if (stats.isFile()) this.#takeFile(root, path, stats);
-      else if (stats.isSymbolicLink()) this.#takeLink(root, path, source, stats);
+      if (this.options.filter?.excludes(path, stats.isDirectory())) return [];
+      if (stats.isDirectory()) return this.#takeDirectory(root, visit, source, stats);
+      if (listed && !listed.isListed) this.#problem(path, 'ERR_RDMC_UNSAFE_PATH', 'it is not a directory');
+      else if (stats.isFile()) this.#takeFile(root, visit, stats);
+      else if (stats.isSymbolicLink()) this.#takeLink(root, visit, source, stats);
       else this.#problem(path, 'ERR_RDMC_UNSUPPORTED_TYPE', 'it is neither file, directory nor link');
     } catch (error) {
       const code = error instanceof CastError ? error.code : 'ERR_RDMC_UNREADABLE';
-      this.#problem(path, code, messageOf(error));
+      const isMissing = listed !== undefined && codeOf(error) === 'ENOENT';
+      if (isMissing) this.#problem(path, 'ERR_RDMC_NOT_FOUND', 'it is listed, and does not exist');
+      else this.#problem(path, code, messageOf(error));
     }
     return [];
   }
 
-  #takeDirectory(root: Root, path: Buffer, source: Buffer, stats: BigIntStats): Buffer[] {
+  #takeDirectory(root: Root, { path, parent, listed }: Visit, source: Buffer, stats: BigIntStats): Visit[] {
     // Read first: a directory that cannot be read is a problem rather than an empty directory.
-    const children = namesIn(source);
+    const children = listed
+      ? listed.children()
+      : namesIn(source).map((name) => ({ name, listed: undefined }));
     const mode = Number(stats.mode) & MODE_MASK;
-    this.entries.push({ kind: 'directory', root, path, mode, time: timestamp(stats.mtimeNs) });
+    const index = this.entries.length;
+    this.entries.push({ kind: 'directory', root, parent, path, mode, time: timestamp(stats.mtimeNs) });
     this.#directories += 1;
-    return children.map((name) => Buffer.concat([path, SLASH, name])).filter((child) => this.#fits(child));
+    return children
+      .map((child) => ({
+        path: Buffer.concat([path, SLASH, child.name]),
+        parent: index,
+        listed: child.listed,
+      }))
+      .filter((child) => this.#fits(child.path));
   }
 
-  #takeFile(root: Root, path: Buffer, stats: BigIntStats): void {
-    const key = `${stats.dev}:${stats.ino}`;
-    const targetIndex = stats.nlink > 1n ? this.#linked.get(key) : undefined;
+  #takeFile(root: Root, { path, parent }: Visit, stats: BigIntStats): void {
+    const isLinked = stats.nlink > 1n;
+    const key = isLinked ? `${stats.dev}:${stats.ino}` : '';
+    const targetIndex = isLinked ? this.#linked.get(key) : undefined;
     if (targetIndex !== undefined) {
-      this.entries.push({ kind: 'hardLink', root, path, targetIndex });
+      this.entries.push({ kind: 'hardLink', root, parent, path, targetIndex });
       this.#links += 1;
       return;
     }
-    if (stats.nlink > 1n) this.#linked.set(key, this.entries.length);
-    this.entries.push({ kind: 'file', root, path });
+    if (isLinked) this.#linked.set(key, this.entries.length);
     const size = Number(stats.size);
+    const contentBytes = Math.min(size, Number(stats.blocks) * SECTOR_BYTES);
+    const mode = Number(stats.mode) & MODE_MASK;
+    const time = timestamp(stats.mtimeNs);
+    this.entries.push({ kind: 'file', root, parent, path, size, contentBytes, mode, time });
     this.#files += 1;
     this.#bytes += size;
-    this.#contentBytes += Math.min(size, Number(stats.blocks) * SECTOR_BYTES);
+    this.#contentBytes += contentBytes;
   }
 
-  #takeLink(root: Root, path: Buffer, source: Buffer, stats: BigIntStats): void {
+  #takeLink(root: Root, { path, parent }: Visit, source: Buffer, stats: BigIntStats): void {
     const target = readlinkSync(source, 'buffer');
-    this.entries.push({ kind: 'symbolicLink', root, path, target, time: timestamp(stats.mtimeNs) });
+    this.entries.push({
+      kind: 'symbolicLink',
+      root,
+      parent,
+      path,
+      target,
+      time: timestamp(stats.mtimeNs),
+    });
     this.#links += 1;
   }
 
@@ -111,7 +156,7 @@ export class Survey {
 
 /** Names as bytes, sorted, so that a directory always gives the same stream. */
 function namesIn(directory: Buffer): Buffer[] {
-  // The declarations of Node 20 lack this overload.
+  // The declarations of Node's oldest supported version lack this overload.
   const read = readdirSync as unknown as (path: Buffer, options: object) => Dirent<Buffer>[] | Buffer[];
   return (read(directory, { encoding: 'buffer' }) as Buffer[]).sort(Buffer.compare);
 }

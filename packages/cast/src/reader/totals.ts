@@ -15,4 +15,12 @@ export class Totals implements StreamTotals {
     else if (kind === 'symbolicLink') this.symbolicLinks += 1;
     else this.hardLinks += 1;
   }
+
+  add(other: StreamTotals): void {
+    this.files += other.files;
+    this.directories += other.directories;
+    this.symbolicLinks += other.symbolicLinks;
+    this.hardLinks += other.hardLinks;
+    this.bytes += other.bytes;
+  }
 }

@@ -1,13 +1,21 @@
-import { SerialQueue, SilenceTimer } from '@rdmc/common';
+import { SerialQueue, SilenceTimer, Tracer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
+import {
+  HEARTBEAT_MS,
+  JOIN_GRACE_MS,
+  MAX_TIMER_MS,
+  PIECES_AHEAD,
+  SURPLUS_FRAME_CHARACTERS,
+} from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
 import type {
   DoneFrame,
+  FinishFrame,
   GroupFacts,
   Invitation,
   MembersFrame,
+  OfferFrame,
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
@@ -25,6 +33,15 @@ type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
 /** Failures of a group that this receiver caused; after other failures the sender makes a group of survivors. */
 const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_DATAPLANE_DIED']);
 
+interface ReceiveMessage {
+  readonly castId: string;
+  readonly from: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const receiveTrace = new Tracer<ReceiveMessage>('@rdmc/cast:receive');
+
 /** One cast at a receiver, from its invitation to its end. */
 export class Reception {
   readonly #over = new AbortController();
@@ -36,6 +53,8 @@ export class Reception {
   #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
+  /** Pieces of the manifest that are not compared yet. */
+  #pieces = 0;
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
@@ -62,7 +81,10 @@ export class Reception {
   /** Runs the cast; an error becomes an event. `frames` are the sender's frames after its invitation. */
   async run(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
     try {
-      if (await this.#accept()) await this.#follow(frames);
+      await receiveTrace.promise(
+        () => this.#facts(),
+        () => this.#receive(frames),
+      );
     } catch (error) {
       this.#fail(asCastError(error, this.channel.peer));
     } finally {
@@ -75,6 +97,17 @@ export class Reception {
     this.#fail(new CastError('ERR_RDMC_ABORTED', 'the receiver was closed'));
   }
 
+  #facts(): ReceiveMessage {
+    const { castId, senderName, files, bytes } = this.invitation;
+    return { castId, from: `${senderName} (${this.channel.remoteHost})`, files, bytes };
+  }
+
+  /** Rejects with the failure, which is known already, for the trace. */
+  async #receive(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
+    if (await this.#accept()) await this.#follow(frames);
+    if (this.#failure) throw this.#failure;
+  }
+
   async #accept(): Promise<boolean> {
     const { directory, meshPorts, fsync } = this.options;
     try {
@@ -82,6 +115,7 @@ export class Reception {
         directory,
         castId: this.invitation.castId,
         fsync,
+        policy: this.invitation.comparison,
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
@@ -112,17 +146,23 @@ export class Reception {
     switch (frame.type) {
       case 'pulse':
         return;
+      case 'offer':
+        void this.#compare(frame);
+        return;
+      case 'offered':
+        void this.#reportSurplus();
+        return;
       case 'members':
-        this.#start(() => this.#join(frame), frame.group, 0);
+        void this.#grouping.run(() => this.#orFail(() => this.#join(frame)));
         return;
       case 'part':
         void this.#part(frame.groupId);
         return;
-      case 'regroup':
-        this.#start(async () => {}, frame.group, frame.nextMessage);
+      case 'group':
+        this.#start(frame.group, frame.nextMessage);
         return;
       case 'finish':
-        void this.#finish(frame.messages);
+        void this.#finish(frame);
         return;
       case 'abort':
         this.#fail(new CastError(frame.code, frame.message));
@@ -133,12 +173,11 @@ export class Reception {
   }
 
   /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
-  #start(prepare: () => Promise<void>, facts: GroupFacts, nextMessage: number): void {
+  #start(facts: GroupFacts, nextMessage: number): void {
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {
       try {
-        await prepare();
         if (!this.#stream) throw protocolError('a group came before its members');
         await this.#stream.run(facts, nextMessage, controller.signal);
       } catch (error) {
@@ -149,7 +188,44 @@ export class Reception {
     });
   }
 
-  async #join({ id, members }: MembersFrame): Promise<void> {
+  async #orFail(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.#fail(asCastError(error, this.channel.peer));
+    }
+  }
+
+  /** The writer answers in the order of the pieces. */
+  #compare({ first, count, data }: OfferFrame): Promise<void> {
+    this.#pieces += 1;
+    if (this.#pieces > PIECES_AHEAD)
+      throw protocolError('the sender sent pieces of the manifest too far ahead of the answers');
+    return this.#orFail(async () => {
+      const states = await this.writer.examine({ first, count, data });
+      this.#pieces -= 1;
+      this.channel.send({ type: 'compared', first, states });
+    });
+  }
+
+  #reportSurplus(): Promise<void> {
+    return this.#orFail(async () => {
+      const { count, paths } = await this.writer.surplus();
+      let pending: string[] = [];
+      let characters = 0;
+      for (const path of paths) {
+        pending.push(path);
+        characters += path.length;
+        if (characters < SURPLUS_FRAME_CHARACTERS) continue;
+        this.channel.send({ type: 'surplus', count, paths: pending, last: false });
+        pending = [];
+        characters = 0;
+      }
+      this.channel.send({ type: 'surplus', count, paths: pending, last: true });
+    });
+  }
+
+  async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
     if (this.#node) throw protocolError('the sender sent the members twice');
     const { key, device, transport, meshPorts, logger } = this.options;
     const localHost = this.channel.localHost;
@@ -172,7 +248,7 @@ export class Reception {
     this.#node = node;
     this.#stream = new StreamReceiver(
       node,
-      this.invitation,
+      { ...this.invitation, messageBytes },
       this.writer,
       ({ transports }) => this.#route(node, transports),
       (error) => this.#fail(asCastError(error, this.channel.peer)),
@@ -194,10 +270,10 @@ export class Reception {
     this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
   }
 
-  async #finish(messages: number): Promise<void> {
+  async #finish({ messages, remove }: FinishFrame): Promise<void> {
     try {
       await this.#grouping.idle();
-      const stored = await this.writer.finish(messages);
+      const stored = await this.writer.finish({ messages, remove });
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);

@@ -6,18 +6,25 @@ import { protocolError } from '../errors.js';
 import { MessageBuffers } from './message-buffers.js';
 import type { WriterThread } from './writer-thread.js';
 
+export interface StreamLimits extends Pick<Invitation, 'stallTimeoutMs' | 'connectTimeoutMs'> {
+  readonly messageBytes: number;
+}
+
 /** Receives the messages of a cast in one group after the other, and passes each message to the writer once. */
 export class StreamReceiver {
   readonly #buffers: MessageBuffers;
   #group: Group | undefined;
   #groupBytes = 0;
-  /** Complete messages, in order, and their bytes. */
+  #stream = -1;
+  /** Messages of the streams before this one. */
+  #messagesBefore = 0;
+  /** Complete messages of all streams, in order, and their bytes. */
   #messages = 0;
   #bytes = 0;
 
   constructor(
     private readonly node: RdmcNode,
-    private readonly invitation: Invitation,
+    private readonly invitation: StreamLimits,
     private readonly writer: WriterThread,
     private readonly onGroup: (group: Group) => void,
     private readonly onStoreError: (error: unknown) => void,
@@ -30,6 +37,7 @@ export class StreamReceiver {
     return this.#buffers.prepare();
   }
 
+  /** Of all streams. */
   get messages(): number {
     return this.#messages;
   }
@@ -44,12 +52,14 @@ export class StreamReceiver {
   }
 
   /**
-   * Takes part in a group until it ends. Its first message is the cast's `nextMessage`; messages that this receiver has
+   * Takes part in a group until it ends. Its first message is the stream's `nextMessage`; messages that this receiver has
    * already are dropped. `part` ends it from this side.
    * @throws GroupError of the group, when no buffer is in use; CastError ERR_RDMC_CAST_PROTOCOL
    */
   async run(facts: GroupFacts, nextMessage: number, part: AbortSignal): Promise<void> {
-    if (nextMessage > this.#messages) throw protocolError('the sender skipped messages');
+    this.#enterStream(facts.stream);
+    if (nextMessage > this.#messages - this.#messagesBefore)
+      throw protocolError('the sender skipped messages');
     const group = await this.#join(facts, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
@@ -63,6 +73,13 @@ export class StreamReceiver {
       this.#group = undefined;
       this.#buffers.reclaim();
     }
+  }
+
+  /** Groups of survivors continue a stream; else a stream begins when all messages of the previous one are here. */
+  #enterStream(stream: number): void {
+    if (stream < this.#stream) throw protocolError(`the sender went back to stream ${stream}`);
+    if (stream > this.#stream) this.#messagesBefore = this.#messages;
+    this.#stream = stream;
   }
 
   #join({ id, members, algorithm, blockBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
@@ -80,11 +97,11 @@ export class StreamReceiver {
     this.#buffers.arrived(region);
     this.#groupBytes += byteLength;
     // Sent again for survivors that lack it.
-    if (sequence < this.#messages) {
+    if (sequence < this.#messages - this.#messagesBefore) {
       this.#buffers.give(region);
       return;
     }
-    this.#messages = sequence + 1;
+    this.#messages += 1;
     this.#bytes += byteLength;
     this.writer
       .store(region.handle, byteLength, sequence)

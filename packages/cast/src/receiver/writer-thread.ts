@@ -1,6 +1,7 @@
 import { WRITER_HANGS_MS } from '../constants.js';
 import { CallingThread } from '../worker-calls.js';
-import type { OpenOrder } from '../writer/orders.js';
+import type { SurplusReport } from '../writer/comparison.js';
+import type { ExamineOrder, FinishOrder, OpenOrder } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stream-writer.js';
 import type { WriterCalls } from '../writer/writer-calls.js';
 import { WriterSigns } from '../writer/writer-signs.js';
@@ -39,16 +40,26 @@ export class WriterThread {
     return this.#thread.call('attach', { device });
   }
 
+  /** Compares a piece of the manifest. Returns the packed states of its entries. @throws CastError */
+  examine(order: ExamineOrder): Promise<string> {
+    return this.#busy(this.#thread.call('examine', order));
+  }
+
+  surplus(): Promise<SurplusReport> {
+    return this.#busy(this.#thread.call('surplus', undefined));
+  }
+
   /** Messages are stored one after the other. @throws CastError where nothing more can be stored */
   async store(region: number, byteLength: number, sequence: number): Promise<void> {
     const stored = await this.#busy(this.#thread.call('store', { region, byteLength, sequence }));
-    this.#stored = { messages: sequence + 1, ...stored };
+    this.#stored = { messages: this.#stored.messages + 1, ...stored };
   }
 
-  finish(messages: number): Promise<StoredReport> {
-    return this.#busy(this.#thread.call('finish', { messages }));
+  finish(order: FinishOrder): Promise<StoredReport> {
+    return this.#busy(this.#thread.call('finish', order));
   }
 
+  /** Of all streams. */
   get storedMessages(): number {
     return this.#stored.messages;
   }

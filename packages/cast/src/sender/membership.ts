@@ -39,12 +39,14 @@ export function membersOf(own: OwnAddress, port: number, links: readonly Receive
 
 export function groupFacts(
   id: number,
+  stream: number,
   links: readonly ReceiverLink[],
   options: Pick<CheckedCastOptions, 'algorithm' | 'rack' | 'blockBytes'>,
 ): GroupFacts {
   const { algorithm, rack, blockBytes } = options;
   return {
     id,
+    stream,
     members: [SENDER_ID, ...links.map((link) => link.id)],
     algorithm,
     blockBytes,

@@ -4,29 +4,44 @@ import { anySignal } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { type Checksum, newChecksum } from '../checksum.js';
-import { FIRST_GROUP_ID, SENDER_ID } from '../constants.js';
+import { SENDER_ID } from '../constants.js';
 import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
+import { messageSize } from '../message-size.js';
 import { listenWithin, portOf } from '../ports.js';
 import { streamBlockSize } from '../stream-block-size.js';
+import { Comparison } from './comparison.js';
 import { resolveHosts } from './dial.js';
-import { describeOwn, groupFacts, membersOf, ownAddress, refuseDuplicates } from './membership.js';
+import { describeOwn, membersOf, ownAddress, refuseDuplicates } from './membership.js';
+import type { Phase } from './phase.js';
+import type { ReaderThread } from './reader-thread.js';
 import { ReceiverLink } from './receiver-link.js';
+import { StallWatch } from './stall-watch.js';
 
-/** The sender and the receivers that have joined. */
+/** The sender and the receivers that lack something and have joined. */
 export interface FormedMesh {
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
+  readonly messageBytes: number;
   /** Block size of every group of the cast. */
   readonly blockBytes: number;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
-  readonly checksum: Checksum;
 }
 
-/** Connects to receivers and joins the mesh with those that answer. */
+/** The receivers that are ready, and what is sent to them. */
+export interface Formation {
+  /** Also those that lack nothing. */
+  readonly links: readonly ReceiverLink[];
+  readonly phases: readonly Phase[];
+  readonly checksum: Checksum;
+  /** Undefined where nothing is sent. */
+  readonly mesh: FormedMesh | undefined;
+}
+
+/** Connects to receivers, asks them what they lack, and joins the mesh with those that lack something. */
 export class MeshFormation {
   readonly #invitation: Omit<Invitation, 'castId'>;
   readonly #checksum: Checksum;
@@ -34,7 +49,7 @@ export class MeshFormation {
   constructor(
     private readonly options: CheckedCastOptions,
     private readonly survey: FileSurvey,
-    private readonly messageBytes: number,
+    private readonly reader: ReaderThread,
     private readonly signal: AbortSignal,
     /** Called with new links before they are connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
@@ -46,9 +61,10 @@ export class MeshFormation {
       type: 'invite',
       senderName: hostname(),
       ...{ files, directories, links, bytes, contentBytes },
-      ...{ messageBytes, connectTimeoutMs, stallTimeoutMs },
+      ...{ connectTimeoutMs, stallTimeoutMs },
       checksum: this.#checksum.kind,
       checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
+      ...(options.comparison && { comparison: options.comparison }),
     };
   }
 
@@ -56,13 +72,22 @@ export class MeshFormation {
    * Starts again without receivers that are lost meanwhile. Undefined where none is left.
    * @throws CastError, MeshError
    */
-  async run(targets: readonly Target[]): Promise<FormedMesh | undefined> {
+  async run(targets: readonly Target[]): Promise<Formation | undefined> {
     let wanted = targets;
     while (wanted.length > 0) {
       const links = await this.#connect(wanted);
-      if (links.length === 0) return undefined;
+      const phases = await this.#phases(links);
+      const living = links.filter(({ alive }) => alive);
+      if (living.length === 0) return undefined;
+      const formation = { links: living, phases, checksum: this.#checksum };
+      if (phases.length === 0 || this.options.comparison?.dryRun) return { ...formation, mesh: undefined };
+      const concerned = new Set(phases.flatMap((phase) => phase.links));
       try {
-        return await this.#join(links);
+        const mesh = await this.#join(
+          living.filter((link) => concerned.has(link)),
+          phases,
+        );
+        return { ...formation, mesh };
       } catch (error) {
         if (this.signal.aborted) throw error;
         failMissing(links, error);
@@ -96,15 +121,37 @@ export class MeshFormation {
     return links.filter(({ alive }) => alive);
   }
 
-  async #join(links: readonly ReceiverLink[]): Promise<FormedMesh> {
+  /** What is sent to which receivers. Receivers that fail meanwhile are left out. */
+  async #phases(links: readonly ReceiverLink[]): Promise<Phase[]> {
+    const { comparison, stallTimeoutMs } = this.options;
+    if (!comparison) return [{ links, selection: undefined, contentBytes: this.survey.contentBytes }];
+    if (links.length === 0) return [];
+    const entries = await this.reader.compare(this.#checksum, comparison.by === 'content');
+    const nobody = (): readonly ReceiverLink[] => [];
+    const isSending = (): boolean => false;
+    const drop = (link: ReceiverLink, error: CastError): void => link.fail(error);
+    const watch = new StallWatch(stallTimeoutMs, links, nobody, isSending, drop);
+    try {
+      const asked = new Comparison(this.reader, entries);
+      await asked.run(links);
+      this.signal.throwIfAborted();
+      return await asked.plan(links);
+    } finally {
+      watch.stop();
+    }
+  }
+
+  async #join(links: readonly ReceiverLink[], phases: readonly Phase[]): Promise<FormedMesh> {
     const { key, device, transport, connectTimeoutMs, logger, advertise, meshPorts } = this.options;
     const own = ownAddress(links, advertise);
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const blockBytes = this.#blockSize(own.localHost, links);
-    const group = groupFacts(FIRST_GROUP_ID, links, { ...this.options, blockBytes });
-    for (const link of links) link.send({ type: 'members', id: link.id, members, group });
+    const contentBytes = Math.max(...phases.map((phase) => phase.contentBytes));
+    const { messageBytes: limit, bandwidthLimit } = this.options;
+    const messageBytes = messageSize(contentBytes, limit, bandwidthLimit);
+    const blockBytes = this.#blockSize(own.localHost, links, contentBytes, messageBytes);
+    for (const link of links) link.send({ type: 'members', id: link.id, members, messageBytes });
     // Without this, the mesh would wait for a lost receiver until the time-out.
     const lost = new AbortController();
     for (const link of links) void link.down.then(() => lost.abort());
@@ -118,16 +165,21 @@ export class MeshFormation {
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });
-    return { links, node, blockBytes, address: describeOwn(own, port), checksum: this.#checksum };
+    return { links, node, messageBytes, blockBytes, address: describeOwn(own, port) };
   }
 
   /** Blocks within one host use shared memory unless the transport is 'tcp'. */
-  #blockSize(localHost: string, links: readonly ReceiverLink[]): number {
+  #blockSize(
+    localHost: string,
+    links: readonly ReceiverLink[],
+    contentBytes: number,
+    messageBytes: number,
+  ): number {
     const { blockBytes, transport } = this.options;
     if (blockBytes !== 'auto') return blockBytes;
     const inside = links.every(({ channel }) => channel.remoteHost === localHost);
     const transports = [inside && transport !== 'tcp' ? 'shm' : 'tcp'];
-    return streamBlockSize(this.survey.contentBytes, this.messageBytes, links.length + 1, transports);
+    return streamBlockSize(contentBytes, messageBytes, links.length + 1, transports);
   }
 }
 

@@ -2,6 +2,7 @@ import type { CastPhase, CastProgress, CastRoute, ReceiverProgress } from '../ca
 import { HEARTBEAT_MS } from '../constants.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { Latest } from '../latest.js';
+import type { Phase } from './phase.js';
 import type { Pump } from './pump.js';
 import type { ReceiverLink } from './receiver-link.js';
 
@@ -10,7 +11,9 @@ export class ProgressPublisher {
   phase: CastPhase = 'preparing';
   attempt = 1;
   survey: FileSurvey | undefined;
-  pump: Pump | undefined;
+  /** The streams, once they are planned; the first ones have a pump each. */
+  phases: readonly Phase[] | undefined;
+  readonly pumps: Pump[] = [];
   route: CastRoute | undefined;
   /** Links of the latest attempt, by the receiver's name. */
   readonly links = new Map<string, ReceiverLink>();
@@ -33,21 +36,23 @@ export class ProgressPublisher {
 
   /** Another attempt begins: the progress of these receivers stays as it is until they have a new connection. */
   settle(): void {
-    for (const link of this.links.values()) this.#settled.set(link.name, link.snapshot(this.#contentBytes));
+    const totalBytes = this.#totalBytes;
+    for (const link of this.links.values()) this.#settled.set(link.name, link.snapshot(totalBytes));
     this.links.clear();
-    this.pump = undefined;
+    this.pumps.length = 0;
+    this.phases = undefined;
   }
 
   publish(): void {
-    const { phase, attempt, survey, pump, route } = this;
+    const { phase, attempt, survey, pumps, route } = this;
     const totalBytes = this.#totalBytes;
     this.latest.set({
       phase,
       attempt,
       totalBytes,
       totalFiles: survey?.files ?? 0,
-      sentBytes: pump ? this.#contentBytes(pump.sentMessages, 0) : 0,
-      receivers: this.names.map((name) => this.#receiver(name)),
+      sentBytes: pumps.reduce((sum, pump) => sum + pump.bytesIn(pump.sentMessages, 0), 0),
+      receivers: this.names.map((name) => this.#receiver(name, totalBytes)),
       ...(route && { route }),
     });
   }
@@ -59,22 +64,19 @@ export class ProgressPublisher {
   }
 
   get #totalBytes(): number {
-    const { pump, survey } = this;
-    const read = pump?.contentBytes.at(-1) ?? 0;
-    return pump?.messages === undefined ? Math.max(survey?.contentBytes ?? 0, read) : read;
+    const { pumps, phases, survey } = this;
+    if (!phases) return survey?.contentBytes ?? 0;
+    const ofPhase = ({ contentBytes }: Phase, index: number): number => {
+      const pump = pumps[index];
+      const read = pump?.contentBytes.at(-1) ?? 0;
+      return pump?.messages === undefined ? Math.max(contentBytes, read) : read;
+    };
+    return phases.reduce((sum, phase, index) => sum + ofPhase(phase, index), 0);
   }
 
-  #receiver(name: string): ReceiverProgress {
+  #receiver(name: string, totalBytes: number): ReceiverProgress {
     const link = this.links.get(name);
-    if (link) return link.snapshot(this.#contentBytes);
+    if (link) return link.snapshot(totalBytes);
     return this.#settled.get(name) ?? { name, state: 'connecting', receivedBytes: 0, storedBytes: 0 };
   }
-
-  readonly #contentBytes = (messages: number, partialBytes: number): number => {
-    const bytes = this.pump?.contentBytes ?? [0];
-    if (messages >= bytes.length) return bytes.at(-1)!;
-    const before = bytes[messages]!;
-    const next = bytes[messages + 1];
-    return next === undefined ? before : Math.min(next, before + partialBytes);
-  };
 }

@@ -1,12 +1,11 @@
 import type { Group, RdmcNode } from '@rdmc/group';
-import { MESSAGE_BUFFERS } from '../constants.js';
 import type { ReaderThread } from './reader-thread.js';
 import type { TokenBucket } from './token-bucket.js';
 
-type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
+export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
 
 /**
- * Moves messages from the reader's thread to a group. It cycles a few buffers: the reader fills a buffer, the group
+ * Moves the messages of one stream from the reader's thread to a group. It cycles a few buffers: the reader fills a buffer, the group
  * sends it, and the reader fills it again. Nothing here is done per block or byte.
  */
 export class Pump {
@@ -18,13 +17,13 @@ export class Pump {
   readonly contentBytes: number[] = [0];
   /** Sends that have not completed. */
   outstanding = 0;
-  readonly #regions: Region[] = [];
   #next = 0;
   #stopped = false;
 
   constructor(
     private readonly reader: ReaderThread,
     private readonly bucket: TokenBucket,
+    private readonly regions: readonly Region[],
     private readonly messageBytes: number,
     /** Messages before this one will not be asked for again. */
     private readonly forgetBelow: () => number,
@@ -34,10 +33,12 @@ export class Pump {
     return this.contentBytes.length - 1;
   }
 
-  async allocate(node: RdmcNode): Promise<void> {
-    for (let number = 0; number < MESSAGE_BUFFERS; number += 1) {
-      this.#regions.push(await node.allocate(this.messageBytes));
-    }
+  /** Bytes of file contents in the first messages, and in some bytes of the next one. */
+  bytesIn(messages: number, partialBytes: number): number {
+    if (messages >= this.contentBytes.length) return this.contentBytes.at(-1)!;
+    const before = this.contentBytes[messages]!;
+    const next = this.contentBytes[messages + 1];
+    return next === undefined ? before : Math.min(next, before + partialBytes);
   }
 
   /**
@@ -47,7 +48,7 @@ export class Pump {
   async run(forming: Promise<Group>, first: number): Promise<void> {
     this.#next = first;
     this.#stopped = false;
-    const lanes = await Promise.allSettled(this.#regions.map((region) => this.#lane(forming, region)));
+    const lanes = await Promise.allSettled(this.regions.map((region) => this.#lane(forming, region)));
     for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
   }
 

@@ -1,6 +1,7 @@
 import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
-import type { CastReport, FillOrder } from '../reader/orders.js';
+import type { ManifestPiece } from '../manifest/piece-encoder.js';
+import type { CastReport, EntryFacts, FillOrder, SurveyOrder } from '../reader/orders.js';
 import type { FilledMessage } from '../reader/stream-reader.js';
 import type { ReaderCalls } from '../reader.js';
 import { CallingThread } from '../worker-calls.js';
@@ -11,13 +12,38 @@ const MODULE = new URL('./reader.js', import.meta.url);
 export class ReaderThread {
   readonly #thread = new CallingThread<ReaderCalls>(MODULE);
 
-  /** @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION */
-  survey(paths: readonly Uint8Array[]): Promise<FileSurvey> {
-    return this.#thread.call('survey', paths);
+  /**
+   * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION,
+   *   ERR_RDMC_UNSAFE_PATH
+   */
+  survey(order: SurveyOrder): Promise<FileSurvey> {
+    return this.#thread.call('survey', order);
   }
 
-  begin(device: number, checksum: Checksum): Promise<void> {
-    return this.#thread.call('begin', { device, checksum });
+  /** Before the first piece of a manifest. Resolves with the number of entries. */
+  compare(checksum: Checksum, byContent: boolean): Promise<number> {
+    return this.#thread.call('compare', { checksum, byContent });
+  }
+
+  piece(first: number): Promise<ManifestPiece> {
+    return this.#thread.call('piece', first);
+  }
+
+  costs(): Promise<Float64Array> {
+    return this.#thread.call('costs', undefined);
+  }
+
+  facts(indices: Uint32Array): Promise<EntryFacts[]> {
+    return this.#thread.call('facts', indices);
+  }
+
+  attach(device: number): Promise<void> {
+    return this.#thread.call('attach', { device });
+  }
+
+  /** Begins a stream of the selected entries; of all where `selection` is undefined. */
+  begin(checksum: Checksum, selection: Uint8Array | undefined): Promise<void> {
+    return this.#thread.call('begin', { checksum, selection });
   }
 
   fill(order: FillOrder): Promise<FilledMessage> {

@@ -1,15 +1,17 @@
 import { Deadline } from '@rdmc/common';
 import type { CastProgress, ReceiverProgress, ReceiverState } from '../cast-progress.js';
 import type { Target } from '../checked-cast-options.js';
-import { CAST_PROTOCOL_VERSION } from '../constants.js';
+import { CAST_PROTOCOL_VERSION, MAX_SURPLUS } from '../constants.js';
 import { type ControlChannel, reasonOf } from '../control/control-channel.js';
 import type {
   DoneFrame,
+  FinishFrame,
   HelloFrame,
   Invitation,
   ProgressFrame,
   ReceiverFrame,
   SenderFrame,
+  SurplusFrame,
 } from '../control/frames.js';
 import {
   type AbortError,
@@ -20,7 +22,9 @@ import {
   protocolError,
 } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
+import { unpackStates } from '../manifest/packed-states.js';
 import { type Dialling, dial } from './dial.js';
+import type { Pump } from './pump.js';
 
 type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
@@ -39,11 +43,16 @@ export class ReceiverLink {
   state: ReceiverState = 'connecting';
   hello: HelloFrame | undefined;
   meshPort = 0;
+  freeBytes = 0;
+  /** A state for each entry, where entries are compared. */
+  states = new Uint8Array(0);
+  /** Paths that it has and the sender does not, in a dry run. */
+  readonly surplus: string[] = [];
   progress = NOTHING;
   done: DoneFrame | undefined;
   failure: CastError | undefined;
-  /** Number of messages filled so far; the session sets it. */
-  madeMessages: () => number = () => 0;
+  /** The streams that it takes part in, in order; the last one may be in progress. */
+  readonly pumps: Pump[] = [];
   /** How long it has sent nothing; updated by the stall watch. */
   silentMs = 0;
   /** Groups that failed because of it while this connection was open. */
@@ -53,6 +62,9 @@ export class ReceiverLink {
   #wentDown: () => void = () => {};
   #channel: Channel | undefined;
   #parted: { groupId: number; resolve: (receivedMessages: number) => void } | undefined;
+  /** Pieces of the manifest that it has not answered. */
+  readonly #offers: { first: number; count: number; answered: () => void }[] = [];
+  #surplusReported: (() => void) | undefined;
   #settle: () => void = () => {};
   readonly #settled: Promise<void>;
 
@@ -97,22 +109,54 @@ export class ReceiverLink {
     this.#channel?.send(frame);
   }
 
+  /** Number of messages of all its streams that are filled so far. */
+  get madeMessages(): number {
+    return this.pumps.reduce((sum, { madeMessages }) => sum + madeMessages, 0);
+  }
+
+  /** Complete messages of its last stream. */
+  get receivedOfStream(): number {
+    return Math.max(0, this.progress.receivedMessages - this.#messagesBefore);
+  }
+
+  /** Messages of the streams before the last one. */
+  get #messagesBefore(): number {
+    return this.pumps.slice(0, -1).reduce((sum, { messages = 0 }) => sum + messages, 0);
+  }
+
+  /** Sends a piece of the manifest; resolves when it has answered, or has failed. */
+  compare(offer: Buffer, first: number, count: number): Promise<void> {
+    const answer = new Promise<void>((answered) => this.#offers.push({ first, count, answered }));
+    this.#channel?.sendEncoded(offer);
+    return Promise.race([answer, this.down]);
+  }
+
+  /** There are no more pieces; resolves when it has reported what it has beside them, or has failed. */
+  endOffers(): Promise<void> {
+    const reported = new Promise<void>((resolve) => {
+      this.#surplusReported = resolve;
+    });
+    this.send({ type: 'offered' });
+    return Promise.race([reported, this.down]);
+  }
+
   /**
-   * Resolves with the number of complete messages that it has, when it has left the group; undefined where it fails
+   * Resolves with the number of complete messages of the last stream that it has, when it has left the group; undefined where it fails
    * first.
    */
   async part(groupId: number): Promise<number | undefined> {
     const parted = new Promise<number>((resolve) => {
-      this.#parted = { groupId, resolve };
+      const before = this.#messagesBefore;
+      this.#parted = { groupId, resolve: (received) => resolve(Math.max(0, received - before)) };
     });
     this.send({ type: 'part', groupId });
     return Promise.race([parted, this.down.then(() => undefined)]);
   }
 
   /** Asks it to store everything; resolves when it has done so, or has failed. */
-  finish(messages: number, files: number, bytes: number): Promise<void> {
+  finish(facts: Omit<FinishFrame, 'type' | 'messages'>): Promise<void> {
     this.state = 'storing';
-    this.send({ type: 'finish', messages, files, bytes });
+    this.send({ type: 'finish', messages: this.madeMessages, ...facts });
     return this.#settled;
   }
 
@@ -131,22 +175,32 @@ export class ReceiverLink {
     await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: abort.message });
   }
 
-  /**
-   * @param contentBytes gives the bytes of file contents in `messages` messages and `partialBytes` bytes of the next
-   *   one
-   */
-  snapshot(contentBytes: (messages: number, partialBytes: number) => number): ReceiverProgress {
+  /** @param totalBytes of the whole cast */
+  snapshot(totalBytes: number): ReceiverProgress {
     const { receivedMessages, partialBytes, storedMessages } = this.progress;
     const { failure } = this;
-    const everything = this.done && contentBytes(Number.POSITIVE_INFINITY, 0);
+    const everything = this.done && totalBytes;
     return {
       name: this.name,
       hostName: this.hello?.hostName,
       state: this.state,
-      receivedBytes: everything ?? contentBytes(receivedMessages, partialBytes),
-      storedBytes: everything ?? contentBytes(storedMessages, 0),
+      receivedBytes: everything ?? this.#bytesIn(receivedMessages, partialBytes),
+      storedBytes: everything ?? this.#bytesIn(storedMessages, 0),
       ...(failure && { error: { code: failure.code, message: failure.message } }),
     } satisfies CastProgress['receivers'][number];
+  }
+
+  /** Bytes of file contents in the first messages of its streams, and in bytes of the next message. */
+  #bytesIn(messages: number, partialBytes: number): number {
+    let left = messages;
+    let bytes = 0;
+    for (const pump of this.pumps) {
+      const { messages: all = Number.POSITIVE_INFINITY } = pump;
+      bytes += pump.bytesIn(left, left < all ? partialBytes : 0);
+      if (left < all) break;
+      left -= all;
+    }
+    return bytes;
   }
 
   async #introduce(invitation: Invitation): Promise<void> {
@@ -155,11 +209,9 @@ export class ReceiverLink {
     this.hello = await this.#expect(frames, 'hello');
     this.send(invitation);
     const { meshPort, freeBytes } = await this.#expect(frames, 'ready');
-    const { contentBytes } = invitation;
-    if (freeBytes < contentBytes) {
-      const message = `${this.name} has ${freeBytes} bytes free, but ${contentBytes} are needed; make room there`;
-      throw new CastError('ERR_RDMC_NO_SPACE', message, { receiver: this.name });
-    }
+    this.freeBytes = freeBytes;
+    const { contentBytes, comparison } = invitation;
+    if (!comparison && freeBytes < contentBytes) throw noRoom(this, contentBytes);
     this.meshPort = meshPort;
     this.state = 'ready';
     void this.#follow(frames);
@@ -202,12 +254,31 @@ export class ReceiverLink {
     } else if (frame.type === 'parted') {
       this.#checkReceived(frame.receivedMessages);
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
-    } else if (frame.type === 'done' && this.state === 'storing') {
+    } else if (frame.type === 'compared') this.#takeStates(frame.first, frame.states);
+    else if (frame.type === 'surplus') this.#takeSurplus(frame);
+    else if (frame.type === 'done' && this.state === 'storing') {
       this.done = frame;
       if (this.alive) this.state = 'complete';
       this.#settle();
     } else if (frame.type === 'failed') this.fail(this.#reported(frame));
     else throw protocolError(`${this.name} sent an unexpected '${frame.type}'`);
+  }
+
+  #takeStates(first: number, packed: string): void {
+    const offer = this.#offers.shift();
+    if (offer?.first !== first)
+      throw protocolError(`${this.name} compared a piece of the manifest that it was not sent`);
+    this.states.set(unpackStates(packed, offer.count), first);
+    offer.answered();
+  }
+
+  #takeSurplus({ paths, last }: SurplusFrame): void {
+    if (!this.#surplusReported || this.surplus.length + paths.length > MAX_SURPLUS)
+      throw protocolError(`${this.name} reported surplus entries that it was not asked for`);
+    for (const path of paths) this.surplus.push(path);
+    if (!last) return;
+    this.#surplusReported();
+    this.#surplusReported = undefined;
   }
 
   #checkProgress({ receivedMessages, storedMessages }: ProgressFrame): void {
@@ -221,7 +292,7 @@ export class ReceiverLink {
   #checkReceived(receivedMessages: number): void {
     if (receivedMessages < this.progress.receivedMessages)
       throw this.#inconsistent(`it has ${receivedMessages} messages`);
-    if (receivedMessages > this.madeMessages()) {
+    if (receivedMessages > this.madeMessages) {
       throw this.#inconsistent(`it has ${receivedMessages} messages, more than were sent`);
     }
   }
@@ -249,4 +320,9 @@ function asLinkError(error: unknown, name: string, fallback: CastErrorCode): Cas
   const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
   const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} was lost: ${reasonOf(error)}`;
   return new CastError(known, message, { cause: error, receiver: name });
+}
+
+export function noRoom({ name, freeBytes }: ReceiverLink, needed: number): CastError {
+  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
+  return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }

@@ -1,13 +1,15 @@
 import { onAbort, within } from '@rdmc/common';
+import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
+import { MESSAGE_BUFFERS } from '../constants.js';
 import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
-import { messageSize } from '../message-size.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
-import { type FormedMesh, MeshFormation } from './mesh-formation.js';
+import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
+import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
-import { Pump } from './pump.js';
+import { Pump, type Region } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
 import type { ReceiverLink } from './receiver-link.js';
 import { StallWatch } from './stall-watch.js';
@@ -18,17 +20,19 @@ import { TokenBucket } from './token-bucket.js';
 export interface SessionOutcome {
   readonly links: readonly ReceiverLink[];
   readonly survey: FileSurvey;
-  /** Undefined where nothing was sent. */
+  /** Undefined where no receiver was ready. */
   readonly report: CastReport | undefined;
+  /** Of a dry run. */
+  readonly preview: Preview | undefined;
 }
 
-/** Casts once to some receivers: surveys the files, forms the mesh, streams, and ends. */
+/** Casts once to some receivers: surveys the files, compares, forms the mesh, streams, and ends. */
 export class Session {
   readonly #reader = new ReaderThread();
   readonly #over = new AbortController();
   /** Connections of the latest round of mesh formation; those of earlier rounds are closed. */
   #links: readonly ReceiverLink[] = [];
-  #formed: FormedMesh | undefined;
+  #node: RdmcNode | undefined;
   #watch: StallWatch | undefined;
 
   constructor(
@@ -58,45 +62,37 @@ export class Session {
   }
 
   async #cast(): Promise<SessionOutcome> {
-    const { publisher, options } = this;
-    const survey = await this.#reader.survey(this.paths);
+    const { publisher, options, paths } = this;
+    const survey = await this.#reader.survey({ paths, rules: options.rules, listed: options.listed });
     publisher.survey = survey;
     publisher.enter('connecting');
-    const messageBytes = messageSize(survey.contentBytes, options.messageBytes, options.bandwidthLimit);
-    const formation = new MeshFormation(options, survey, messageBytes, this.#over.signal, (links) => {
+    const formation = new MeshFormation(options, survey, this.#reader, this.#over.signal, (links) => {
       this.#links = links;
       for (const link of links) publisher.links.set(link.name, link);
     });
-    this.#formed = await formation.run(this.targets);
+    const formed = await formation.run(this.targets);
+    this.#node = formed?.mesh?.node;
     if (this.#over.signal.aborted) {
       // `#end` has already run, so close the node here.
-      await this.#formed?.node.close();
+      await this.#node?.close();
       this.#over.signal.throwIfAborted();
     }
-    if (this.#formed === undefined) return this.#outcome(survey, undefined);
-    const messages = await this.#send(this.#formed, messageBytes);
+    if (formed === undefined) return this.#outcome(survey, undefined, undefined);
+    publisher.phases = formed.phases;
+    if (formed.mesh) await this.#send(formed, formed.mesh);
     const report = await this.#reader.report();
-    if (messages !== undefined) {
-      publisher.enter('finishing');
-      const { files, bytes } = report.totals;
-      const living = this.#formed.links.filter(({ alive }) => alive);
-      await Promise.all(living.map((link) => link.finish(messages, files, bytes)));
-    }
-    return this.#outcome(survey, report);
+    const remove = options.comparison?.remove === true && survey.problemCount + report.problemCount === 0;
+    const isDryRun = options.comparison?.dryRun === true;
+    const preview = isDryRun ? await previewOf(this.#reader, formed.links, remove) : undefined;
+    await this.#finish(formed, report, remove && !isDryRun);
+    return this.#outcome(survey, report, preview);
   }
 
-  /** Returns the number of messages; undefined where no receiver is left. */
-  async #send(formed: FormedMesh, messageBytes: number): Promise<number | undefined> {
-    const { node, links, address, blockBytes } = formed;
+  /** Sends the streams one after the other. */
+  async #send({ links, phases, checksum }: Formation, mesh: FormedMesh): Promise<void> {
+    const { node, address, blockBytes, messageBytes } = mesh;
     const { publisher, options } = this;
-    const confirmed = (): number => {
-      const living = links.filter(({ alive }) => alive);
-      return Math.min(...living.map(({ progress }) => progress.receivedMessages));
-    };
-    const pump = new Pump(this.#reader, new TokenBucket(options.bandwidthLimit), messageBytes, confirmed);
-    publisher.pump = pump;
-    for (const link of links) link.madeMessages = () => pump.madeMessages;
-    const streaming = new Streaming(formed, pump, options, this.#over.signal, ({ transports }) => {
+    const streaming = new Streaming(mesh, options, this.#over.signal, ({ transports }) => {
       publisher.route = {
         ...routeOf(node.device, transports),
         algorithm: options.algorithm,
@@ -104,17 +100,36 @@ export class Session {
       };
       publisher.publish();
     });
-    const sending = (): boolean => pump.outstanding > 0;
-    this.#watch = new StallWatch(options.stallTimeoutMs, links, sending, (link, error) =>
-      streaming.drop(link, error),
-    );
-    await Promise.all([this.#reader.begin(node.device.handle, formed.checksum), pump.allocate(node)]);
+    const { pumps } = publisher;
+    const receiving = (): readonly ReceiverLink[] => phases[pumps.length - 1]?.links ?? [];
+    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0;
+    const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
+    this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
+    const bucket = new TokenBucket(options.bandwidthLimit);
+    const [regions] = await Promise.all([
+      allocate(node, messageBytes),
+      this.#reader.attach(node.device.handle),
+    ]);
     publisher.enter('sending');
-    return streaming.run();
+    for (const [stream, phase] of phases.entries()) {
+      const confirmed = (): number => confirmedBy(phase.links);
+      const pump = new Pump(this.#reader, bucket, regions, messageBytes, confirmed);
+      await this.#reader.begin(checksum, phase.selection);
+      pumps.push(pump);
+      for (const link of phase.links) link.pumps.push(pump);
+      await streaming.run(stream, phase.links, pump);
+    }
   }
 
-  #outcome(survey: FileSurvey, report: CastReport | undefined): SessionOutcome {
-    return { links: [...this.publisher.links.values()], survey, report };
+  async #finish({ links }: Formation, report: CastReport, remove: boolean): Promise<void> {
+    this.publisher.enter('finishing');
+    const { files, bytes } = report.totals;
+    const living = links.filter(({ alive }) => alive);
+    await Promise.all(living.map((link) => link.finish({ files, bytes, remove })));
+  }
+
+  #outcome(survey: FileSurvey, report: CastReport | undefined, preview: Preview | undefined): SessionOutcome {
+    return { links: [...this.publisher.links.values()], survey, report, preview };
   }
 
   async #end(failure: CastError | AbortError | undefined): Promise<void> {
@@ -122,7 +137,19 @@ export class Session {
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
     await this.#reader.end();
-    await this.#formed?.node.close();
+    await this.#node?.close();
     await Promise.all(closing);
   }
+}
+
+/** Messages that all receivers of a stream have. */
+function confirmedBy(links: readonly ReceiverLink[]): number {
+  const living = links.filter(({ alive }) => alive);
+  return Math.min(...living.map((link) => link.receivedOfStream));
+}
+
+async function allocate(node: RdmcNode, messageBytes: number): Promise<Region[]> {
+  const regions: Region[] = [];
+  for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));
+  return regions;
 }

@@ -20,6 +20,8 @@ export class StallWatch {
   constructor(
     private readonly limitMs: number,
     private readonly links: readonly ReceiverLink[],
+    /** Those of the current stream. */
+    private readonly receiving: () => readonly ReceiverLink[],
     /** Whether a message is being sent to the receivers. */
     private readonly isSending: () => boolean,
     private readonly drop: (link: ReceiverLink, error: CastError) => void,
@@ -41,7 +43,8 @@ export class StallWatch {
       link.silentMs += HEARTBEAT_MS;
       this.#judge(link);
     }
-    this.#lookForStandstill(running);
+    const receiving = new Set(this.receiving());
+    this.#lookForStandstill(running.filter((link) => receiving.has(link)));
   }
 
   #judge(link: ReceiverLink): void {

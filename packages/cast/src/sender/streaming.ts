@@ -12,16 +12,16 @@ import type { ReceiverLink } from './receiver-link.js';
 const OWN_FAILURES = new Set(['ERR_RDMC_DATAPLANE_DIED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_INVALID_REGION']);
 
 /**
- * Sends the stream in a group. Where that group fails, its survivors form another, which starts at the first missing
+ * Sends each stream in a group. Where that group fails, its survivors form another, which starts at the first missing
  * message.
  */
 export class Streaming {
   /** Groups that failed without a receiver as the cause. */
   #unattributed = 0;
+  #nextGroup = FIRST_GROUP_ID;
 
   constructor(
     private readonly formed: FormedMesh,
-    private readonly pump: Pump,
     private readonly options: CheckedCastOptions,
     private readonly signal: AbortSignal,
     /** Called with every group as soon as it is formed. */
@@ -31,20 +31,22 @@ export class Streaming {
     for (const link of formed.links) void link.down.then(() => this.#report(link));
   }
 
-  /** Returns the number of messages when every receiver that is left has them all; undefined where none is left. */
-  async run(): Promise<number | undefined> {
+  /**
+   * Sends stream number `stream`. Resolves when every receiver of it that is left has all of its messages, or when none
+   * is left.
+   */
+  async run(stream: number, receivers: readonly ReceiverLink[], pump: Pump): Promise<void> {
     let nextMessage = 0;
-    for (let id = FIRST_GROUP_ID; ; id += 1) {
-      const links = this.#living;
-      if (links.length === 0) return undefined;
+    for (;;) {
+      const links = receivers.filter(({ alive }) => alive);
+      if (links.length === 0) return;
       const { blockBytes } = this.formed;
-      const facts = groupFacts(id, links, { ...this.options, blockBytes });
-      if (id > FIRST_GROUP_ID) {
-        for (const link of links) link.send({ type: 'regroup', group: facts, nextMessage });
-      }
+      const id = this.#nextGroup++;
+      const facts = groupFacts(id, stream, links, { ...this.options, blockBytes });
+      for (const link of links) link.send({ type: 'group', group: facts, nextMessage });
       try {
-        await this.#sendIn(facts, nextMessage);
-        return this.pump.messages!;
+        await this.#sendIn(facts, pump, nextMessage);
+        return;
       } catch (error) {
         if (this.signal.aborted || this.#isPermanent(error)) throw error;
         this.options.logger?.warn?.(
@@ -52,9 +54,8 @@ export class Streaming {
           'a group failed; its survivors continue',
         );
         const received = await this.#survivors(id, links, error);
-        if (received === undefined) return undefined;
+        if (received === undefined || received === pump.messages) return;
         nextMessage = received;
-        if (nextMessage === this.pump.messages) return nextMessage;
       }
     }
   }
@@ -76,11 +77,7 @@ export class Streaming {
     return this.#unattributed > MAX_BLAMES;
   }
 
-  get #living(): ReceiverLink[] {
-    return this.formed.links.filter(({ alive }) => alive);
-  }
-
-  async #sendIn({ id, members, racks }: GroupFacts, nextMessage: number): Promise<void> {
+  async #sendIn({ id, members, racks }: GroupFacts, pump: Pump, nextMessage: number): Promise<void> {
     const { blockBytes } = this.formed;
     const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
     const forming = this.formed.node.createGroup({
@@ -96,7 +93,7 @@ export class Streaming {
       () => {},
     );
     try {
-      await this.pump.run(forming, nextMessage);
+      await pump.run(forming, nextMessage);
     } catch (error) {
       const group = await forming;
       // If the group has not failed, the reader has, and nothing more can be sent.

@@ -1,6 +1,17 @@
-import { closeSync, fchmodSync, futimesSync, lutimesSync, renameSync, symlinkSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  futimesSync,
+  linkSync,
+  lutimesSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { MODE_MASK } from '../constants.js';
-import type { DirectoryRecord, SymbolicLinkRecord } from '../stream/records.js';
+import { CastError } from '../errors.js';
+import { shown } from '../stream/paths.js';
+import type { DirectoryRecord, HardLinkRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { secondsOf } from './file-sink.js';
@@ -9,13 +20,15 @@ import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
 /**
- * Symbolic links, and modes and times of directories: they are set when everything else is in place. Symbolic links
- * come first; they are late so that no file of the cast is written through one. Then directories, the deepest first:
- * one without write permission must be writable until its entries are made, and every new entry changes its time.
+ * Links, and modes and times of directories: they are set when everything else is in place. Hard links
+ * come first: the file that they are linked to may have arrived in a later group. Then symbolic links, which are late so
+ * that no file of the cast is written through one. Then directories, the deepest first: one without write permission must be writable until its entries are made, and every new entry changes its time.
  */
 export class DeferredEntries {
-  readonly #directories: DirectoryRecord[] = [];
+  /** By index. */
+  readonly #directories = new Map<number, DirectoryRecord>();
   readonly #links: SymbolicLinkRecord[] = [];
+  readonly #hardLinks: HardLinkRecord[] = [];
 
   constructor(
     private readonly tree: DirectoryTree,
@@ -25,11 +38,17 @@ export class DeferredEntries {
   ) {}
 
   get directories(): number {
-    return this.#directories.length;
+    return this.#directories.size;
   }
 
   directory(record: DirectoryRecord): void {
-    this.#directories.push(record);
+    this.#directories.set(record.index, record);
+  }
+
+  /** Copies the paths. */
+  hardLink(record: HardLinkRecord): void {
+    const { path, targetPath } = record;
+    this.#hardLinks.push({ ...record, path: Buffer.from(path), targetPath: Buffer.from(targetPath) });
   }
 
   /** Copies the paths: they are views of a message, whose memory is reused. */
@@ -39,6 +58,11 @@ export class DeferredEntries {
 
   /** Makes the links. Yields for each link whether it was made. @throws CastError where nothing more can be stored */
   *links(): Generator<boolean, void, undefined> {
+    for (const link of this.#hardLinks) {
+      const isMade = this.outcomes.attempt(link.index, link.path, () => this.#makeHardLink(link));
+      this.active();
+      yield isMade;
+    }
     for (const link of this.#links) {
       const isMade = this.outcomes.attempt(link.index, link.path, () => this.#make(link));
       this.active();
@@ -52,12 +76,12 @@ export class DeferredEntries {
    * @throws CastError where nothing more can be stored, or where a directory that got entries is gone
    */
   *finishDirectories(): Generator<number, void, undefined> {
-    const own = new Set(this.#directories.map(({ path }) => path.toString('latin1')));
+    const directories = this.#childrenFirst();
+    const own = new Set(directories.map(({ path }) => path.toString('latin1')));
     for (const path of this.tree.changed) {
       if (!own.has(path.toString('latin1'))) yield this.#open(path);
     }
-    // Parents came before their children.
-    for (const directory of this.#directories.toReversed()) {
+    for (const directory of directories) {
       let descriptor: number | undefined;
       this.outcomes.attempt(directory.index, directory.path, () => {
         descriptor = this.#setAttributes(directory);
@@ -70,7 +94,7 @@ export class DeferredEntries {
   /** The cast ends early: sets the modes of directories as far as possible, and ignores errors. */
   giveUp(): void {
     const made = new Set(this.tree.made.map((path) => path.toString('latin1')));
-    for (const directory of this.#directories.toReversed()) {
+    for (const directory of this.#childrenFirst()) {
       if (!made.has(directory.path.toString('latin1'))) continue;
       try {
         closeSync(this.#setAttributes(directory));
@@ -79,6 +103,11 @@ export class DeferredEntries {
       }
       this.active();
     }
+  }
+
+  /** Indices of parents are lower than those of their children. */
+  #childrenFirst(): DirectoryRecord[] {
+    return [...this.#directories.values()].sort((a, b) => b.index - a.index);
   }
 
   #open(path: Buffer): number {
@@ -96,6 +125,20 @@ export class DeferredEntries {
     lutimesSync(temporary, seconds, seconds);
     const { directory, name } = this.tree.place(path);
     renameSync(temporary, within(directory, name));
+  }
+
+  #makeHardLink({ index, targetIndex, path, targetPath }: HardLinkRecord): void {
+    if (targetIndex >= index || this.outcomes.missing.has(targetIndex)) {
+      const message = `${shown(targetPath)}, the target of this hard link, does not exist here`;
+      throw new CastError('ERR_RDMC_LINK_TARGET_MISSING', message);
+    }
+    const temporary = this.temporary.file(index);
+    const target = this.tree.place(targetPath);
+    linkSync(within(target.directory, target.name), temporary);
+    const { directory, name } = this.tree.place(path);
+    renameSync(temporary, within(directory, name));
+    // Where both names were the same file already, renaming has no effect.
+    rmSync(temporary, { force: true });
   }
 
   #setAttributes({ path, mode, time }: DirectoryRecord): number {

@@ -26,6 +26,9 @@ export class DirectoryTree {
   /** Paths of directories that this cast made, parents first. */
   readonly #made = new Set<string>();
 
+  /** The directory that `existing` found last, while it is open. */
+  #latest: { readonly path: Buffer; readonly descriptor: number } | undefined;
+
   constructor(private readonly root: number) {}
 
   /** Opens the directory of an entry, and makes it where it is missing. @throws CastError; errors of the system */
@@ -71,9 +74,43 @@ export class DirectoryTree {
     return descriptor;
   }
 
+  /**
+   * The descriptor of a directory that exists; undefined where it does not. Makes nothing. The path of length 0 is the
+   * root.
+   * @throws as `open`
+   */
+  existing(path: Buffer): number | undefined {
+    if (path.length === 0) return this.root;
+    // Entries come directory by directory.
+    if (this.#latest?.path.equals(path)) return this.#latest.descriptor;
+    const descriptor = this.#findExisting(path);
+    if (descriptor !== undefined) this.#latest = { path: Buffer.from(path), descriptor };
+    return descriptor;
+  }
+
+  #findExisting(path: Buffer): number | undefined {
+    const known = this.#use(path.toString('latin1'));
+    if (known !== undefined) return known;
+    let descriptor = this.root;
+    let end = -1;
+    for (const name of componentsOf(path)) {
+      end += 1 + name.length;
+      const next = this.#existingStep(path.subarray(0, end), descriptor, name);
+      if (next === undefined) return undefined;
+      descriptor = next;
+    }
+    return descriptor;
+  }
+
+  /** An entry of this directory was removed. */
+  recordChange(path: Buffer): void {
+    this.#changed.add(path.toString('latin1'));
+  }
+
   close(): void {
     for (const descriptor of this.#open.values()) closeSync(descriptor);
     this.#open.clear();
+    this.#latest = undefined;
   }
 
   #step(path: Buffer, parent: number, name: Buffer): number {
@@ -81,6 +118,23 @@ export class DirectoryTree {
     const known = this.#use(key);
     if (known !== undefined) return known;
     const descriptor = openDirectory(path, within(parent, name), () => this.#recordMade(path, name));
+    return this.#keep(key, descriptor, parent);
+  }
+
+  #existingStep(path: Buffer, parent: number, name: Buffer): number | undefined {
+    const key = path.toString('latin1');
+    const known = this.#use(key);
+    if (known !== undefined) return known;
+    const place = within(parent, name);
+    try {
+      return this.#keep(key, openSync(place, OPEN_FLAGS), parent);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined;
+      throw classified(path, place, error);
+    }
+  }
+
+  #keep(key: string, descriptor: number, parent: number): number {
     this.#open.set(key, descriptor);
     if (this.#open.size > MAX_OPEN_DIRECTORIES) this.#closeOldest(parent);
     return descriptor;
@@ -105,6 +159,7 @@ export class DirectoryTree {
       if (descriptor === except) continue;
       this.#open.delete(key);
       closeSync(descriptor);
+      if (this.#latest?.descriptor === descriptor) this.#latest = undefined;
       return;
     }
   }

@@ -2,6 +2,7 @@ import { closeSync } from 'node:fs';
 import type { Checksum } from '../checksum.js';
 import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import type { SurplusReport } from './comparison.js';
 import { type StoredReport, type StoredSoFar, StreamWriter, type WriterPorts } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
@@ -25,7 +26,11 @@ export class DurableWriter {
   ) {
     this.active = ports.active ?? (() => {});
     this.#queue = new SyncQueue(port, this.active);
-    this.#writer = new StreamWriter(directory, castId, checksum, { ...ports, commits: this.#queue });
+    this.#writer = new StreamWriter(directory, castId, checksum, {
+      ...ports,
+      commits: this.#queue,
+      durable: true,
+    });
   }
 
   get freeBytes(): number {
@@ -36,6 +41,15 @@ export class DurableWriter {
     return this.#writer.stored;
   }
 
+  /** As a `StreamWriter`'s. */
+  examine(first: number, count: number, data: string): Uint8Array {
+    return this.#writer.examine(first, count, data);
+  }
+
+  surplus(): SurplusReport {
+    return this.#writer.surplus();
+  }
+
   /** Stores the next message; then its memory is free. Some of its files may not have their names yet. */
   async store(sequence: number, message: Buffer): Promise<void> {
     for (const _ of this.#writer.steps(sequence, message)) {
@@ -44,11 +58,11 @@ export class DurableWriter {
   }
 
   /** @throws CastError where a directory could not be synced, or where nothing more can be stored */
-  async finish(messages: number): Promise<StoredReport> {
+  async finish(messages: number, remove = false): Promise<StoredReport> {
     await this.#queue.drained();
     const syncing: Promise<void>[] = [];
     try {
-      for (const descriptor of this.#writer.lastSteps(messages)) {
+      for (const descriptor of this.#writer.lastSteps(messages, remove)) {
         syncing.push(this.#syncDirectory(descriptor));
         if (syncing.length >= DIRECTORIES_SYNCED_AT_ONCE) await Promise.all(syncing.splice(0));
       }

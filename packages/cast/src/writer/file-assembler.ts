@@ -11,7 +11,7 @@ import type { TemporaryDirectory } from './temporary-directory.js';
 
 interface OpenFile {
   readonly begin: FileBeginRecord;
-  /** Undefined where it failed: its remaining records are checked and discarded. */
+  /** Undefined where it failed, or where it is for other receivers: its remaining records are checked and discarded. */
   sink: FileSink | undefined;
   offset: number;
 }
@@ -37,11 +37,13 @@ export class FileAssembler {
     return this.#file?.begin.index;
   }
 
-  begin(record: FileBeginRecord): void {
+  /** @param isWanted whether it is stored; else its records are checked, and discarded */
+  begin(record: FileBeginRecord, isWanted = true): void {
     // The path is a view of a message, whose memory is reused.
     const begin = { ...record, path: Buffer.from(record.path) };
     const file: OpenFile = { begin, sink: undefined, offset: 0 };
     this.#file = file;
+    if (!isWanted) return;
     this.outcomes.attempt(begin.index, begin.path, () => {
       const path = this.temporary.file(begin.index);
       file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.ports.active);

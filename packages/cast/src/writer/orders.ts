@@ -1,4 +1,5 @@
 import type { Checksum } from '../checksum.js';
+import type { ComparisonPolicy } from '../manifest/policy.js';
 
 export interface OpenOrder {
   readonly directory: string;
@@ -6,6 +7,22 @@ export interface OpenOrder {
   readonly checksum: Checksum;
   /** Whether everything is synced before the cast is reported as complete. */
   readonly fsync: boolean;
+  /** How entries are compared before they are sent; undefined where they are not. */
+  readonly policy?: ComparisonPolicy | undefined;
+}
+
+/** A piece of the manifest. */
+export interface ExamineOrder {
+  readonly first: number;
+  readonly count: number;
+  readonly data: string;
+}
+
+export interface FinishOrder {
+  /** Of all streams. */
+  readonly messages: number;
+  /** Whether entries that the sender does not have are removed. */
+  readonly remove: boolean;
 }
 
 export interface StoreOrder {

@@ -1,10 +1,10 @@
-import { closeSync, constants, linkSync, openSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { closeSync, constants, openSync, statfsSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
-import { CastError, givenUp, protocolError } from '../errors.js';
+import { givenUp, protocolError } from '../errors.js';
+import type { ComparisonPolicy } from '../manifest/policy.js';
 import { FileStatus } from '../stream/layout.js';
 import { decodeMessage } from '../stream/message-decoder.js';
-import { shown } from '../stream/paths.js';
 import type {
   DirectoryRecord,
   FileBeginRecord,
@@ -15,8 +15,8 @@ import type {
   SymbolicLinkRecord,
 } from '../stream/records.js';
 import { type Commits, commitAtOnce } from './commits.js';
+import { Comparison, type SurplusReport } from './comparison.js';
 import { DeferredEntries } from './deferred-entries.js';
-import { within } from './descriptor-paths.js';
 import { DirectoryTree } from './directory-tree.js';
 import { FileAssembler } from './file-assembler.js';
 import { Outcomes } from './outcomes.js';
@@ -37,6 +37,11 @@ export interface StoredReport {
   readonly directories: number;
   readonly links: number;
   readonly bytes: number;
+  /** Regular files that the receiver had already. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  readonly removed: number;
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }
@@ -49,6 +54,10 @@ export interface WriterPorts {
   readonly isGivenUp?: () => boolean;
   /** Decides when files get their names (default: as soon as they are complete). */
   readonly commits?: Commits;
+  /** How entries are compared before they are sent (default: every entry of the stream is stored). */
+  readonly policy?: ComparisonPolicy | undefined;
+  /** Whether what is changed without a stream must be on disk, too. */
+  readonly durable?: boolean;
 }
 
 /**
@@ -63,9 +72,12 @@ export class StreamWriter {
   readonly #tree: DirectoryTree;
   readonly #files: FileAssembler;
   readonly #deferred: DeferredEntries;
-  readonly #seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
+  readonly #comparison: Comparison | undefined;
+  #seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
   #links = 0;
+  /** Messages of the current stream, and of all streams. */
   #messages = 0;
+  #allMessages = 0;
   #lastIndex = -1;
   #closed = false;
   #finished = false;
@@ -81,7 +93,13 @@ export class StreamWriter {
     directory: string,
     castId: string,
     checksum: Checksum,
-    { active = () => {}, isGivenUp = () => false, commits = commitAtOnce }: WriterPorts = {},
+    {
+      active = () => {},
+      isGivenUp = () => false,
+      commits = commitAtOnce,
+      policy,
+      durable = false,
+    }: WriterPorts = {},
   ) {
     this.active = active;
     this.isGivenUp = isGivenUp;
@@ -99,6 +117,23 @@ export class StreamWriter {
       active,
     });
     this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
+    try {
+      this.#comparison = policy && this.#compareBy(policy, checksum, durable);
+    } catch (error) {
+      this.close();
+      throw asCastError(error);
+    }
+  }
+
+  #compareBy(policy: ComparisonPolicy, checksum: Checksum, durable: boolean): Comparison {
+    return new Comparison({
+      ...{ policy, checksum, durable },
+      tree: this.#tree,
+      outcomes: this.#outcomes,
+      timeUnitNs: this.#temporary.timeUnitNs(),
+      onDirectory: (directory) => this.#deferred.directory(directory),
+      active: this.active,
+    });
   }
 
   /** Bytes that can still be stored in the directory. */
@@ -116,6 +151,26 @@ export class StreamWriter {
     return this.#outcomes.problems.kept;
   }
 
+  /**
+   * Compares a piece of the manifest with the directory, and returns a state for each of its entries. Sets modes and
+   * times of files that differ in nothing else, unless the policy forbids changes.
+   * @throws CastError where nothing more can be stored
+   */
+  examine(first: number, count: number, data: string): Uint8Array {
+    if (!this.#comparison) throw protocolError('the sender sent a manifest that it did not announce');
+    const steps = this.#comparison.examine(first, count, data);
+    for (;;) {
+      const { value, done } = steps.next();
+      if (done) return value;
+      this.#throwIfGivenUp();
+    }
+  }
+
+  /** After the last piece of the manifest: what the directory has beside its entries. */
+  surplus(): SurplusReport {
+    return this.#comparison?.surplus() ?? { count: 0, paths: [] };
+  }
+
   /** Stores the next message. @throws CastError where nothing more can be stored */
   store(sequence: number, message: Buffer): void {
     for (const _ of this.steps(sequence, message));
@@ -123,6 +178,7 @@ export class StreamWriter {
 
   /** As `store`, one record per step. Iterate to the end. */
   *steps(sequence: number, message: Buffer): Generator<void, void, undefined> {
+    if (sequence === 0 && this.#messages > 0) this.#beginStream();
     if (sequence !== this.#messages) {
       throw protocolError(`received message ${sequence} instead of ${this.#messages}`);
     }
@@ -134,13 +190,26 @@ export class StreamWriter {
       this.#throwIfGivenUp();
     }
     this.#messages += 1;
+    this.#allMessages += 1;
+  }
+
+  /** Each group of a cast whose receivers lack different entries has a stream of its own. */
+  #beginStream(): void {
+    if (!this.#isComplete) throw protocolError('a stream began before the previous one had ended');
+    this.#messages = 0;
+    this.#lastIndex = -1;
+    this.#seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
+    this.#ended = undefined;
   }
 
   /**
-   * Call after the last message: makes symbolic links, sets modes and times of directories, removes temporary files.
+   * Call after the last message: makes links, removes surplus entries, sets modes and times of directories, removes
+   * temporary files.
+   * @param messages of all streams
+   * @param remove whether surplus entries are removed; they stay where an entry of the cast could not be stored
    */
-  finish(messages: number): StoredReport {
-    for (const descriptor of this.lastSteps(messages)) closeSync(descriptor);
+  finish(messages: number, remove = false): StoredReport {
+    for (const descriptor of this.lastSteps(messages, remove)) closeSync(descriptor);
     return this.report();
   }
 
@@ -148,15 +217,19 @@ export class StreamWriter {
    * As `finish`, without the report. All files must have their names. Yields descriptors of changed directories, when
    * they will not change again; the caller closes them. Iterate to the end.
    */
-  *lastSteps(messages: number): Generator<number, void, undefined> {
-    if (messages !== this.#messages || !this.#isComplete) {
+  *lastSteps(messages: number, remove = false): Generator<number, void, undefined> {
+    const isNothing = messages === 0 && this.#comparison !== undefined;
+    if (messages !== this.#allMessages || !(isNothing || this.#isComplete)) {
       throw protocolError(
-        `the stream is incomplete: ${this.#messages} of ${messages} messages, or totals other than announced`,
+        `the stream is incomplete: ${this.#allMessages} of ${messages} messages, or totals other than announced`,
       );
     }
     for (const isMade of this.#deferred.links()) {
       if (isMade) this.#links += 1;
       this.#throwIfGivenUp();
+    }
+    if (remove && this.#outcomes.problems.count === 0) {
+      for (const _ of this.#comparison?.remove() ?? []) this.#throwIfGivenUp();
     }
     for (const descriptor of this.#deferred.finishDirectories()) {
       yield descriptor;
@@ -173,6 +246,9 @@ export class StreamWriter {
       ...this.stored,
       directories: this.#deferred.directories,
       links: this.#links,
+      unchangedFiles: this.#comparison?.unchanged.files ?? 0,
+      unchangedBytes: this.#comparison?.unchanged.bytes ?? 0,
+      removed: this.#comparison?.removed ?? 0,
       problems: kept,
       problemCount: count,
     };
@@ -237,6 +313,7 @@ export class StreamWriter {
   #directory(record: DirectoryRecord): void {
     this.#newEntry(record.index);
     this.#seen.directories += 1;
+    if (this.#comparison?.isWantedDirectory(record.index) === false) return;
     const directory = { ...record, path: Buffer.from(record.path) };
     this.commits.other(() => {
       this.#outcomes.attempt(directory.index, directory.path, () => {
@@ -249,7 +326,7 @@ export class StreamWriter {
   #fileBegin(record: FileBeginRecord): void {
     this.#newEntry(record.index);
     this.#seen.files += 1;
-    this.#files.begin(record);
+    this.#files.begin(record, this.#isWanted(record.index));
   }
 
   /** The FILE_END of a file that was given up may be repeated, or come without a beginning: see `layout.ts`. */
@@ -268,32 +345,18 @@ export class StreamWriter {
   #symbolicLink(record: SymbolicLinkRecord): void {
     this.#newEntry(record.index);
     this.#seen.symbolicLinks += 1;
-    this.#deferred.symbolicLink(record);
+    if (this.#isWanted(record.index)) this.#deferred.symbolicLink(record);
   }
 
-  #hardLink({ index, targetIndex, path, targetPath }: HardLinkRecord): void {
-    this.#newEntry(index);
+  #hardLink(record: HardLinkRecord): void {
+    this.#newEntry(record.index);
     this.#seen.hardLinks += 1;
-    // Copies: the paths are views of a message, whose memory is reused.
-    const names = { path: Buffer.from(path), targetPath: Buffer.from(targetPath) };
-    this.commits.other(() => this.#makeHardLink({ index, targetIndex, ...names }));
+    if (this.#isWanted(record.index)) this.#deferred.hardLink(record);
   }
 
-  #makeHardLink({ index, targetIndex, path, targetPath }: Omit<HardLinkRecord, 'type'>): void {
-    this.#outcomes.attempt(index, path, () => {
-      if (targetIndex >= index || this.#outcomes.missing.has(targetIndex)) {
-        const message = `${shown(targetPath)}, the target of this hard link, does not exist here`;
-        throw new CastError('ERR_RDMC_LINK_TARGET_MISSING', message);
-      }
-      const temporary = this.#temporary.file(index);
-      const target = this.#tree.place(targetPath);
-      linkSync(within(target.directory, target.name), temporary);
-      const { directory, name } = this.#tree.place(path);
-      renameSync(temporary, within(directory, name));
-      // Where both names were the same file already, renaming has no effect.
-      rmSync(temporary, { force: true });
-      this.#links += 1;
-    });
+  /** Whether this receiver stores the entry; else it is in the stream for other receivers. */
+  #isWanted(index: number): boolean {
+    return this.#comparison?.isWanted(index) ?? true;
   }
 
   #end(record: StreamEndRecord): void {

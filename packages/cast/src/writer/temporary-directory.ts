@@ -1,6 +1,8 @@
 import {
   closeSync,
   constants,
+  fstatSync,
+  futimesSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -11,7 +13,14 @@ import {
 import { TEMPORARY_PREFIX } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { within } from './descriptor-paths.js';
+import { secondsOf } from './file-sink.js';
 import { describeOwner, OWNER_FILE } from './owner.js';
+
+/** Odd in every digit, so that each coarser unit changes it. */
+const PROBE_TIME = { seconds: 1_111_111_111, nanoseconds: 111_111_000 };
+const UNITS_NS = [1_000n, 1_000_000n, 1_000_000_000n];
+/** The coarsest unit that is in use: two seconds (FAT). */
+const COARSEST_UNIT_NS = 2_000_000_000n;
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
@@ -57,8 +66,23 @@ export class TemporaryDirectory {
   }
 
   /** The path of a temporary file. */
-  file(index: number): Buffer {
+  file(index: number | string): Buffer {
     return within(this.descriptor, String(index));
+  }
+
+  /**
+   * The units in which the file system keeps times, as far as this package sets them: a time is set, and read again.
+   * @throws errors of the system
+   */
+  timeUnitNs(): bigint {
+    const descriptor = openSync(this.file(OWNER_FILE), constants.O_RDWR | constants.O_NOFOLLOW);
+    try {
+      const seconds = secondsOf(PROBE_TIME);
+      futimesSync(descriptor, seconds, seconds);
+      return unitOf(fstatSync(descriptor, { bigint: true }).mtimeNs);
+    } finally {
+      closeSync(descriptor);
+    }
   }
 
   /** Idempotent. @throws errors of the system, where a file cannot be removed */
@@ -71,6 +95,12 @@ export class TemporaryDirectory {
       closeSync(this.descriptor);
     }
   }
+}
+
+/** The finest unit in which a file has the time that was set. */
+function unitOf(found: bigint): bigint {
+  const set = BigInt(PROBE_TIME.seconds) * 1_000_000_000n + BigInt(PROBE_TIME.nanoseconds);
+  return UNITS_NS.find((unit) => found / unit === set / unit) ?? COARSEST_UNIT_NS;
 }
 
 /** Removes a temporary directory, which contains only files. */

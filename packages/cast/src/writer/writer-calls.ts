@@ -1,9 +1,11 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { CastError, type CastErrorCode, codeOf, givenUp } from '../errors.js';
+import { packStates } from '../manifest/packed-states.js';
 import { WorkerRegions } from '../worker-regions.js';
+import type { SurplusReport } from './comparison.js';
 import { DurableWriter } from './durable-writer.js';
 import { removeLeftovers } from './leftovers.js';
-import type { OpenOrder, StoreOrder } from './orders.js';
+import type { ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
 import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { asCastError } from './system-errors.js';
@@ -24,15 +26,26 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   };
 
   const calls = {
-    open({ directory, castId, checksum, fsync }: OpenOrder): { readonly freeBytes: number } {
+    open({ directory, castId, checksum, fsync, policy }: OpenOrder): { readonly freeBytes: number } {
       writer = fsync
-        ? new DurableWriter(directory, castId, checksum, sync, ports)
-        : new StreamWriter(directory, castId, checksum, ports);
+        ? new DurableWriter(directory, castId, checksum, sync, { ...ports, policy })
+        : new StreamWriter(directory, castId, checksum, { ...ports, policy });
       return { freeBytes: writer.freeBytes };
     },
 
     attach({ device }: { readonly device: number }): void {
       regions = new WorkerRegions(device);
+    },
+
+    /** Returns the states of the entries of a piece of the manifest, packed. */
+    examine({ first, count, data }: ExamineOrder): string {
+      throwIfGivenUp();
+      return packStates(writer!.examine(first, count, data));
+    },
+
+    surplus(_: undefined): SurplusReport {
+      throwIfGivenUp();
+      return writer!.surplus();
     },
 
     /** Returns the totals of files that have their names so far. */
@@ -42,9 +55,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       return writer!.stored;
     },
 
-    async finish({ messages }: { readonly messages: number }): Promise<StoredReport> {
+    async finish({ messages, remove }: FinishOrder): Promise<StoredReport> {
       throwIfGivenUp();
-      return writer!.finish(messages);
+      return writer!.finish(messages, remove);
     },
 
     async close(_: undefined): Promise<void> {

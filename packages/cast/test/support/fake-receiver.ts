@@ -6,6 +6,8 @@ import { CAST_PROTOCOL_VERSION } from '../../src/constants.js';
 import { ControlChannel } from '../../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, shapes } from '../../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../../src/identity.js';
+import { EntryState } from '../../src/manifest/entry-states.js';
+import { packStates } from '../../src/manifest/packed-states.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
 
@@ -50,15 +52,21 @@ export const hello: ReceiverFrame = {
   instance: randomUUID(),
 };
 
-/** Follows the protocol up to the members frame. */
+/** Follows the protocol up to the members frame, as a receiver that has nothing. */
 export async function goAlong(channel: Channel): Promise<AsyncIterator<SenderFrame, void, undefined>> {
   const frames = channel[Symbol.asyncIterator]();
   await frames.next();
   channel.send(hello);
   await frames.next();
   channel.send({ type: 'ready', meshPort: 1, freeBytes: 1e12 });
-  await frames.next();
-  return frames;
+  for (;;) {
+    const { value: frame } = await frames.next();
+    if (frame?.type === 'offer') {
+      const states = packStates(new Uint8Array(frame.count).fill(EntryState.ABSENT));
+      channel.send({ type: 'compared', first: frame.first, states });
+    } else if (frame?.type === 'offered') channel.send({ type: 'surplus', count: 0, paths: [], last: true });
+    else if (frame?.type !== 'pulse') return frames;
+  }
 }
 
 /** A frame as bytes, with any payload. */

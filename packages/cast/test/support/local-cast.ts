@@ -15,7 +15,7 @@ export function readerOf(paths: readonly (string | Buffer)[], hook?: ReadHook): 
   return new StreamReader(
     new Survey(resolveRoots(paths.map((path) => Buffer.from(path as string)))).entries,
     CHECKSUM,
-    hook,
+    { hook },
   );
 }
 

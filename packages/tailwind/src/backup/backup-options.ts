@@ -9,6 +9,7 @@ import {
 import { invalidOption } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions, textOption } from '../options.js';
 
+/** The options of `Backup.open`. */
 export interface BackupOptions {
   /** Allocates the buffers; the queue pairs for primaries must belong to the same one. */
   readonly protectionDomain: ProtectionDomain;
@@ -23,6 +24,7 @@ export interface BackupOptions {
    * be written to disk, so the limit is: disk bandwidth × hold-up time / segmentBytes.
    */
   readonly buffers?: number;
+  /** Reports files that cannot be used and failed flushes; default: none. */
   readonly logger?: Logger;
 }
 

@@ -56,6 +56,7 @@ export class Backup {
     return new Backup(pool, store, logger, damaged, new ReplicaTable(found));
   }
 
+  /** Size of each buffer: the largest segment that this backup takes, in bytes. */
   get segmentBytes(): number {
     return this.pool.bufferBytes;
   }

@@ -21,6 +21,7 @@ export class CoordinatorClient implements LogAuthority {
     readonly member: number,
   ) {}
 
+  /** The UUID of the cluster. */
   async clusterId(): Promise<string> {
     return readShape(clusterAnswer, await this.#ask({ op: 'cluster' })).clusterId;
   }
@@ -43,6 +44,7 @@ export class CoordinatorClient implements LogAuthority {
     return readShape(logRecord, await this.#ask({ op: 'log', logId: String(logId) }));
   }
 
+  /** All logs that were ever created. */
   async logs(): Promise<readonly LogRecord[]> {
     return readShape(list(logRecord), await this.#ask({ op: 'logs' }));
   }

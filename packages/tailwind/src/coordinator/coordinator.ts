@@ -17,7 +17,9 @@ import { LogRegistry, requireLive } from './log-registry.js';
 import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorRequest } from './messages.js';
 import type { StateStore } from './state-store.js';
 
+/** The options of `Coordinator.open`. */
 export interface CoordinatorOptions {
+  /** Its requests come over this mesh; `close()` does not close it. */
   readonly mesh: Mesh;
   /** The coordinator closes it in `close()`. */
   readonly store: StateStore;
@@ -30,6 +32,7 @@ export interface CoordinatorOptions {
   readonly leaseMarginMs?: number;
   /** Default: time since boot, suspended time included. */
   readonly clock?: Clock;
+  /** Reports logs that could not be declared dead; default: none. */
   readonly logger?: Logger;
 }
 
@@ -57,6 +60,7 @@ export class Coordinator {
   readonly #startedAt: number;
 
   private constructor(
+    /** The UUID of the cluster; backups refuse files of another one. */
     readonly clusterId: string,
     registry: LogRegistry,
     private readonly options: CheckedCoordinatorOptions,
@@ -92,6 +96,7 @@ export class Coordinator {
     return this.#registry.logs();
   }
 
+  /** Stops answering and closes the store. Logs continue until they need a confirmation or a lease. */
   async close(): Promise<void> {
     for (const each of this.#subscriptions) each.close();
     this.#lifetime.end(new TailwindError('ERR_RDMC_COORDINATOR_CLOSED', 'This coordinator is closed'));

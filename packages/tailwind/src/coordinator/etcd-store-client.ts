@@ -169,7 +169,6 @@ export class EtcdClient {
           });
         },
       );
-      // A separate timer: on Node 20 a time-out behind AbortSignal.any may be garbage-collected before it fires.
       const overdue = new Error(`no answer within ${Math.ceil(timeoutMs)} ms`);
       const timer = setTimeout(() => request.destroy(overdue), Math.ceil(timeoutMs));
       request.on('close', () => clearTimeout(timer));

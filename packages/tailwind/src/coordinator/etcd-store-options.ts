@@ -1,6 +1,7 @@
 import { invalidOption } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions, textOption } from '../options.js';
 
+/** The options of `EtcdStore.open`. */
 export interface EtcdStoreOptions {
   /** Client addresses of the etcd cluster, such as `http://10.0.0.1:2379`; tried in turn. */
   readonly endpoints: readonly string[];
@@ -8,6 +9,7 @@ export interface EtcdStoreOptions {
   readonly prefix?: string;
   /** For etcd's own authentication. Give both `user` and `password`, or neither. */
   readonly user?: string;
+  /** The password of `user`. */
   readonly password?: string;
   /** For `https:` endpoints: PEM, as `tls.connect` takes them. */
   readonly tls?: {
@@ -25,6 +27,7 @@ export interface EtcdStoreOptions {
   readonly waitMs?: number;
   /** Shown to other processes as the name of the leader (default: host name and process id). */
   readonly name?: string;
+  /** Reports an etcd that does not answer or does not renew the lead; default: none. */
   readonly logger?: Logger;
 }
 

@@ -60,6 +60,7 @@ export class EtcdStore extends SerialStore {
     return this.lead.lost;
   }
 
+  /** The value of a key, and its revision; undefined if it was never put. */
   async get(key: string): Promise<StoredValue | undefined> {
     this.assertOpen();
     const [found] = await this.#read(readKey(this.#state + key));

@@ -52,6 +52,7 @@ export class FileStore extends SerialStore {
     }
   }
 
+  /** The value of a key, and its revision; undefined if it was never put. */
   async get(key: string): Promise<StoredValue | undefined> {
     this.assertOpen();
     return this.entries.get(key);

@@ -46,6 +46,7 @@ export class Lease implements Disposable {
     }
   }
 
+  /** Ends the renewals; the lease expires by itself. Idempotent. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);

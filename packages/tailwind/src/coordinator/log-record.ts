@@ -14,6 +14,7 @@ import { u32, u64 } from '../rpc/messages.js';
 
 /** A segment of a log whose loss was accepted, and the minimum length of what is left of it. */
 export const salvagedSegment = openRecord({ segmentId: u64, byteLength: u32 });
+/** A segment of a log whose loss was accepted. */
 export type SalvagedSegment = Shaped<typeof salvagedSegment>;
 
 /** The coordinator's record of a log. */
@@ -36,6 +37,7 @@ export const logRecord = openRecord({
   /** Not null after the loss of data was accepted. The recovery then uses exactly these segments. */
   salvage: withDefault(nullable(list(salvagedSegment)), null),
 });
+/** The coordinator's record of a log. */
 export type LogRecord = Shaped<typeof logRecord>;
 
 export function encodeLogRecord(record: LogRecord): string {

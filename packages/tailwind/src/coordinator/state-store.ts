@@ -1,6 +1,8 @@
 /** A value and the revision of its last change. */
 export interface StoredValue {
+  /** The value, as it was put. */
   readonly value: string;
+  /** Above 0; every change of the value gives it another one. */
   readonly revision: number;
 }
 
@@ -9,6 +11,7 @@ export interface StoredValue {
  * resolved. `FileStore` and `EtcdStore` implement it; any store with compare-and-swap fits.
  */
 export interface StateStore {
+  /** The value of a key, and its revision; undefined if it was never put. */
   get(key: string): Promise<StoredValue | undefined>;
   /** All keys with this prefix. */
   list(prefix: string): Promise<Map<string, StoredValue>>;
@@ -17,5 +20,6 @@ export interface StateStore {
    * @throws an error with code ERR_RDMC_STATE_CONFLICT when another process changed the value first
    */
   put(key: string, value: string, revision: number): Promise<number>;
+  /** Releases the store for another process. */
   close(): Promise<void>;
 }

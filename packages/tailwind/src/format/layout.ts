@@ -42,6 +42,7 @@ export const EntryType = {
   LOG_DIGEST: 4,
   CHECKSUM: 9,
 } as const;
+/** The type of an entry, as it is stored: a value of {@link EntryType}. */
 export type EntryTypeNumber = (typeof EntryType)[keyof typeof EntryType];
 
 const NAMES = new Map<number, string>([

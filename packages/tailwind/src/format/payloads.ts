@@ -18,6 +18,7 @@ const SEGMENT_HEADER_BYTES = 24;
 const OBJECT_PREFIX_BYTES = 12;
 const TOMBSTONE_PREFIX_BYTES = 16;
 
+/** The first entry of a segment: it identifies the segment. */
 export interface SegmentHeader extends SegmentIdentity {
   /** The size of the segment, not of what it holds. */
   readonly segmentBytes: number;
@@ -25,17 +26,25 @@ export interface SegmentHeader extends SegmentIdentity {
 
 /** Keys and values are parts of the segment's memory, not copies. */
 export interface LogObject {
+  /** Rises with every change of the key; a safe integer. */
   readonly version: number;
+  /** The key: a part of the segment's memory. */
   readonly key: Uint8Array;
+  /** The value: a part of the segment's memory. */
   readonly value: Uint8Array;
 }
 
+/** Removes an object. The key is a part of the segment's memory, not a copy. */
 export interface LogTombstone {
+  /** The version of the removal; it is above the object's. */
   readonly version: number;
+  /** The segment that holds the removed object. */
   readonly segmentId: bigint;
+  /** The removed key. */
   readonly key: Uint8Array;
 }
 
+/** The payload of a segment's first entry. */
 export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   const bytes = new Uint8Array(SEGMENT_HEADER_BYTES);
   writeU64(bytes, 0, header.logId);
@@ -56,6 +65,7 @@ export function decodeSegmentHeader(payload: Uint8Array): SegmentHeader {
   };
 }
 
+/** The payload of a log digest: the ids of all segments, ascending. */
 export function encodeDigest(segmentIds: readonly bigint[]): Uint8Array {
   const bytes = new Uint8Array(segmentIds.length * 8);
   segmentIds.forEach((id, index) => {
@@ -91,6 +101,7 @@ export function decodeObject(payload: Uint8Array): LogObject {
   };
 }
 
+/** A tombstone's payload, as parts for `append`: version, id of the segment of the object it removes, key. */
 export function encodeTombstone(version: number, segmentId: bigint, key: Uint8Array): Uint8Array[] {
   const prefix = new Uint8Array(TOMBSTONE_PREFIX_BYTES);
   writeVersion(prefix, version);

@@ -33,10 +33,13 @@ export type ScanReason =
 
 /** A primary's statement about a segment that it closes: its length, and its last checksum. */
 export interface Certificate {
+  /** Length of the segment's data, in bytes. */
   readonly byteLength: number;
+  /** Value of its last checksum. */
   readonly checksum: number;
 }
 
+/** What a scan knows of the segment. */
 export interface ScanOptions extends SegmentIdentity {
   /** The segment was closed: it must match this exactly. */
   readonly certificate?: Certificate | undefined;
@@ -44,16 +47,21 @@ export interface ScanOptions extends SegmentIdentity {
   readonly floorBytes?: number | undefined;
 }
 
+/** How much of a segment is complete. */
 export interface ScanResult {
+  /** 'corrupt': a part that must be complete is missing or wrong. */
   readonly status: 'ok' | 'corrupt';
   /** End of the last complete group; 0 if there is none. */
   readonly offset: number;
   /** Value of the checksum that ends there; 0 if there is none. */
   readonly checksum: number;
+  /** Why the scan ended. */
   readonly reason: ScanReason;
 }
 
+/** One entry of a segment. */
 export interface SegmentEntry {
+  /** Kind of the entry: a value of {@link EntryType}. */
   readonly type: number;
   /** Offset of the entry's header. */
   readonly offset: number;

@@ -13,7 +13,9 @@ import {
 
 /** A range of a segment that a checksum has sealed; one write sends it. */
 export interface SealedGroup {
+  /** First byte of the range, from the beginning of the segment. */
   readonly offset: number;
+  /** Length of the range in bytes. */
   readonly byteLength: number;
 }
 

@@ -2,7 +2,9 @@ import type { SegmentRef } from '../segment-key.js';
 
 /** Open replicas below this are stale: those of an earlier segment, or of an earlier epoch of this segment. */
 export interface Minimum {
+  /** The segment that is being written. */
   readonly segmentId: bigint;
+  /** The least epoch of that segment's replicas that counts. */
   readonly epoch: number;
 }
 

@@ -21,11 +21,16 @@ import type { ReplicationMode } from '../records.js';
 import type { LogAuthority } from './authority.js';
 import type { LogCleaner } from './log-cleaner.js';
 
+/** The options of `logs.create`. */
 export interface LogOptions {
   /** Confirms replacements of lost backups: `logs.coordinator(memberId)`. */
   readonly authority: LogAuthority;
   /** An id that no other log of the cluster uses or has used. */
   readonly logId: bigint;
+  /**
+   * Number of the primary's run, from the coordinator's record of the log: it distinguishes its entries from those
+   * that an earlier run left.
+   */
   readonly incarnation: number;
   /** Members to choose backups from (default: all others). */
   readonly backups?: readonly number[];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Lifetime, type Subscription } from '@rdmc/common';
+import { Lifetime, type Subscription, Tracer } from '@rdmc/common';
 import { ENTRIES_PER_SEGMENT, OPENING_OVERHEAD_BYTES } from '../constants.js';
 import { codeOf, invalidOption, TailwindError } from '../errors.js';
 import type { SegmentEntry } from '../format/scan.js';
@@ -19,6 +19,9 @@ import { type Append, isData, type LogEntry, PendingAppend } from './pending-app
 import { SegmentTable } from './segment-table.js';
 import { StaleReplicas } from './stale-replicas.js';
 
+const appendTrace = new Tracer<{ readonly logId: bigint; readonly byteLength: number }>(
+  '@rdmc/tailwind:append',
+);
 const FATAL_CLAIMS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_LOG_FENCED'];
 
 /**
@@ -104,6 +107,7 @@ export class Log {
     }
   }
 
+  /** The id of the log: `logId` of its options. */
   get id(): bigint {
     return this.options.logId;
   }
@@ -145,6 +149,7 @@ export class Log {
     this.#check(append);
     this.#head.append(append);
     this.#appendedBytes += append.entryBytes;
+    if (appendTrace.isWatched) this.#trace(append);
     return append;
   }
 
@@ -165,6 +170,7 @@ export class Log {
     this.#segments.get(segmentId)?.contents.dead(offset);
   }
 
+  /** The space in use and the work of the cleaner, at this moment. */
   stats(): LogStats {
     const all = [...this.#segments.all()];
     return {
@@ -199,6 +205,12 @@ export class Log {
   /** The bytes of a segment in memory: a view, not a copy. */
   segmentBytes(segmentId: bigint): Uint8Array | undefined {
     return this.#segments.get(segmentId)?.region.view();
+  }
+
+  #trace(append: PendingAppend): void {
+    const describe = () => ({ logId: this.id, byteLength: append.entryBytes });
+    // The caller has the promise; this one is only for the trace.
+    appendTrace.promise(describe, () => append.acknowledged).catch(() => {});
   }
 
   #check({ entries, entryBytes: bytes }: PendingAppend): void {

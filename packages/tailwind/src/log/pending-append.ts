@@ -5,12 +5,18 @@ import type { EntryLocation } from './entry-location.js';
 
 /** One entry of an append: its payload is the concatenation of the parts. */
 export interface LogEntry {
+  /** The kind of entry: {@link EntryType}.OBJECT or TOMBSTONE. */
   readonly type: EntryTypeNumber;
+  /**
+   * The payload in parts; `encodeObject` and `encodeTombstone` make them. Do not change them before the append is
+   * acknowledged.
+   */
   readonly parts: readonly Uint8Array[];
 }
 
 /** Location of an append in the log. */
 export interface AppendLocation {
+  /** The segment that holds the entries. */
   readonly segmentId: bigint;
   /** Offsets of the entries' headers in the segment. */
   readonly offsets: readonly number[];

@@ -7,18 +7,23 @@ import type { InventoryEntry } from '../rpc/messages.js';
 
 /** A backup's inventory of a log. */
 export interface BackupInventory {
+  /** The backup. */
   readonly member: number;
+  /** Its replicas of the log. */
   readonly replicas: readonly InventoryEntry[];
 }
 
 /** A segment to be replayed, and the members with a replica of it, best first. */
 export interface PlannedSegment {
+  /** The segment. */
   readonly segmentId: bigint;
+  /** Ids of the members that have a usable replica, best first. */
   readonly candidates: readonly number[];
   /** A replica with fewer bytes is not a candidate: more than that was acknowledged. */
   readonly floorBytes: number;
 }
 
+/** The segments of a log that a recovery replays. */
 export interface RecoveryPlan {
   /** The segment that was being written. */
   readonly headId: bigint;

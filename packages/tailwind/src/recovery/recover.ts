@@ -19,9 +19,11 @@ import {
   type RecoveryPlan,
 } from './plan.js';
 
+/** The options of `logs.recover`. */
 export interface RecoveryOptions {
   /** `logs.coordinator(memberId)`. */
   readonly coordinator: CoordinatorClient;
+  /** The log of the dead primary. */
   readonly logId: bigint;
   /** Members to ask: all that serve a backup (default: all connected members, this one included). */
   readonly backups?: readonly number[];
@@ -33,9 +35,11 @@ const KNOWN = ['coordinator', 'logId', 'backups', 'logger'];
 
 /** A segment of a recovered log, during the iteration. */
 export interface RecoveredSegment {
+  /** Id of the segment in the lost log. */
   readonly segmentId: bigint;
   /** The complete part of the segment. Valid until the next segment is requested. */
   readonly bytes: Uint8Array;
+  /** Iterates the entries, in the order of the appends. They are parts of `bytes`. */
   entries(): Generator<SegmentEntry, void>;
 }
 

@@ -2,6 +2,7 @@ import { MAX_SWEEP_INTERVAL_MS, SWEEP_INTERVAL_MS } from '../constants.js';
 import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 
+/** The options of `logs.serve`. */
 export interface BackupServiceOptions {
   /**
    * The coordinator that the service asks which logs live: before a member may write one here, and periodically, so

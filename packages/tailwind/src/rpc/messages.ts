@@ -105,4 +105,5 @@ export const inventoryAnswer = list(
     digest: nullable(base64),
   }),
 );
+/** A replica in a backup's report to a recovery. */
 export type InventoryEntry = Shaped<typeof inventoryAnswer>[number];

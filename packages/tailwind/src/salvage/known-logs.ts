@@ -5,7 +5,9 @@ import type { LogSurvey } from './survey.js';
 
 /** Contents of a coordinator's state, read without a coordinator. */
 export interface KnownLogs {
+  /** The UUID of the cluster. */
   readonly clusterId: string;
+  /** The records of all logs. */
   readonly logs: readonly LogRecord[];
 }
 

@@ -14,7 +14,9 @@ import {
 
 /** A replica found in a backup's directory. */
 export interface ReplicaFile {
+  /** Path of the file. */
   readonly path: string;
+  /** The replica's properties, from its header. */
   readonly record: ReplicaRecord;
   /** The intact part. A closed replica that does not match its certificate may still have an intact prefix. */
   readonly scan: ScanResult;
@@ -24,7 +26,9 @@ export interface ReplicaFile {
 
 /** Contents of one backup's directory. */
 export interface ReplicaDirectory {
+  /** Path of the directory. */
   readonly directory: string;
+  /** The replicas in it. */
   readonly files: readonly ReplicaFile[];
   /** Files that a backup would not use either. */
   readonly damaged: readonly DamagedFile[];

@@ -6,7 +6,9 @@ import type { ReplicaDirectory, ReplicaFile } from './replica-files.js';
 
 /** A segment that can be recovered, and the file with the longest intact prefix of it. */
 export interface SurveyedSegment {
+  /** The segment. */
   readonly segmentId: bigint;
+  /** The file to take it from. */
   readonly file: ReplicaFile;
   /** Length of the intact prefix in that file. */
   readonly byteLength: number;
@@ -21,6 +23,7 @@ interface Digest {
 
 /** What the replica files of a log contain, and what is missing. */
 export interface LogSurvey {
+  /** The log. */
   readonly logId: bigint;
   /** True if no acknowledged data is missing: the next start recovers the log. */
   readonly isComplete: boolean;

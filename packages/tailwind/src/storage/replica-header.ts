@@ -58,11 +58,15 @@ const At = {
 export interface ReplicaRecord extends SegmentIdentity {
   /** The primary's epoch for this segment when the replica was opened, or set later. */
   readonly epoch: number;
+  /** 'closed': the primary has certified it; 'open': it was being written. */
   readonly state: 'open' | 'closed';
   /** Closed: values of its certificate. Open: 0 and the size of the buffer. */
   readonly checksum: number;
+  /** Closed: length of the certified data. Open: size of the buffer. */
   readonly byteLength: number;
+  /** At least so many bytes were acknowledged: a replica with fewer is damaged. */
   readonly floorBytes: number;
+  /** Size of the segment, in bytes. */
   readonly segmentBytes: number;
   /** False for a replacement that recovery must not see yet. */
   readonly committed: boolean;

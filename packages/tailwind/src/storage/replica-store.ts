@@ -19,8 +19,11 @@ const UNUSABLE = ['ERR_RDMC_REPLICA_DAMAGED', 'ERR_RDMC_REPLICA_FOREIGN_FILE'];
 
 /** A file that looks like a replica and cannot be used. It stays where it is. */
 export interface DamagedFile {
+  /** Path of the file. */
   readonly path: string;
+  /** Why it cannot be used: a stable code. */
   readonly code: string;
+  /** The same for people; it may change. */
   readonly message: string;
 }
 

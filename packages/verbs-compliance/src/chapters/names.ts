@@ -19,4 +19,5 @@ export const CHAPTER_NAMES = [
   'connecting',
   'lifecycle',
 ] as const;
+/** Name of a chapter of the suite. */
 export type ChapterName = (typeof CHAPTER_NAMES)[number];

@@ -53,6 +53,7 @@ Napi::Value softOpen(const Napi::CallbackInfo& info) {
   options.transport = given.Get("transport").As<Napi::String>();
   options.host = given.Get("host").As<Napi::String>();
   options.port = uint16_t(given.Get("port").As<Napi::Number>().Uint32Value());
+  options.linkRate = uint64_t(given.Get("linkRate").As<Napi::Number>().Int64Value());
   if (const Napi::Value key = given.Get("key"); !key.IsUndefined()) {
     if (!key.IsTypedArray()) throw Failure("ERR_RDMC_INVALID_OPTION", "The key must be a Uint8Array");
     const auto bytes = key.As<Napi::Uint8Array>();

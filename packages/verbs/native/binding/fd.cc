@@ -3,14 +3,15 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <uv.h>
 
 #include <cerrno>
 #include <memory>
+#include <new>
 #include <unordered_map>
 
 #include "binding/binding.h"
 #include "binding/copy_benchmark.h"
+#include "binding/libuv.h"
 
 namespace rdmc {
 namespace {
@@ -76,7 +77,7 @@ Napi::Value fdClose(const Napi::CallbackInfo& info) {
 // A descriptor watched by the event loop of one environment. Plain Node-API: the C++ wrapper throws fatal errors
 // where execution is being terminated (process.exit() in a worker), and its AsyncContext outlives the environment.
 struct Watcher {
-  uv_poll_t poll;
+  uv_handle_s* poll;  // owned, and of the size that libuv says
   int fd;
   napi_env env;
   napi_ref callback;
@@ -94,6 +95,13 @@ std::unordered_map<int, Watcher*>& watchers() {
   return all;
 }
 
+// Its handle is not in use by the event loop.
+void release(Watcher* watcher) {
+  ::close(watcher->fd);
+  ::operator delete(watcher->poll);
+  delete watcher;
+}
+
 void closeWatcher(int id) {
   const auto found = watchers().find(id);
   if (found == watchers().end()) return;
@@ -101,16 +109,12 @@ void closeWatcher(int id) {
   watchers().erase(found);
   napi_delete_reference(watcher->env, watcher->callback);
   watcher->callback = nullptr;
-  uv_poll_stop(&watcher->poll);
-  uv_close(reinterpret_cast<uv_handle_t*>(&watcher->poll), [](uv_handle_t* handle) {
-    auto* closed = static_cast<Watcher*>(handle->data);
-    ::close(closed->fd);
-    delete closed;
-  });
+  uv_poll_stop(watcher->poll);
+  uv_close(watcher->poll, [](uv_handle_s* handle) { release(static_cast<Watcher*>(uv_handle_get_data(handle))); });
 }
 
-void onReadable(uv_poll_t* poll, int status, int) {
-  auto* watcher = static_cast<Watcher*>(poll->data);
+void onReadable(uv_handle_s* poll, int status, int) {
+  auto* watcher = static_cast<Watcher*>(uv_handle_get_data(poll));
   napi_env env = watcher->env;
   if (status == 0) {
     try {
@@ -142,21 +146,21 @@ Napi::Value watch(Napi::Env env, int fd, const Napi::Value& callback, std::weak_
       while (!watchers().empty()) closeWatcher(watchers().begin()->first);
     });
   }
-  uv_loop_t* loop;
+  uv_loop_s* loop;
   napi_get_uv_event_loop(env, &loop);
   if (!callback.IsFunction()) throw Failure("ERR_RDMC_INVALID_OPTION", "Watching needs a function");
   // A descriptor of its own: when the given one is closed, its number may belong to another file.
   const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) throw systemFailure("fcntl", "Watching a descriptor", errno);
-  auto* watcher = new Watcher{{}, own, env, nullptr, std::move(channel)};
-  if (const int error = uv_poll_init(loop, &watcher->poll, watcher->fd); error != 0) {
-    ::close(own);
-    delete watcher;
+  auto* poll = static_cast<uv_handle_s*>(::operator new(uv_handle_size(kUvPoll)));
+  auto* watcher = new Watcher{poll, own, env, nullptr, std::move(channel)};
+  if (const int error = uv_poll_init(loop, poll, own); error != 0) {
+    release(watcher);
     throw systemFailure("epoll_ctl", "Watching a descriptor", -error);
   }
   napi_create_reference(env, callback, 1, &watcher->callback);
-  watcher->poll.data = watcher;
-  uv_poll_start(&watcher->poll, UV_READABLE, onReadable);
+  uv_handle_set_data(poll, watcher);
+  uv_poll_start(poll, kUvReadable, onReadable);
   const int id = nextId++;
   watchers()[id] = watcher;
   return Napi::Number::New(env, id);
@@ -177,7 +181,7 @@ Napi::Value fdUnwatch(const Napi::CallbackInfo& info) {
 Napi::Value fdRef(const Napi::CallbackInfo& info) {
   const auto found = watchers().find(i32(info, 0));
   if (found != watchers().end()) {
-    auto* handle = reinterpret_cast<uv_handle_t*>(&found->second->poll);
+    uv_handle_s* handle = found->second->poll;
     info[1].As<Napi::Boolean>() ? uv_ref(handle) : uv_unref(handle);
   }
   return info.Env().Undefined();

@@ -1,6 +1,8 @@
 #include "core/region_table.h"
 
-#include <random>
+#include <sys/random.h>
+
+#include <cerrno>
 #include <string>
 
 #include "core/failure.h"
@@ -14,8 +16,11 @@ constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has
 RegionTable::RegionTable(RegionDirectory* directory)
     : directory_(directory), regions_(std::make_unique<Region[]>(kMaxRegions)) {
   // Generations begin at a random number, so that a key of one device is hardly valid on another.
-  std::random_device random;
-  const uint32_t first = random() % kGenerations;
+  uint32_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != ssize_t(sizeof random)) {
+    throw systemFailure("getrandom", "Numbering memory regions", errno);
+  }
+  const uint32_t first = random % kGenerations;
   for (uint32_t i = 0; i < kMaxRegions; ++i) regions_[i].generation = first;
 }
 

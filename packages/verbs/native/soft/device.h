@@ -35,6 +35,7 @@ struct SoftOptions {
   std::string host;
   uint16_t port = 0;
   std::vector<uint8_t> key;
+  uint64_t linkRate = 0;  // bits per second of each direction over TCP; 0: as fast as the machine
 };
 
 struct DeviceCounters {

@@ -1,13 +1,11 @@
 #include "soft/key_proof.h"
 
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
 #include <sys/random.h>
 
 #include <cerrno>
 
 #include "core/failure.h"
+#include "soft/libcrypto.h"
 
 namespace rdmc {
 

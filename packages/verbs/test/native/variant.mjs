@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const here = dirname(fileURLToPath(import.meta.url));
 const native = join(here, '..', '..', 'native');
 const variants = join(native, 'build', 'variants');
-const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
+const nodeHeaders = createRequire(import.meta.url)('node-api-headers').include_dir;
 
 /** The units of the soft device; the rest is the binding to JavaScript and RDMA devices. */
 export const SOFT_UNITS = ['unit_core.cc', 'unit_shm.cc', 'unit_tcp.cc'];

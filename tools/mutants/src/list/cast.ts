@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'packages/cast';
 const LIARS = ['packages/cast/test/hostile.test.ts'];
+const MISSING = ['packages/cast/test/compare.test.ts'];
 const DURABLE = ['packages/cast/test/durability.test.ts'];
 
 /** Files: what is durable, and what a receiver may say. */
@@ -19,7 +20,7 @@ export const cast: readonly Mutant[] = [
     id: 'cast/receives-more',
     package: PACKAGE,
     function: 'ReceiverLink.#checkReceived',
-    find: 'receivedMessages > this.madeMessages()',
+    find: 'receivedMessages > this.madeMessages',
     replace: 'false',
     fault: 'A receiver may say that it has more than was sent.',
     tests: LIARS,
@@ -68,5 +69,41 @@ export const cast: readonly Mutant[] = [
     replace: '',
     fault: 'A large file is written any distance ahead of a slow disk.',
     tests: ['packages/cast/test/sync-queue.test.ts'],
+  },
+  {
+    id: 'cast/sends-what-changed-since',
+    package: PACKAGE,
+    function: 'StreamReader.#checkCompared',
+    find: 'this.#selection?.[index] !== Selected.UNCHANGED',
+    replace: 'true',
+    fault: 'Receivers have different files after a file changed between the comparison and the sending.',
+    tests: MISSING,
+  },
+  {
+    id: 'cast/removes-after-problems',
+    package: PACKAGE,
+    function: 'StreamWriter.lastSteps',
+    find: 'remove && this.#outcomes.problems.count === 0',
+    replace: 'remove',
+    fault: 'Surplus entries are removed although an entry could not be stored.',
+    tests: MISSING,
+  },
+  {
+    id: 'cast/removes-excluded',
+    package: PACKAGE,
+    function: 'Removal.#removeIn',
+    find: 'isTemporary(name) || this.filter.excludes(path, stats.isDirectory())',
+    replace: 'isTemporary(name)',
+    fault: 'Excluded entries in a surplus directory are removed.',
+    tests: MISSING,
+  },
+  {
+    id: 'cast/changes-other-names',
+    package: PACKAGE,
+    function: 'ExistingFile.setAttributes',
+    find: 'stats.nlink !== 1n',
+    replace: 'false',
+    fault: 'A file outside of the receiving directory gets another mode through a hard link.',
+    tests: MISSING,
   },
 ];

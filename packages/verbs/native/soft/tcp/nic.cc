@@ -20,7 +20,7 @@ namespace rdmc {
 int64_t tcpNowNs() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 TcpNic::TcpNic(SoftTransport& transport, SoftDevice& device)
-    : transport_(transport), device_(device), inbox_(std::make_shared<TcpInbox>()) {
+    : transport_(transport), device_(device), link_(device.options().linkRate), inbox_(std::make_shared<TcpInbox>()) {
   Fd listener = tcpListen(device.options().host, device.options().port);
   port_ = tcpLocalPort(listener);
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
@@ -170,6 +170,7 @@ void TcpNic::turns() {
     handleInbox();
     handleReady();
     handleDeadlines();
+    handleLink();
     bury();
   }
 }
@@ -186,8 +187,9 @@ void TcpNic::run() {
 }
 
 int TcpNic::timeoutMs() const {
-  if (nextDeadlineNs_ == INT64_MAX) return -1;
-  return int(std::clamp<int64_t>((nextDeadlineNs_ - tcpNowNs()) / 1'000'000 + 1, 0, 60'000));
+  const int64_t wakeNs = std::min(nextDeadlineNs_, link_.wakeNs());
+  if (wakeNs == INT64_MAX) return -1;
+  return int(std::clamp<int64_t>((wakeNs - tcpNowNs()) / 1'000'000 + 1, 0, 60'000));
 }
 
 void TcpNic::handleEvents(int timeout) {
@@ -238,6 +240,7 @@ void TcpNic::handleReady() {
   for (TcpConnection* connection : turns) {
     connection->queued = false;
     if (!connection->ended && turn(*connection)) enqueue(*connection);
+    link_.turnEnded(connection->id);
   }
 }
 
@@ -255,6 +258,21 @@ void TcpNic::handleDeadlines() {
     connection.deadlineNs = 0;
     connection.expire(now);
   });
+}
+
+void TcpNic::handleLink() {
+  if (!link_.shaped()) return;
+  const int64_t now = tcpNowNs();
+  callFrom(link_.egress, now);
+  callFrom(link_.ingress, now);
+}
+
+// Gives a turn to the connection that waits longest, where the lane is open.
+void TcpNic::callFrom(TcpLane& lane, int64_t nowNs) {
+  for (uint64_t id = lane.next(nowNs); id != 0; id = lane.next(nowNs)) {
+    if (TcpConnection* connection = find(id)) return enqueue(*connection);
+    lane.turnEnded(id);
+  }
 }
 
 void TcpNic::bury() {

@@ -17,6 +17,7 @@
 #include "soft/strangers.h"
 #include "soft/tcp/connection.h"
 #include "soft/tcp/frame.h"
+#include "soft/tcp/link.h"
 #include "soft/tcp/touch.h"
 #include "soft/tcp/wire.h"
 #include "soft/transport.h"
@@ -62,6 +63,7 @@ class TcpNic {
   SoftTransport& transport() const { return transport_; }
   uint16_t port() const { return port_; }
   TcpTouch& touch() { return touch_; }
+  TcpLink& link() { return link_; }
   const std::shared_ptr<TcpInbox>& inbox() const { return inbox_; }
   void mark(std::shared_ptr<TcpWire> wire);
   void mark(std::span<const std::shared_ptr<QueuePair>> queuePairs);
@@ -110,6 +112,8 @@ class TcpNic {
   void handleMarked(const std::shared_ptr<TcpWire>& wire);
   void handleReady();
   void handleDeadlines();
+  void handleLink();
+  void callFrom(TcpLane& lane, int64_t nowNs);
   int timeoutMs() const;
   void bury();
   void finish();
@@ -117,6 +121,7 @@ class TcpNic {
   SoftTransport& transport_;
   SoftDevice& device_;
   TcpTouch touch_;
+  TcpLink link_;
   std::shared_ptr<TcpInbox> inbox_;
   Fd epoll_;
   uint16_t port_ = 0;

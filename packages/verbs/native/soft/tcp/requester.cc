@@ -54,7 +54,7 @@ bool TcpRequester::turn() {
 // ---- answers
 
 bool TcpRequester::receive(bool& more) {
-  size_t budget = kTcpTurnBytes;
+  size_t budget = nic_.link().turnBytes();
   for (;;) {
     if (sink_.remaining() > 0 && input_.buffered() > 0) {
       nic_.touch().enter();
@@ -73,12 +73,14 @@ bool TcpRequester::receive(bool& more) {
       more = true;
       return true;
     }
+    if (!nic_.link().mayReceive(id, tcpNowNs())) return true;
     if (!fill(budget)) return false;
   }
 }
 
 bool TcpRequester::fill(size_t& budget) {
   size_t placed = 0;
+  const size_t buffered = input_.buffered();
   bool emptied = false;
   TcpMoved moved = TcpMoved::kNothing;
   if (sink_.remaining() > 0) {
@@ -91,6 +93,7 @@ bool TcpRequester::fill(size_t& budget) {
     moved = input_.fill(fd(), nullptr, 0, placed, emptied);
   }
   if (moved == TcpMoved::kEnd) return answersEnded();
+  nic_.link().received(placed + input_.buffered() - buffered);
   if (moved == TcpMoved::kNothing || (emptied && !hungUp)) readable = false;
   budget -= std::min(budget, std::max<size_t>(placed, 1024));
   return true;
@@ -157,15 +160,16 @@ bool TcpRequester::send(bool& more) {
   TcpSendWindow::Batch batch;
   const bool room = writable;
   writable = false;
-  for (size_t budget = kTcpTurnBytes; budget > 0;) {
+  const size_t most = nic_.link().turnBytes();
+  for (size_t budget = most; budget > 0;) {
     {
       std::lock_guard guard(qp_->sendLock);
       if (wire_->closed()) break;
-      if (room && budget == kTcpTurnBytes) window.full = false;
+      if (room && budget == most) window.full = false;
       if (!window.admitted && qp_->pendingSends() > 0) awaitAdmission();
       if (!window.admitted || window.full) return true;
       window.gather(*qp_, batch, budget);
-      if (batch.bytes == 0) return true;
+      if (batch.bytes == 0 || !nic_.link().maySend(id, tcpNowNs())) return true;
       window.sending = true;
     }
     size_t sent = 0;
@@ -173,6 +177,7 @@ bool TcpRequester::send(bool& more) {
     nic_.touch().enter();
     if (!wire_->closed()) moved = tcpSend(fd(), batch.pieces, batch.count, sent);
     nic_.touch().leave();
+    nic_.link().sent(sent);
     std::lock_guard guard(qp_->sendLock);
     window.sending = false;
     if (wire_->closed()) break;

@@ -67,7 +67,7 @@ void TcpResponder::expire(int64_t nowNs) {
 // ---- reading
 
 bool TcpResponder::receive(bool& more) {
-  size_t budget = kTcpTurnBytes;
+  size_t budget = nic_.link().turnBytes();
   while (!refusal_) {
     while (step()) {
     }
@@ -84,6 +84,7 @@ bool TcpResponder::receive(bool& more) {
       more = true;
       return true;
     }
+    if (!nic_.link().mayReceive(id, tcpNowNs())) return true;
     if (!fill(budget)) break;
   }
   if (refusal_) return true;
@@ -97,6 +98,7 @@ bool TcpResponder::receive(bool& more) {
 // False at the end of the stream.
 bool TcpResponder::fill(size_t& budget) {
   size_t placed = 0;
+  const size_t buffered = input_.buffered();
   bool emptied = false;
   TcpMoved moved = TcpMoved::kNothing;
   if (sink_.remaining() > 0) {
@@ -113,6 +115,7 @@ bool TcpResponder::fill(size_t& budget) {
     moved = input_.fill(fd(), nullptr, 0, placed, emptied);
   }
   if (moved == TcpMoved::kEnd) return false;
+  nic_.link().received(placed + input_.buffered() - buffered);
   if (moved == TcpMoved::kNothing || (emptied && !hungUp)) readable = false;
   budget -= std::min(budget, std::max<size_t>(placed, 1024));
   return true;

@@ -72,6 +72,8 @@ bool TcpResponder::flush() {
       encode();
       if (out_.empty()) return true;
     }
+    // Acknowledgements are paid for, but do not wait: they are small, and the peer's next requests may depend on them.
+    if (piece_.length > 0 && !nic_.link().maySend(id, tcpNowNs())) return true;
     const TcpMoved moved = sendSome();
     if (moved == TcpMoved::kNothing) writable = false;
     if (moved == TcpMoved::kEnd) {
@@ -93,7 +95,8 @@ bool TcpResponder::flush() {
 TcpMoved TcpResponder::sendSome() {
   iovec pieces[2];
   int count = 0;
-  const size_t headers = out_.size() - outSent_, wanted = headers + piece_.length;
+  const size_t headers = out_.size() - outSent_;
+  const size_t payload = std::min<size_t>(piece_.length, nic_.link().turnBytes()), wanted = headers + payload;
   if (headers > 0) pieces[count++] = {out_.data() + outSent_, headers};
   size_t sent = 0;
   TcpMoved moved;
@@ -105,11 +108,12 @@ TcpMoved TcpResponder::sendSome() {
         !wire_->closed() && !pieceLost_ && tcpPermits(*qp_, piece_.rkey, piece_.remote, piece_.length, kRemoteRead);
     if (!allowed) pieceLost_ = true;
     const void* from = allowed ? reinterpret_cast<const void*>(piece_.remote) : kZeros;
-    pieces[count++] = {const_cast<void*>(from), piece_.length};
+    pieces[count++] = {const_cast<void*>(from), payload};
     moved = tcpSend(fd(), pieces, count, sent);
     nic_.touch().leave();
   }
   if (moved != TcpMoved::kSome) return moved;
+  nic_.link().sent(sent);
   const size_t fromHeaders = std::min(sent, headers);
   outSent_ += fromHeaders;
   piece_.remote += sent - fromHeaders;

@@ -11,7 +11,8 @@ SoftTransport& TcpWire::transport() const { return nic_.transport(); }
 Progress TcpWire::progress(QueuePair& pair, int64_t&) {
   if (closed()) return Progress::kIdle;
   if (window.sending || window.full) return Progress::kElsewhere;  // the NIC comes back to it
-  if (!window.admitted) return Progress::kForNic;
+  // The link belongs to the NIC thread.
+  if (!window.admitted || nic_.link().shaped()) return Progress::kForNic;
   // Waking the NIC takes longer than sending a little. Nobody changes the socket under sendLock.
   TcpSendWindow::Batch batch;
   window.gather(pair, batch, kTcpDirectBytes);

@@ -1,5 +1,5 @@
 // Drives the soft device from several threads, both ends in one process, for the sanitizers:
-//   soft-driver shm|tcp ROUNDS
+//   soft-driver shm|tcp|link ROUNDS
 // Ends with 0, with 3 where the device did wrong, or as the sanitizer ends it.
 #include <sys/socket.h>
 #include <unistd.h>
@@ -229,7 +229,7 @@ void copiedSockets() {
 
 int main(int count, char** arguments) {
   using namespace rdmc::driver;
-  if (count != 3) stop("usage: soft-driver shm|tcp ROUNDS");
+  if (count != 3) stop("usage: soft-driver shm|tcp|link ROUNDS");
   const std::string transport = arguments[1];
   const uint64_t rounds = std::strtoull(arguments[2], nullptr, 10);
   messages(transport, rounds * 50);

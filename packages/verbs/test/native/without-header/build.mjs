@@ -35,7 +35,7 @@ for (const name of readdirSync(join(packageFolder, 'dist'))) {
 }
 copyFileSync(join(packageFolder, 'package.json'), join(folder, 'package.json'));
 
-const nodeHeaders = join(dirname(process.execPath), '..', 'include', 'node');
+const nodeHeaders = createRequire(import.meta.url)('node-api-headers').include_dir;
 const includes = [
   `-I${native}`,
   `-I${nodeHeaders}`,

@@ -1,0 +1,11 @@
+import type { ComparisonKind, FilterRule } from '@rdmc/cast';
+
+/** The checked options that say which entries are sent. */
+export interface Selection {
+  readonly compare: ComparisonKind;
+  readonly filters: readonly FilterRule[];
+  readonly only: readonly Uint8Array[] | undefined;
+  readonly update: boolean;
+  readonly existing: boolean;
+  readonly delete: boolean;
+}

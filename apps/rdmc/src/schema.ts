@@ -1,0 +1,8 @@
+/** What checks and types a value of unknown origin: the part of zod's schemas that programs use. */
+export interface Schema<Value> {
+  /** @throws an Error that lists what is wrong. */
+  parse(value: unknown): Value;
+  safeParse(
+    value: unknown,
+  ): { success: true; data: Value; error?: undefined } | { success: false; data?: undefined; error: Error };
+}

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { until } from '@rdmc/testing';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { Receiver, sampleFile } from './support/casting.js';
+import { run, Scratch } from './support/cli.js';
+
+let scratch: Scratch;
+beforeEach(() => {
+  scratch = new Scratch();
+});
+
+async function metricsAt(url: string): Promise<string> {
+  const response = await fetch(url);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+describe('rdmc receive --metrics', () => {
+  it('counts casts, files and bytes, and the nodes of casts', async () => {
+    const receiver = await Receiver.start(join(scratch.path, 'in'), ['--metrics', '0']);
+    const { metrics } = await receiver.cli.event('listening');
+    expect(metrics).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/);
+    const before = await metricsAt(metrics!);
+    expect(before).toContain('rdmc_receive_casts_total{outcome="complete"} 0\n');
+    expect(before).toContain('rdmc_receive_casts_in_progress 0\n');
+
+    const file = sampleFile(join(scratch.path, 'file'), 300_000);
+    const { code, stderr } = await run('cast', file, '--to', receiver.name);
+    expect(code, stderr).toBe(0);
+    await receiver.cli.event('complete');
+    const after = await metricsAt(metrics!);
+    expect(after).toContain('rdmc_receive_casts_total{outcome="complete"} 1\n');
+    expect(after).toContain('rdmc_receive_files_total 1\n');
+    expect(after).toContain('rdmc_receive_bytes_total 300000\n');
+    expect(after).toContain('rdmc_receive_missing_entries_total 0\n');
+    await until(async () =>
+      /rdmc_operation_duration_seconds_count\{operation="cast:receive",outcome="ok"\} 1\n/.test(
+        await metricsAt(metrics!),
+      ),
+    );
+    // Its node has closed; what it counted stays.
+    await until(async () => (await metricsAt(metrics!)).includes('rdmc_nodes 0\n'));
+    const completions = /^rdmc_completions_total\{node="1"\} (\d+)$/m.exec(await metricsAt(metrics!));
+    expect(Number(completions?.[1])).toBeGreaterThan(0);
+  });
+
+  it('refuses an address that it cannot read, and a port that is taken', async () => {
+    const wrong = await run('receive', '--dir', scratch.path, '--metrics', 'here');
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(wrong.stderr).toContain("--metrics: 'here' is not PORT or HOST:PORT");
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const taken = await run(
+      'receive',
+      '--listen',
+      '127.0.0.1:0',
+      '--dir',
+      scratch.path,
+      '--metrics',
+      String(port),
+    );
+    expect(taken.code).toBe(1);
+    expect(taken.stderr).toContain('ERR_RDMC_METRICS_LISTEN_FAILED');
+    expect(taken.stderr).toContain(String(port));
+  });
+});

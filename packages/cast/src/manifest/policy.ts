@@ -1,0 +1,20 @@
+import type { FilterRule } from '../filters/filter-rule.js';
+
+/** How receivers decide whether they have a file: by size and time, by contents, or never. */
+export const comparisons = ['size-time', 'content', 'none'] as const;
+export type ComparisonKind = (typeof comparisons)[number];
+
+/** What receivers do with the manifest. */
+export interface ComparisonPolicy {
+  readonly by: ComparisonKind;
+  /** Files that are newer at the receiver stay. */
+  readonly update: boolean;
+  /** Nothing is created, only updated. */
+  readonly existing: boolean;
+  /** Entries of cast directories that the sender does not have are removed at the end. */
+  readonly remove: boolean;
+  /** Nothing is changed. */
+  readonly dryRun: boolean;
+  /** Excluded entries are not removed. */
+  readonly rules: readonly FilterRule[];
+}

@@ -1,0 +1,93 @@
+import { CHUNK_BYTES, ENTRY_COST_BYTES } from '../constants.js';
+import type { ContentComparison } from '../manifest/content-comparison.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { type ManifestPiece, PieceEncoder } from '../manifest/piece-encoder.js';
+import { shown } from '../stream/paths.js';
+import { type Entry, type FileEntry, sourceOf } from './entries.js';
+import { FileSource } from './file-source.js';
+import type { EntryFacts } from './orders.js';
+
+const NOTHING = Buffer.alloc(0);
+const NO_TIME = { seconds: 0, nanoseconds: 0 };
+
+/** Describes the entries of a cast: to receivers in pieces of the manifest, and to people. */
+export class ManifestReader {
+  #chunk: Buffer | undefined;
+  /** The entry that did not fit into the last piece: its file need not be read again. */
+  #last: { readonly index: number; readonly entry: ManifestEntry } | undefined;
+
+  constructor(
+    private readonly entries: readonly Entry[],
+    /** Undefined where contents are not compared. */
+    private readonly contents: ContentComparison | undefined,
+  ) {}
+
+  /** The piece that begins with entry `first`. */
+  piece(first: number): ManifestPiece {
+    const encoder = new PieceEncoder(first);
+    for (let index = first; index < this.entries.length; index += 1) {
+      const entry = this.#last?.index === index ? this.#last.entry : this.#describe(index);
+      if (encoder.add(entry)) continue;
+      this.#last = { index, entry };
+      break;
+    }
+    return encoder.finish();
+  }
+
+  /** What it costs to send each entry to one receiver, in bytes. */
+  costs(): Float64Array {
+    return Float64Array.from(this.entries, (entry) => {
+      return ENTRY_COST_BYTES + (entry.kind === 'file' ? entry.contentBytes : 0);
+    });
+  }
+
+  facts(indices: Uint32Array): EntryFacts[] {
+    return Array.from(indices, (index) => {
+      const entry = this.entries[index]!;
+      const kind = entry.kind === 'file' || entry.kind === 'directory' ? entry.kind : 'link';
+      return {
+        path: shown(entry.path, Number.POSITIVE_INFINITY),
+        kind,
+        bytes: entry.kind === 'file' ? entry.size : 0,
+      };
+    });
+  }
+
+  #describe(index: number): ManifestEntry {
+    const entry = this.entries[index]!;
+    const facts = { kind: entry.kind, path: entry.path, size: 0, targetIndex: 0, digest: undefined };
+    if (entry.kind === 'hardLink') {
+      const { targetIndex } = entry;
+      const target = this.entries[targetIndex]!.path;
+      return { ...facts, mode: 0, time: NO_TIME, target, targetIndex };
+    }
+    if (entry.kind === 'symbolicLink') return { ...facts, mode: 0, time: entry.time, target: entry.target };
+    const { mode, time } = entry;
+    if (entry.kind === 'directory') return { ...facts, mode, time, target: NOTHING };
+    return { ...facts, mode, time, size: entry.size, target: NOTHING, digest: this.#digest(entry, index) };
+  }
+
+  /** Undefined where the file cannot be read, or has changed: then it is sent, and fails there for a named reason. */
+  #digest(entry: FileEntry, index: number): Buffer | undefined {
+    if (!this.contents) return undefined;
+    const source = sourceOf(entry);
+    let file: FileSource | undefined;
+    try {
+      file = new FileSource(source, undefined);
+      const { identity } = file;
+      const digest = this.contents.digest(index);
+      this.#chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);
+      for (let at = 0; at < entry.size; at += CHUNK_BYTES) {
+        const chunk = this.#chunk.subarray(0, Math.min(CHUNK_BYTES, entry.size - at));
+        if (!file.read(chunk, at)) return undefined;
+        digest.update(chunk);
+      }
+      const isSame = identity.size === entry.size && file.is(identity);
+      return isSame ? digest.digest() : undefined;
+    } catch {
+      return undefined;
+    } finally {
+      file?.close();
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { Checksum } from '../checksum.js';
+import { MAX_PATH_BYTES } from '../constants.js';
+import { protocolError } from '../errors.js';
+import { Filter } from '../filters/filter.js';
+import { ContentComparison } from '../manifest/content-comparison.js';
+import { EntryState, isLacking } from '../manifest/entry-states.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { decodePiece } from '../manifest/piece-decoder.js';
+import type { ComparisonPolicy } from '../manifest/policy.js';
+import { shown } from '../stream/paths.js';
+import type { DirectoryRecord } from '../stream/records.js';
+import type { DirectoryTree } from './directory-tree.js';
+import { Examiner } from './examiner.js';
+import { ExistingFile } from './existing-file.js';
+import type { Outcomes } from './outcomes.js';
+import { Removal } from './removal.js';
+import { Surplus } from './surplus.js';
+
+export interface ComparisonParts {
+  readonly policy: ComparisonPolicy;
+  readonly checksum: Checksum;
+  readonly tree: DirectoryTree;
+  readonly outcomes: Outcomes;
+  readonly timeUnitNs: bigint;
+  /** Whether everything is synced before the cast is reported as complete. */
+  readonly durable: boolean;
+  /** A directory needs mode and time at the end of the cast. */
+  readonly onDirectory: (directory: DirectoryRecord) => void;
+  readonly active: () => void;
+}
+
+/** The surplus entries of a receiver: their number, and their paths where they were asked for. */
+export interface SurplusReport {
+  readonly count: number;
+  readonly paths: readonly string[];
+}
+
+/** The manifest of one cast, compared with the receiving directory. */
+export class Comparison {
+  readonly #examiner: Examiner;
+  readonly #surplus: Surplus | undefined;
+  readonly #removal: Removal;
+
+  constructor(private readonly parts: ComparisonParts) {
+    const { policy, checksum, tree, outcomes, timeUnitNs, durable, active } = parts;
+    const filter = new Filter(policy.rules);
+    const onDirectory = (entry: ManifestEntry, index: number): void => this.#defer(entry, index);
+    const file = new ExistingFile(new ContentComparison(checksum), durable, active);
+    this.#examiner = new Examiner(policy, { tree, outcomes, file, timeUnitNs, onDirectory });
+    this.#surplus = policy.remove ? new Surplus(tree, filter, onDirectory) : undefined;
+    this.#removal = new Removal(tree, filter, outcomes, active);
+  }
+
+  get unchanged(): { readonly files: number; readonly bytes: number } {
+    return this.#examiner.unchanged;
+  }
+
+  get removed(): number {
+    return this.#removal.removed;
+  }
+
+  /** Compares a piece of the manifest, one entry per step. Returns a state for each. @throws CastError */
+  *examine(first: number, count: number, data: string): Generator<void, Uint8Array, undefined> {
+    if (first !== this.#examiner.count)
+      throw protocolError(`a piece of the manifest begins with entry ${first}, not ${this.#examiner.count}`);
+    const states = new Uint8Array(count);
+    let at = 0;
+    for (const entry of decodePiece(count, data)) {
+      this.#surplus?.add(entry, first + at);
+      states[at] = this.#examiner.examine(entry);
+      at += 1;
+      this.parts.active();
+      yield;
+    }
+    return states;
+  }
+
+  /** After the last piece. */
+  surplus(): SurplusReport {
+    this.#surplus?.end();
+    const found = this.#surplus?.found ?? [];
+    const paths = this.parts.policy.dryRun
+      ? found.map(({ path, isDirectory }) => `${shown(path, MAX_PATH_BYTES)}${isDirectory ? '/' : ''}`)
+      : [];
+    return { count: found.length, paths };
+  }
+
+  /** Whether an entry of the stream is stored; others are in the stream for other receivers. */
+  isWanted(index: number): boolean {
+    return isLacking(this.#stateOf(index));
+  }
+
+  /** Whether a directory of the stream gets its mode and time, and is made where it is missing. */
+  isWantedDirectory(index: number): boolean {
+    return this.#stateOf(index) !== EntryState.SKIPPED;
+  }
+
+  /** Removes surplus entries, one per step. @throws CastError where nothing more can be stored */
+  *remove(): Generator<void, void, undefined> {
+    for (const entry of this.#surplus?.found ?? []) {
+      this.#removal.remove(entry);
+      yield;
+    }
+  }
+
+  #stateOf(index: number): number {
+    const state = this.#examiner.state(index);
+    if (state === undefined) throw protocolError(`entry ${index} was sent, and is not in the manifest`);
+    return state;
+  }
+
+  #defer({ path, mode, time }: ManifestEntry, index: number): void {
+    if (this.parts.policy.dryRun) return;
+    this.parts.onDirectory({ type: 'directory', index, path: Buffer.from(path), mode, time });
+  }
+}

@@ -1,0 +1,184 @@
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import { MODE_MASK } from '../constants.js';
+import { EntryState, type EntryStateValue, isLacking } from '../manifest/entry-states.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { Timestamp } from '../stream/records.js';
+import { within } from './descriptor-paths.js';
+import type { DirectoryTree } from './directory-tree.js';
+import type { ExistingFile } from './existing-file.js';
+import type { Outcomes } from './outcomes.js';
+
+const NOTHING = Buffer.alloc(0);
+
+export interface ExaminerParts {
+  readonly tree: DirectoryTree;
+  readonly outcomes: Outcomes;
+  readonly file: ExistingFile;
+  /** Units in which the file system keeps times. */
+  readonly timeUnitNs: bigint;
+  /** A directory exists, with another mode or time than that of the entry. */
+  readonly onDirectory: (entry: ManifestEntry, index: number) => void;
+}
+
+/** Compares entries of the sender with what is in the receiving directory. */
+export class Examiner {
+  /** A state for each entry so far. */
+  #states = new Uint8Array(1024);
+  #count = 0;
+  #unchangedFiles = 0;
+  #unchangedBytes = 0;
+  /** A path that does not exist, with a slash: nothing exists below it. */
+  #absent: Buffer | undefined;
+
+  constructor(
+    private readonly policy: ComparisonPolicy,
+    private readonly parts: ExaminerParts,
+  ) {}
+
+  /** Number of entries examined. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Regular files that the receiver has. */
+  get unchanged(): { readonly files: number; readonly bytes: number } {
+    return { files: this.#unchangedFiles, bytes: this.#unchangedBytes };
+  }
+
+  /** The state of an entry; undefined where it was not examined. */
+  state(index: number): number | undefined {
+    return index < this.#count ? this.#states[index] : undefined;
+  }
+
+  /** Examines the next entry. @throws CastError where nothing more can be stored */
+  examine(entry: ManifestEntry): EntryStateValue {
+    const index = this.#count;
+    const state = this.#judge(entry, index);
+    if (index === this.#states.length) this.#grow();
+    this.#states[index] = state;
+    this.#count += 1;
+    if (entry.kind === 'file' && (state === EntryState.HAS || state === EntryState.ATTRIBUTES)) {
+      this.#unchangedFiles += 1;
+      this.#unchangedBytes += entry.size;
+    }
+    return state;
+  }
+
+  #grow(): void {
+    const larger = new Uint8Array(this.#states.length * 2);
+    larger.set(this.#states);
+    this.#states = larger;
+  }
+
+  #judge(entry: ManifestEntry, index: number): EntryStateValue {
+    let state: EntryStateValue = EntryState.DIFFERS;
+    try {
+      state = this.#compare(entry, index);
+    } catch (error) {
+      // In a cast, storing the entry fails for the same reason.
+      this.#conflict(entry, index, error);
+    }
+    return this.policy.by === 'none' && state === EntryState.HAS ? EntryState.DIFFERS : state;
+  }
+
+  #compare(entry: ManifestEntry, index: number): EntryStateValue {
+    const found = this.#find(entry.path);
+    if (!found) return this.policy.existing ? EntryState.SKIPPED : EntryState.ABSENT;
+    const { stats, place } = found;
+    if ((entry.kind === 'directory') !== stats.isDirectory()) {
+      const error = stats.isDirectory() ? 'EISDIR' : 'ENOTDIR';
+      this.#conflict(entry, index, Object.assign(new Error(error), { code: error }));
+      return EntryState.DIFFERS;
+    }
+    if (entry.kind === 'directory') return this.#directory(entry, index, stats);
+    if (entry.kind === 'file') return this.#file(entry, index, stats, place);
+    if (entry.kind === 'symbolicLink') return this.#symbolicLink(entry, stats, place);
+    return this.#hardLink(entry, stats);
+  }
+
+  /** What has that name; undefined where nothing has. @throws CastError where a directory on the path is not one */
+  #find(path: Buffer): { stats: BigIntStats; place: Buffer } | undefined {
+    if (this.#absent && path.subarray(0, this.#absent.length).equals(this.#absent)) return undefined;
+    const slash = path.lastIndexOf(0x2f);
+    const parent = slash === -1 ? NOTHING : path.subarray(0, slash);
+    const directory = this.parts.tree.existing(parent);
+    const place = directory === undefined ? undefined : within(directory, path.subarray(slash + 1));
+    const stats = place && lstatSync(place, { bigint: true, throwIfNoEntry: false });
+    if (!stats) this.#absent = Buffer.concat([path, Buffer.from('/')]);
+    return stats && { stats, place: place! };
+  }
+
+  #directory(entry: ManifestEntry, index: number, stats: BigIntStats): EntryStateValue {
+    if (hasMode(entry, stats) && this.#isSameTime(entry.time, stats)) return EntryState.HAS;
+    this.parts.onDirectory(entry, index);
+    return EntryState.ATTRIBUTES;
+  }
+
+  #file(entry: ManifestEntry, index: number, stats: BigIntStats, place: Buffer): EntryStateValue {
+    if (!stats.isFile()) return EntryState.DIFFERS;
+    const isSameTime = this.#isSameTime(entry.time, stats);
+    const isSame = this.#isSameFile(entry, index, stats, place, isSameTime);
+    if (isSame && isSameTime && hasMode(entry, stats)) return EntryState.HAS;
+    if (this.policy.update && !isSame && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
+    if (!isSame || this.policy.by === 'none') return EntryState.DIFFERS;
+    if (this.policy.dryRun) return stats.nlink === 1n ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
+    return this.parts.file.setAttributes(place, stats, entry) ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
+  }
+
+  #isSameFile(
+    entry: ManifestEntry,
+    index: number,
+    stats: BigIntStats,
+    place: Buffer,
+    isSameTime: boolean,
+  ): boolean {
+    if (stats.size !== BigInt(entry.size)) return false;
+    if (this.policy.by !== 'content') return isSameTime;
+    return entry.digest !== undefined && this.parts.file.hasDigest(place, stats, index, entry.digest);
+  }
+
+  #symbolicLink(entry: ManifestEntry, stats: BigIntStats, place: Buffer): EntryStateValue {
+    const isSame =
+      stats.isSymbolicLink() &&
+      readlinkSync(place, 'buffer').equals(entry.target) &&
+      this.#isSameTime(entry.time, stats);
+    return isSame ? EntryState.HAS : EntryState.DIFFERS;
+  }
+
+  /** A link to a file that will be replaced is made again. */
+  #hardLink(entry: ManifestEntry, stats: BigIntStats): EntryStateValue {
+    const targetState = this.state(entry.targetIndex);
+    if (targetState === undefined || isLacking(targetState)) return EntryState.DIFFERS;
+    const target = this.#find(entry.target)?.stats;
+    if (!target) return EntryState.SKIPPED;
+    const isSame = target.ino === stats.ino && target.dev === stats.dev;
+    return isSame ? EntryState.HAS : EntryState.DIFFERS;
+  }
+
+  #isSameTime(time: Timestamp, { mtimeNs }: BigIntStats): boolean {
+    const unit = this.parts.timeUnitNs;
+    return mtimeNs / unit === nanosecondsOf(time) / unit;
+  }
+
+  #isNewer({ mtimeNs }: BigIntStats, time: Timestamp): boolean {
+    const unit = this.parts.timeUnitNs;
+    return mtimeNs / unit > nanosecondsOf(time) / unit;
+  }
+
+  /** The entry cannot be stored: storing it will fail, and a dry run reports that now. */
+  #conflict(entry: ManifestEntry, index: number, error: unknown): void {
+    if (!this.policy.dryRun) return;
+    this.parts.outcomes.attempt(index, entry.path, () => {
+      throw error;
+    });
+  }
+}
+
+function hasMode({ mode }: ManifestEntry, stats: BigIntStats): boolean {
+  return (Number(stats.mode) & MODE_MASK) === mode;
+}
+
+function nanosecondsOf({ seconds, nanoseconds }: Timestamp): bigint {
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanoseconds);
+}

@@ -1,0 +1,74 @@
+import { closeSync, constants, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
+import { codeOf } from '../errors.js';
+import type { Filter } from '../filters/filter.js';
+import { within } from './descriptor-paths.js';
+import type { DirectoryTree } from './directory-tree.js';
+import type { Outcomes } from './outcomes.js';
+import { isTemporary, namesIn, type SurplusEntry } from './surplus.js';
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const SLASH = Buffer.from('/');
+/** For problems: these entries have no index in the cast. */
+const NO_INDEX = -1;
+
+/**
+ * Removes surplus entries. Every directory is opened from its parent without following symbolic links, so that nothing
+ * outside of the receiving directory is removed; a symbolic link is removed itself.
+ */
+export class Removal {
+  /** Entries removed: files, links and directories. */
+  removed = 0;
+
+  constructor(
+    private readonly tree: DirectoryTree,
+    private readonly filter: Filter,
+    private readonly outcomes: Outcomes,
+    private readonly active: () => void,
+  ) {}
+
+  /** A failure becomes a problem. @throws CastError where nothing more can be stored */
+  remove({ path }: SurplusEntry): void {
+    this.outcomes.attempt(NO_INDEX, path, () => {
+      const slash = path.lastIndexOf(SLASH);
+      const parent = path.subarray(0, slash);
+      const directory = this.tree.existing(parent);
+      if (directory === undefined) return;
+      this.tree.recordChange(parent);
+      this.#removeIn(directory, path.subarray(slash + 1), path);
+    });
+  }
+
+  /** Returns whether the name is free now. */
+  #removeIn(directory: number, name: Buffer, path: Buffer): boolean {
+    const place = within(directory, name);
+    const stats = lstatSync(place, { throwIfNoEntry: false });
+    if (!stats) return true;
+    if (isTemporary(name) || this.filter.excludes(path, stats.isDirectory())) return false;
+    if (stats.isDirectory() && !this.#empty(place, path)) return false;
+    try {
+      if (stats.isDirectory()) rmdirSync(place);
+      else unlinkSync(place);
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return true;
+      throw error;
+    }
+    this.removed += 1;
+    this.active();
+    return true;
+  }
+
+  /** Returns whether the directory is empty now: excluded entries stay. */
+  #empty(place: Buffer, path: Buffer): boolean {
+    const descriptor = openSync(place, OPEN_FLAGS);
+    try {
+      let isEmpty = true;
+      for (const name of namesIn(descriptor)) {
+        const isGone = this.#removeIn(descriptor, name, Buffer.concat([path, SLASH, name]));
+        isEmpty &&= isGone;
+      }
+      return isEmpty;
+    } finally {
+      closeSync(descriptor);
+    }
+  }
+}

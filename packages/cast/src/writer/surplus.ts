@@ -1,0 +1,114 @@
+import { type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { MAX_SURPLUS, TEMPORARY_PREFIX } from '../constants.js';
+import { CastError } from '../errors.js';
+import type { Filter } from '../filters/filter.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { within } from './descriptor-paths.js';
+import type { DirectoryTree } from './directory-tree.js';
+
+const SLASH = Buffer.from('/');
+
+interface OpenDirectory {
+  readonly entry: ManifestEntry;
+  readonly index: number;
+  /** Names that the sender has in it, as latin1. */
+  readonly names: Set<string>;
+}
+
+/** An entry that the receiver has, in a directory of the cast, and the sender does not. */
+export interface SurplusEntry {
+  readonly path: Buffer;
+  readonly isDirectory: boolean;
+}
+
+/**
+ * Finds the surplus entries of the receiver while the entries of the sender arrive in order. It keeps the names of the
+ * directories on the current path only.
+ */
+export class Surplus {
+  readonly found: SurplusEntry[] = [];
+  readonly #open: OpenDirectory[] = [];
+
+  constructor(
+    private readonly tree: DirectoryTree,
+    private readonly filter: Filter,
+    /** Something in this directory will be removed, which changes its time. */
+    private readonly onDirectory: (entry: ManifestEntry, index: number) => void,
+  ) {}
+
+  /** The next entry of the sender. @throws CastError; errors of the system */
+  add(entry: ManifestEntry, index: number): void {
+    this.#leaveUntil((directory) => isBelow(entry.path, directory.entry.path));
+    const slash = entry.path.lastIndexOf(SLASH);
+    this.#open.at(-1)?.names.add(entry.path.toString('latin1', slash + 1));
+    if (entry.kind !== 'directory') return;
+    // The path is a view of a piece.
+    this.#open.push({ entry: { ...entry, path: Buffer.from(entry.path) }, index, names: new Set() });
+  }
+
+  /** After the last entry. */
+  end(): void {
+    this.#leaveUntil(() => false);
+  }
+
+  #leaveUntil(isInside: (directory: OpenDirectory) => boolean): void {
+    for (let last = this.#open.at(-1); last && !isInside(last); last = this.#open.at(-1)) {
+      this.#open.pop();
+      this.#look(last);
+    }
+  }
+
+  #look({ entry, index, names }: OpenDirectory): void {
+    const descriptor = this.#descriptor(entry.path);
+    if (descriptor === undefined) return;
+    let hasSurplus = false;
+    for (const name of namesIn(descriptor)) {
+      if (names.has(name.toString('latin1')) || isTemporary(name)) continue;
+      const isDirectory =
+        lstatSync(within(descriptor, name), { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const path = Buffer.concat([entry.path, SLASH, name]);
+      if (this.filter.excludes(path, isDirectory)) continue;
+      if (this.found.length >= MAX_SURPLUS) throw tooMany();
+      this.found.push({ path, isDirectory });
+      hasSurplus = true;
+    }
+    if (hasSurplus) this.onDirectory(entry, index);
+  }
+
+  /** Undefined where it does not exist, or is not a directory here: storing it fails for that reason. */
+  #descriptor(path: Buffer): number | undefined {
+    try {
+      return this.tree.existing(path);
+    } catch (error) {
+      if (error instanceof CastError) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Names of another cast's incomplete files, where somebody receives into a directory below. */
+export function isTemporary(name: Buffer): boolean {
+  return name.toString('latin1').startsWith(TEMPORARY_PREFIX);
+}
+
+/** The names in an open directory, as bytes. */
+export function namesIn(descriptor: number): Buffer[] {
+  // The declarations of Node 20 lack this overload.
+  const read = readdirSync as unknown as (path: string, options: object) => Dirent<Buffer>[] | Buffer[];
+  return (read(`/proc/self/fd/${descriptor}/`, { encoding: 'buffer' }) as Buffer[]).sort(Buffer.compare);
+}
+
+function isBelow(path: Buffer, directory: Buffer): boolean {
+  return (
+    path.length > directory.length &&
+    path[directory.length] === SLASH[0] &&
+    path.subarray(0, directory.length).equals(directory)
+  );
+}
+
+function tooMany(): CastError {
+  return new CastError(
+    'ERR_RDMC_WRITE_FAILED',
+    `the receiving directory has more than ${MAX_SURPLUS} entries that the sender does not have; cast without delete`,
+  );
+}

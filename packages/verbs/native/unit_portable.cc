@@ -1,0 +1,2 @@
+// Only in portable addons (binding.gyp).
+#include "portable/old_glibc.cc"

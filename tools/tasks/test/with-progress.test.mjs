@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const script = fileURLToPath(new URL('../with-progress.mjs', import.meta.url));
+
+/** Runs a shell script with it; its status and output, without times. */
+function run(commands) {
+  const result = spawnSync(process.execPath, [script, 'build', 'sh', '-c', commands], { encoding: 'utf8' });
+  return { status: result.status, output: result.stdout.replace(/\d+\.\d s/g, 'T') };
+}
+
+const TURBO = `
+echo '@rdmc/common:build: cache hit, suppressing logs 1'
+echo '@rdmc/verbs:native: cache miss, executing 2'
+echo '@rdmc/verbs:native: rdmc-verbs-build: compiling tcp, 2 of 5 parts (3 s)'`;
+
+describe('the progress of a command', () => {
+  it('is what turbo and the build of the addon say that they do', () => {
+    expect(run(TURBO)).toEqual({
+      status: 0,
+      output: '── build … \n   @rdmc/verbs: native\n   compiling tcp, 2 of 5 parts (3 s)\n── build: ok (T)\n',
+    });
+  });
+
+  it('is one line for a command that does not say anything', () => {
+    expect(run('true')).toEqual({ status: 0, output: '── build … ok (T)\n' });
+  });
+
+  it('ends with all output of a command that fails', () => {
+    expect(run('echo first; echo second >&2; exit 3')).toEqual({
+      status: 3,
+      output: expect.stringMatching(/failed \(T\)\n(first\nsecond|second\nfirst)/),
+    });
+  });
+
+  it('ends with the output of the tasks that failed, where turbo names them', () => {
+    const { status, output } = run(`${TURBO}
+      echo '@rdmc/mesh:build: all is well'; echo '@rdmc/verbs:native: error: no such thing'
+      echo ' Failed:    @rdmc/verbs#native'; exit 1`);
+    expect(status).toBe(1);
+    expect(output).toContain('error: no such thing');
+    expect(output).not.toContain('all is well');
+  });
+});
