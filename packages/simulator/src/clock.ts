@@ -1,9 +1,8 @@
 const NOT_PENDING = -1;
+const FIRST_CAPACITY = 1024;
 
 /** An event at a simulated time. A timer is pending at most once. */
 export abstract class Timer {
-  at = 0;
-  sequence = 0;
   /** Position in the clock's heap. */
   index = NOT_PENDING;
 
@@ -18,22 +17,23 @@ export class Clock {
   now = 0;
   /** Timers that have fired. */
   events = 0;
+  /** The heap. Times and numbers are beside the timers: a comparison reads no timer, which would be a cache miss. */
   readonly #heap: Timer[] = [];
+  #times = new Float64Array(FIRST_CAPACITY);
+  #numbers = new Float64Array(FIRST_CAPACITY);
   #sequence = 0;
 
   /** Schedules `timer` at `at`, which is not in the past. A pending timer moves there. */
   schedule(timer: Timer, at: number): void {
-    timer.at = at;
     this.#sequence += 1;
-    timer.sequence = this.#sequence;
-    if (timer.index === NOT_PENDING) {
+    const isNew = timer.index === NOT_PENDING;
+    if (isNew) {
+      timer.index = this.#heap.length;
       this.#heap.push(timer);
-      timer.index = this.#heap.length - 1;
-      this.#rise(timer);
-    } else {
-      this.#rise(timer);
-      this.#sink(timer);
+      if (this.#heap.length > this.#times.length) this.#grow();
     }
+    const place = this.#rise(timer.index, at, this.#sequence);
+    this.#put(isNew ? place : this.#sink(place, at, this.#sequence), timer, at, this.#sequence);
   }
 
   cancel(timer: Timer): void {
@@ -48,11 +48,10 @@ export class Clock {
   run(settle: () => void): void {
     for (;;) {
       const next = this.#heap[0];
-      if (next === undefined || next.at > this.now) {
+      if (next === undefined || this.#times[0]! > this.now) {
         settle();
-        const after = this.#heap[0];
-        if (after === undefined) return;
-        this.now = after.at;
+        if (this.#heap.length === 0) return;
+        this.now = this.#times[0]!;
         continue;
       }
       this.#remove(next);
@@ -66,47 +65,62 @@ export class Clock {
     const last = this.#heap.pop()!;
     timer.index = NOT_PENDING;
     if (last === timer) return;
-    this.#heap[index] = last;
-    last.index = index;
-    this.#rise(last);
-    this.#sink(last);
+    const at = this.#times[this.#heap.length]!;
+    const number = this.#numbers[this.#heap.length]!;
+    this.#put(this.#sink(this.#rise(index, at, number), at, number), last, at, number);
   }
 
-  #rise(timer: Timer): void {
-    const heap = this.#heap;
-    let { index } = timer;
-    while (index > 0) {
-      const parent = heap[(index - 1) >> 1]!;
-      if (!isBefore(timer, parent)) break;
-      heap[index] = parent;
-      parent.index = index;
-      index = (index - 1) >> 1;
-    }
-    heap[index] = timer;
+  #put(index: number, timer: Timer, at: number, number: number): void {
+    this.#heap[index] = timer;
+    this.#times[index] = at;
+    this.#numbers[index] = number;
     timer.index = index;
   }
 
-  #sink(timer: Timer): void {
-    const heap = this.#heap;
-    const { length } = heap;
-    let { index } = timer;
+  #move(from: number, to: number): void {
+    this.#put(to, this.#heap[from]!, this.#times[from]!, this.#numbers[from]!);
+  }
+
+  /** Moves later timers above `index` down. Returns the place of a timer with this time and number. */
+  #rise(index: number, at: number, number: number): number {
+    let place = index;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      if (!this.#isBefore(at, number, parent)) break;
+      this.#move(parent, place);
+      place = parent;
+    }
+    return place;
+  }
+
+  /** Moves earlier timers below `index` up. Returns the place of a timer with this time and number. */
+  #sink(index: number, at: number, number: number): number {
+    const { length } = this.#heap;
+    let place = index;
     for (;;) {
-      let least = 2 * index + 1;
-      if (least >= length) break;
-      if (least + 1 < length && isBefore(heap[least + 1]!, heap[least]!)) least += 1;
-      const child = heap[least]!;
-      if (!isBefore(child, timer)) break;
-      heap[index] = child;
-      child.index = index;
-      index = least;
+      let least = 2 * place + 1;
+      if (least >= length) return place;
+      const right = least + 1;
+      if (right < length && this.#isBefore(this.#times[right]!, this.#numbers[right]!, least)) least = right;
+      if (this.#isBefore(at, number, least)) return place;
+      this.#move(least, place);
+      place = least;
     }
-    heap[index] = timer;
-    timer.index = index;
   }
-}
 
-function isBefore(a: Timer, b: Timer): boolean {
-  return a.at < b.at || (a.at === b.at && a.sequence < b.sequence);
+  /** Whether a timer with this time and number fires before the one at `index`. */
+  #isBefore(at: number, number: number, index: number): boolean {
+    const other = this.#times[index]!;
+    return at < other || (at === other && number < this.#numbers[index]!);
+  }
+
+  #grow(): void {
+    const [times, numbers] = [this.#times, this.#numbers];
+    this.#times = new Float64Array(2 * times.length);
+    this.#times.set(times);
+    this.#numbers = new Float64Array(2 * numbers.length);
+    this.#numbers.set(numbers);
+  }
 }
 
 /** A timer that calls a function. */

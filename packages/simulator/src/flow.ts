@@ -2,7 +2,7 @@ import { Timer } from './clock.js';
 import type { Link } from './link.js';
 
 /** Bytes on their way over some links, at a rate that the network sets. The timer fires when the last byte has left. */
-export class Flow extends Timer {
+export abstract class Flow extends Timer {
   /** Bytes per microsecond; 0 until the network has computed it. */
   rate = 0;
   /** Of the search for connected flows: the number of the last search that reached it. */
@@ -17,7 +17,6 @@ export class Flow extends Timer {
   constructor(
     readonly path: readonly Link[],
     readonly bytes: number,
-    private readonly onEnd: (flow: Flow) => void,
   ) {
     super();
     this.#left = bytes;
@@ -34,9 +33,5 @@ export class Flow extends Timer {
     this.#since = now;
     this.rate = rate;
     return now + this.#left / rate;
-  }
-
-  fire(): void {
-    this.onEnd(this);
   }
 }

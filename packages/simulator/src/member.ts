@@ -9,12 +9,13 @@ import {
   OPEN_MESSAGES,
 } from '@rdmc/group/machine';
 import { createSchedule } from '@rdmc/schedule';
+import { BlockSend, type BlockSender, type BlockToPair } from './block-send.js';
 import { after, type Clock } from './clock.js';
 import type { HostCosts, NicCosts } from './cluster.js';
 import type { SimulatedGroup } from './group.js';
 import type { HostedMember, TurnWork } from './host.js';
 import type { Executor } from './offload.js';
-import { ReceiveQueue } from './posted.js';
+import { type PostedReceive, ReceiveQueue } from './posted.js';
 import type { SendQueue } from './send-queue.js';
 import type { TraceRecord } from './trace.js';
 import { type TracedGroup, Tracer } from './tracer.js';
@@ -40,19 +41,9 @@ export interface MemberContext {
   finished(message: number): void;
 }
 
-/** A send that the machine wrote in this turn. */
-interface WrittenSend {
+/** A receive that the machine wrote in this turn. */
+interface WrittenReceive extends PostedReceive {
   readonly pair: number;
-  readonly slot: number;
-  readonly block: number;
-  readonly bytes: number;
-  readonly record: TraceRecord | undefined;
-}
-
-interface WrittenReceive {
-  readonly pair: number;
-  readonly slot: number;
-  readonly bytes: number;
 }
 
 interface WrittenAnnouncement {
@@ -62,7 +53,7 @@ interface WrittenAnnouncement {
 }
 
 /** One member of a group: the shipped state machine on a port whose requests take simulated time. */
-export class Member implements GroupPort, HostedMember {
+export class Member implements GroupPort, HostedMember, BlockSender {
   readonly machine: GroupMachine;
   readonly node: number;
   readonly tracer: Tracer | undefined;
@@ -75,9 +66,9 @@ export class Member implements GroupPort, HostedMember {
   /** When each message was complete here. */
   readonly finishedAt: number[] = [];
   readonly #headers: Uint32Array;
-  readonly #sends: WrittenSend[] = [];
-  readonly #receives: WrittenReceive[] = [];
-  readonly #announcements: WrittenAnnouncement[] = [];
+  #sends: BlockSend[] = [];
+  #receives: WrittenReceive[] = [];
+  #announcements: WrittenAnnouncement[] = [];
   #finished: number[] = [];
   #work: TurnWork = { sends: 0, receives: 0, announcements: 0, copiedBytes: 0 };
   /** Of this turn so far: bytes that completions and commands copied before the machine advances. */
@@ -149,33 +140,24 @@ export class Member implements GroupPort, HostedMember {
   }
 
   ringDoorbell(): void {
-    const { clock } = this.run;
-    for (const { pair, slot, bytes } of this.#receives.splice(0)) {
-      const record = this.#recordOf[slot];
-      if (record) record.receivePosted = clock.now;
-      this.receives[pair]!.post({ slot, byteLength: bytes });
-    }
-    for (const send of this.#sends.splice(0)) this.#give(send);
-    for (const announcement of this.#announcements.splice(0)) this.#announceTo(announcement);
-    const finished = this.#finished;
-    if (finished.length === 0) return;
-    this.#finished = [];
-    for (const message of finished) {
-      this.finishedAt.push(clock.now);
-      this.run.finished(message);
-    }
+    if (this.#receives.length > 0) this.#giveReceives();
+    if (this.#sends.length > 0) this.#giveSends();
+    if (this.#announcements.length > 0) this.#giveAnnouncements();
+    if (this.#finished.length > 0) this.#reportFinished();
   }
 
   postReceive(pair: number, slot: number, { byteLength }: BlockRange): void {
     this.#work.receives += 1;
     this.#recordOf[slot] = this.tracer?.receive();
-    this.#receives.push({ pair, slot, bytes: byteLength });
+    this.#receives.push({ pair, slot, byteLength });
   }
 
   postSend(pair: number, slot: number, block: number, { byteLength }: BlockRange): void {
     this.#work.sends += 1;
     this.#targetOf[slot] = pair;
-    this.#sends.push({ pair, slot, block, bytes: byteLength, record: this.tracer?.send(pair) });
+    const delay = this.run.delayOf(this.node, this.run.group.members[this.neighbours[pair]!]!, block);
+    const to = { pair, slot, block, bytes: byteLength };
+    this.#sends.push(new BlockSend(this, to, delay, this.tracer?.send(pair)));
   }
 
   receiveAnnouncement(): void {
@@ -224,24 +206,53 @@ export class Member implements GroupPort, HostedMember {
     });
   }
 
-  #give({ pair, slot, block, bytes, record }: WrittenSend): void {
-    const { clock, members } = this.run;
-    const target = members[this.neighbours[pair]!]!;
-    if (record) record.posted = clock.now;
-    this.sendQueues[pair]!.post({
-      slot,
-      block,
-      bytes,
-      delay: this.run.delayOf(this.node, target.node, block),
-      started: () => {
-        if (record) record.started = clock.now;
-      },
-      finished: () => {
-        if (record) record.finished = clock.now;
-      },
-      arrived: () => target.blockCame(this.#pairAt(target, pair), this, slot, block, bytes),
-      completed: () => this.#complete(false, () => this.#sent(slot)),
-    });
+  get now(): number {
+    return this.run.clock.now;
+  }
+
+  delivered({ pair, slot, block, bytes }: BlockToPair): void {
+    const target = this.run.members[this.neighbours[pair]!]!;
+    target.blockCame(this.#pairAt(target, pair), this, slot, block, bytes);
+  }
+
+  acknowledged({ slot }: BlockToPair): void {
+    this.#complete(false, () => this.#sent(slot));
+  }
+
+  // A request that costs nothing can lead to the next turn of this member, so each list is replaced before it is given.
+
+  #giveReceives(): void {
+    const receives = this.#receives;
+    this.#receives = [];
+    for (const receive of receives) {
+      const record = this.#recordOf[receive.slot];
+      if (record) record.receivePosted = this.now;
+      this.receives[receive.pair]!.post(receive);
+    }
+  }
+
+  #giveSends(): void {
+    const sends = this.#sends;
+    this.#sends = [];
+    for (const send of sends) {
+      send.posted();
+      this.sendQueues[send.to.pair]!.post(send);
+    }
+  }
+
+  #giveAnnouncements(): void {
+    const announcements = this.#announcements;
+    this.#announcements = [];
+    for (const announcement of announcements) this.#announceTo(announcement);
+  }
+
+  #reportFinished(): void {
+    const finished = this.#finished;
+    this.#finished = [];
+    for (const message of finished) {
+      this.finishedAt.push(this.now);
+      this.run.finished(message);
+    }
   }
 
   #sent(slot: number): void {

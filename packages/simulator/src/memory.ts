@@ -4,16 +4,20 @@ import { createSchedule } from '@rdmc/schedule';
 import { SimulatorError } from './errors.js';
 import { blocksOf, type SimulatedGroup, scheduleOf, transfersOf } from './group.js';
 
-/** Bytes, measured with some reserve on Node.js 22; see the README. */
-const PER_MEMBER = 40_000;
-const PER_NEIGHBOUR = 1_200;
+/**
+ * Bytes. Chosen so that the estimate is at least the growth of the process's peak memory in each run of the README's table,
+ * and in runs with a trace, with many blocks, and with racks. `PER_RACK_ENTRY` is a guess.
+ */
+const FIXED = 72 * 2 ** 20;
+const PER_MEMBER = 60_000;
+const PER_NEIGHBOUR = 1_500;
 const PER_BLOCK_OF_A_MEMBER = 14;
 const PER_RACK_ENTRY = 40;
-const PER_TRACE_RECORD = 700;
+const PER_TRACE_RECORD = 1_000;
 
-/** Bytes that a run needs at most, as an estimate. */
+/** Bytes that a run needs, as an estimate that is rather too large. */
 export function estimateMemory(groups: readonly SimulatedGroup[], traces: boolean): number {
-  return groups.reduce((sum, group) => sum + memoryOf(group, traces), 0);
+  return groups.reduce((sum, group) => sum + memoryOf(group, traces), FIXED);
 }
 
 function memoryOf(group: SimulatedGroup, traces: boolean): number {

@@ -1,20 +1,18 @@
-import { after, type Clock } from './clock.js';
+import type { Clock } from './clock.js';
 import type { NicCosts } from './cluster.js';
 import { Flow } from './flow.js';
 import type { Link } from './link.js';
 import type { Network } from './network.js';
 
-/** One block from a member to a neighbour. */
+/** A request that sends bytes. */
 export interface SendRequest {
-  readonly slot: number;
-  readonly block: number;
   readonly bytes: number;
   /** Time that a test adds before its first byte, in microseconds. */
   readonly delay: number;
   /** The first byte and the last byte have left. */
   started(): void;
   finished(): void;
-  /** The block is in the receiver's memory: its completion is raised there. */
+  /** The bytes are in the receiver's memory: its completion is raised there. */
   arrived(): void;
   /** The acknowledgement is back: the completion at the sender. */
   completed(): void;
@@ -26,10 +24,10 @@ export class SendQueue {
   #busy = false;
 
   constructor(
-    private readonly clock: Clock,
-    private readonly network: Network,
-    private readonly path: readonly Link[],
-    private readonly nic: NicCosts,
+    readonly clock: Clock,
+    readonly network: Network,
+    readonly path: readonly Link[],
+    readonly nic: NicCosts,
   ) {}
 
   get isEmpty(): boolean {
@@ -41,28 +39,73 @@ export class SendQueue {
     if (!this.#busy) this.#next();
   }
 
+  /** The last byte of the request on the wire has left. */
+  wireIsFree(): void {
+    this.#busy = false;
+  }
+
+  /** Starts the next request, unless the completion of the last one has started it already. */
+  continue(): void {
+    if (!this.#busy) this.#next();
+  }
+
   #next(): void {
     const request = this.#waiting.shift();
     if (request === undefined) return;
     this.#busy = true;
-    after(this.clock, this.nic.request + request.delay, () => this.#start(request));
+    new RequestOnWire(this, request).prepare();
+  }
+}
+
+type Phase = 'prepared' | 'on the wire' | 'arriving' | 'acknowledged';
+
+/** One request: a timer of one object for its whole way, because a simulation has one of these for each transfer. */
+class RequestOnWire extends Flow {
+  #phase: Phase = 'prepared';
+
+  constructor(
+    private readonly queue: SendQueue,
+    private readonly request: SendRequest,
+  ) {
+    super(queue.path, request.bytes + queue.nic.headerBytes);
   }
 
-  #start(request: SendRequest): void {
-    request.started();
-    const bytes = request.bytes + this.nic.headerBytes;
-    this.network.start(new Flow(this.path, bytes, (flow) => this.#end(flow, request)));
+  prepare(): void {
+    this.#after(this.queue.nic.request + this.request.delay, 'prepared');
   }
 
-  #end(flow: Flow, request: SendRequest): void {
-    this.network.end(flow);
-    request.finished();
-    this.#busy = false;
-    const { latency, acknowledgement } = this.nic;
-    after(this.clock, latency, () => {
-      request.arrived();
-      after(this.clock, acknowledgement, () => request.completed());
-    });
-    if (!this.#busy) this.#next();
+  fire(): void {
+    switch (this.#phase) {
+      case 'prepared':
+        this.#phase = 'on the wire';
+        this.request.started();
+        this.queue.network.start(this);
+        break;
+      case 'on the wire':
+        this.#left();
+        break;
+      case 'arriving':
+        this.request.arrived();
+        this.#after(this.queue.nic.acknowledgement, 'acknowledged');
+        break;
+      case 'acknowledged':
+        this.request.completed();
+    }
+  }
+
+  #left(): void {
+    const { queue } = this;
+    queue.network.end(this);
+    this.request.finished();
+    queue.wireIsFree();
+    this.#after(queue.nic.latency, 'arriving');
+    queue.continue();
+  }
+
+  #after(delay: number, phase: Phase): void {
+    this.#phase = phase;
+    const { clock } = this.queue;
+    if (delay === 0) this.fire();
+    else clock.schedule(this, clock.now + delay);
   }
 }

@@ -26,7 +26,7 @@ describe('Clock', () => {
         const clock = new Clock();
         const fired: [number, number][] = [];
         const timers = Array.from({ length: 10 }, (_, name) => {
-          return new Recorded(name, ({ at }) => fired.push([at, name]));
+          return new Recorded(name, () => fired.push([clock.now, name]));
         });
         const model = new Map<number, [at: number, order: number]>();
         list.forEach(({ timer, at, cancels }, order) => {
@@ -42,6 +42,16 @@ describe('Clock', () => {
         expect(clock.pending).toBe(0);
       }),
     );
+  });
+
+  it('holds any number of timers', () => {
+    const clock = new Clock();
+    const fired: number[] = [];
+    // 7919 is prime, so these are 5000 different times in no order.
+    const times = Array.from({ length: 5000 }, (_, index) => (index * 7919) % 5000);
+    for (const at of times) clock.schedule(new Recorded(at, () => fired.push(clock.now)), at);
+    clock.run(() => {});
+    expect(fired).toEqual([...times].sort((a, b) => a - b));
   });
 
   it('settles once after all timers of an instant, and goes on with what that scheduled', () => {

@@ -84,6 +84,20 @@ interface Started {
   readonly at: number;
 }
 
+class CarriedFlow extends Flow {
+  constructor(
+    path: readonly Link[],
+    bytes: number,
+    private readonly onEnd: (flow: Flow) => void,
+  ) {
+    super(path, bytes);
+  }
+
+  fire(): void {
+    this.onEnd(this);
+  }
+}
+
 /** Flows between ten ports of ten bytes per microsecond, each way. */
 function carry(list: readonly Started[], roundTime: number): { carried: number; left: number; end: number } {
   const clock = new Clock();
@@ -92,7 +106,7 @@ function carry(list: readonly Started[], roundTime: number): { carried: number; 
   const into = Array.from({ length: 10 }, (_, port) => new Link(`in ${port}`, 10));
   let carried = 0;
   for (const { from, to, bytes, at } of list) {
-    const flow = new Flow([out[from]!, into[to]!], bytes, (ended) => {
+    const flow = new CarriedFlow([out[from]!, into[to]!], bytes, (ended) => {
       network.end(ended);
       carried += ended.bytes;
     });

@@ -4,18 +4,21 @@ import { Link } from '../link.js';
 import { Network } from '../network.js';
 import type { Check } from './check.js';
 
+/** A flow of which only the rate is wanted: the clock does not run. */
+class RatedFlow extends Flow {
+  fire(): void {}
+}
+
 /** The max-min fair rates of flows over these paths; a path is a list of indices of `capacities`. */
 export function fairRates(capacities: readonly number[], paths: readonly (readonly number[])[]): number[] {
   const links = capacities.map((capacity, index) => new Link(String(index), capacity));
   const network = new Network(new Clock(), 0);
-  const flows = paths.map(
-    (path) =>
-      new Flow(
-        path.map((index) => links[index]!),
-        1,
-        () => {},
-      ),
-  );
+  const flows = paths.map((path) => {
+    return new RatedFlow(
+      path.map((index) => links[index]!),
+      1,
+    );
+  });
   for (const flow of flows) network.start(flow);
   network.settle();
   return flows.map(({ rate }) => rate);
