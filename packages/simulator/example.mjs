@@ -23,13 +23,14 @@ const table1 = simulate({
 });
 console.log(`Table 1: ${milliseconds(table1)}; the paper has 62.08 ms`);
 
-// Node 1 is away for 100 µs in the middle of it. What did the root wait for?
+// The processor of node 1 is away for 100 µs, just before a block arrives there. What did the root wait for?
+const { received } = table1.trace.find(({ node, step }) => node === 1 && step === 126);
 const preempted = simulate({
   cluster: 'stampede',
   nodes: 4,
   byteLength: 256 * MIB,
   windows: 'paper',
-  preemptions: [{ node: 1, at: 30_000, lasts: 100 }],
+  preemptions: [{ node: 1, at: received - 1, lasts: 100 }],
   trace: true,
 });
 const longest = (report) => {
