@@ -1,5 +1,5 @@
 import { bytesPerMicrosecond, type Cluster } from './cluster.js';
-import { Link } from './link.js';
+import { Link } from './flow.js';
 
 /** One link, both ways, that is slower than the ports. */
 export interface SlowPair {

@@ -1,5 +1,4 @@
-import type { Flow } from './flow.js';
-import type { Link } from './link.js';
+import type { Flow, Link } from './flow.js';
 
 /** The links and flows that are connected with some links: the change of one can change the rates of all. */
 export interface Component {

@@ -1,6 +1,5 @@
 import { Call, type Clock } from './clock.js';
-import type { Flow } from './flow.js';
-import type { Link } from './link.js';
+import type { Flow, Link } from './flow.js';
 import { componentOf, componentsOf, fill } from './max-min.js';
 
 /** Components of at most this many flows are recomputed after every change. */

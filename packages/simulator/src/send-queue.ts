@@ -1,7 +1,6 @@
 import type { Clock } from './clock.js';
 import type { NicCosts } from './cluster.js';
-import { Flow } from './flow.js';
-import type { Link } from './link.js';
+import { Flow, type Link } from './flow.js';
 import type { Network } from './network.js';
 
 /** A request that sends bytes. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Call, Clock } from '../src/clock.js';
-import { Flow } from '../src/flow.js';
-import { Link } from '../src/link.js';
+import { Flow, Link } from '../src/flow.js';
 import { Network } from '../src/network.js';
 import { fairRates, parkingLotChecks, rackChecks, sinkChecks } from '../src/validation/sharing.js';
 import { expectAll } from './support/checks.js';

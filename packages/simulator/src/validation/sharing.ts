@@ -1,6 +1,5 @@
 import { Clock } from '../clock.js';
-import { Flow } from '../flow.js';
-import { Link } from '../link.js';
+import { Flow, Link } from '../flow.js';
 import { Network } from '../network.js';
 import type { Check } from './check.js';
 
