@@ -4,9 +4,9 @@
 import { copyFileSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { checkAddon } from './addon-check.mjs';
 import { buildAddon } from './arm64/addon.mjs';
 import { Missing } from './arm64/missing.mjs';
-import { checkGlibc } from './glibc.mjs';
 
 function stop(message, status = 1) {
   console.error(message);
@@ -24,7 +24,7 @@ function readOut() {
 const out = readOut() ?? stop('usage: node tools/release/build-arm64.mjs --out FILE', 2);
 try {
   const addon = buildAddon();
-  checkGlibc(addon);
+  checkAddon(addon, 'arm64');
   mkdirSync(dirname(resolve(out)), { recursive: true });
   copyFileSync(addon, out);
   console.log(`${out}: the addon for linux-arm64`);

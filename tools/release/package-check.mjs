@@ -47,7 +47,10 @@ function importProblems(folder, files, { name: own, dependencies = {}, peerDepen
 function mapProblems(folder, files) {
   return files
     .filter(
-      (name) => name.endsWith('.map') && JSON.parse(readFileSync(join(folder, name), 'utf8')).sourcesContent,
+      // Other files with this ending are maps of a linker.
+      (name) =>
+        /\.[cm]?[jt]s\.map$/.test(name) &&
+        JSON.parse(readFileSync(join(folder, name), 'utf8')).sourcesContent,
     )
     .map((name) => `${name} contains the sources`);
 }

@@ -4,11 +4,11 @@
 // With --smoke some chapters of the compliance suite, with an addon that compiles faster.
 import { join } from 'node:path';
 import { USE_ADDON } from '../../packages/verbs/test/native/variant.mjs';
+import { checkAddon } from '../release/addon-check.mjs';
 import { buildAddon } from '../release/arm64/addon.mjs';
 import { Emulator } from '../release/arm64/emulator.mjs';
 import { Missing } from '../release/arm64/missing.mjs';
 import { node } from '../release/arm64/node.mjs';
-import { checkGlibc } from '../release/glibc.mjs';
 import { passParts } from './parts.mjs';
 import { root, setUp } from './setup.mjs';
 
@@ -42,7 +42,7 @@ function prepare() {
   const emulator = new Emulator();
   const program = node();
   const addon = buildAddon(smoke ? FAST_TO_COMPILE : []);
-  checkGlibc(addon);
+  checkAddon(addon, 'arm64');
   const env = { ...LIMIT, NODE_OPTIONS: `--require=${USE_ADDON}`, RDMC_TEST_ADDON: addon };
   return (smoke ? SMOKE : FULL).map(([label, args]) => ({
     label: `arm64: ${label}`,

@@ -1,6 +1,7 @@
 // `npm run test:nodes`: each Node.js line that is supported, which comes from npm. Under each, the suites of packages and
 // apps (the compliance suite among them), all examples, and `rdmc demo`; without the suites under the line that runs this,
 // because `npm test` runs them. Arguments name lines: npm run test:nodes -- 22
+// Before them, the declarations are compiled with TypeScript 5 and 7.
 // With --smoke, for a push: under each line one example, which loads the addon, and two small suites under the newest.
 // The addon is not built again: its Node-API is the same in all of them.
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
@@ -48,6 +49,14 @@ const DEMO = {
   seconds: 10,
 };
 
+/** `npm test` compiles with two of the six combinations. */
+const COMPILERS = {
+  label: 'TypeScript 5 and 7, with each resolution of modules',
+  command: 'node',
+  args: ['tools/tasks/packages.mjs', '--all'],
+  seconds: 60,
+};
+
 /** What runs under one line. */
 function partsOf(line, smoke) {
   if (!smoke) {
@@ -63,6 +72,7 @@ const asked = process.argv.slice(smoke ? 3 : 2);
 const unknown = asked.find((line) => !NODE_LINES.includes(line));
 if (unknown) stop(`Node.js ${unknown} is not tested; there are: ${NODE_LINES.join(', ')}`);
 setUp();
+if (!smoke && asked.length === 0) await passParts([COMPILERS]);
 for (const line of asked.length > 0 ? asked : NODE_LINES) {
   const env = environment(line);
   const parts = partsOf(line, smoke).map((part) => ({

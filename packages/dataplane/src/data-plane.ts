@@ -99,7 +99,10 @@ export class DataPlane {
   static async #start(checked: CheckedOptions, options: DataPlaneOptions): Promise<DataPlane> {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
-    const plane = new DataPlane(thread, ready, checked.protocols, options.logger);
+    const plane = await attached(
+      thread,
+      () => new DataPlane(thread, ready, checked.protocols, options.logger),
+    );
     options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
   }
@@ -303,6 +306,17 @@ export class DataPlane {
 }
 
 /** Opens the device in the worker and resolves with its message. The worker has exited when this rejects. */
+/** The device is closed if the worker has ended since it was ready. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED */
+async function attached(thread: WorkerThread, attach: () => DataPlane): Promise<DataPlane> {
+  try {
+    return attach();
+  } catch (cause) {
+    const exit = await thread.terminate();
+    const message = `The data plane's worker ended when it had started: ${describeExit(exit)}`;
+    throw new DataPlaneError('ERR_RDMC_DATAPLANE_START_FAILED', message, { cause });
+  }
+}
+
 async function readyWith(
   thread: WorkerThread,
   { device = {}, signal }: DataPlaneOptions,

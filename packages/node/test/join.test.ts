@@ -88,8 +88,13 @@ describe('a node that ends', () => {
 
   it('has the error of its worker if the worker died', async () => {
     const [options] = await members(1);
-    const dying = module('setTimeout(()=>process.exit(7),10);');
-    const node = await join(options!, { one: idle({ worker: dying }) });
+    const flag = new Int32Array(new SharedArrayBuffer(4));
+    const dying = new URL(
+      'data:text/javascript,export default{records:{commands:{},events:{}},start:({data})=>{' +
+        'setInterval(()=>{if(Atomics.load(data,0))process.exit(7)},5);return{commands:{}}}}',
+    );
+    const node = await join(options!, { one: idle({ worker: dying, data: () => flag }) });
+    Atomics.store(flag, 0, 1);
     await new Promise((resolve) => node.signal.addEventListener('abort', resolve));
     expect(node.signal.reason).toMatchObject({ code: 'ERR_RDMC_DATAPLANE_DIED' });
     await node.close();

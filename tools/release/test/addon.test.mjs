@@ -69,7 +69,7 @@ describe('the check of an addon', () => {
   it('says which libraries of the machine it needs', () => {
     const elf = { ...right, libraries: ['libstdc++.so.6', 'libc.so.6', 'libgcc_s.so.1'] };
     expect(addonProblems(elf, 'x64')).toEqual([
-      "the addon needs libstdc++.so.6, libgcc_s.so.1 of the user's machine: link with -static-libstdc++ -static-libgcc",
+      "the addon needs libstdc++.so.6, libgcc_s.so.1 of the user's machine: build it with --portable",
     ]);
   });
 
@@ -77,7 +77,8 @@ describe('the check of an addon', () => {
     const elf = { ...right, versions: ['GLIBC_2.9', 'GLIBC_2.34', 'GLIBC_2.100', 'GLIBCXX_3.4.30'] };
     expect(addonProblems(elf, 'x64')).toEqual([
       'the addon needs symbols of versions GLIBCXX_3.4.30',
-      `the addon needs GLIBC_2.34, GLIBC_2.100; the newest that is allowed is GLIBC_${GLIBC_LIMIT}`,
+      `the addon needs GLIBC_2.34, GLIBC_2.100; the newest that is allowed is GLIBC_${GLIBC_LIMIT}: ` +
+        'lead the new symbol to an older one (packages/verbs/native/portable)',
     ]);
   });
 

@@ -11,7 +11,6 @@
 import { opaqueRecord, pattern, text, whole } from '@rdmc/common/shapes';
 import { MAX_HOST_CHARACTERS, MAX_PORT } from '../constants.js';
 import { decodeShape, processName } from '../frames.js';
-import type { Hello } from '../hello.js';
 import type { MeshAttributes } from '../options.js';
 import { ROSTER_DIGEST_BYTES, type RosterEntry } from './roster.js';
 
@@ -51,7 +50,10 @@ export function decodeLiveHello(
 }
 
 /** The sender of a HELLO, as an entry of a roster. */
-export function entryOf({ from, instance }: Hello, live: LiveHello): RosterEntry {
+export function entryOf(
+  { from, instance }: { readonly from: number; readonly instance: Buffer },
+  live: LiveHello,
+): RosterEntry {
   const { incarnation, host, port, process } = live;
   return { id: from, incarnation, instance: instance.toString('hex'), host, port, process };
 }

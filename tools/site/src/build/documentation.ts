@@ -47,7 +47,19 @@ export async function writeDocumentation(out: string): Promise<number> {
     gitRevision: 'main',
     sourceLinkTemplate: `${WHERE_SOURCES_ARE}/{path}#L{line}`,
     customCss: join(root, 'tools/site/page/site.css'),
-    highlightLanguages: ['bash', 'console', 'css', 'html', 'javascript', 'json', 'sh', 'text', 'ts', 'tsx', 'typescript'],
+    highlightLanguages: [
+      'bash',
+      'console',
+      'css',
+      'html',
+      'javascript',
+      'json',
+      'sh',
+      'text',
+      'ts',
+      'tsx',
+      'typescript',
+    ],
     ignoredHighlightLanguages: ['paths'],
     validation: { notExported: false, invalidLink: true, invalidPath: true, rewrittenLink: true },
     hideGenerator: true,
@@ -68,7 +80,11 @@ export async function writeDocumentation(out: string): Promise<number> {
 function entryPoints(packages: readonly PublicPackage[]): DocumentationEntryPoint[] {
   const program = programOf(packages);
   const entries = packages.flatMap((one) => one.entries);
-  return entries.map(({ name, source }) => ({ displayName: name, program, sourceFile: program.getSourceFile(source)! }));
+  return entries.map(({ name, source }) => ({
+    displayName: name,
+    program,
+    sourceFile: program.getSourceFile(source)!,
+  }));
 }
 
 /** Gives a document its title and group, and draws its charts below its heading. */
@@ -103,12 +119,19 @@ function withoutTitle({ readme }: ProjectReflection): void {
 }
 
 /** The README of a package stands on the page of its main module; links to its folder lead there. */
-function describePackages(app: Application, project: ProjectReflection, packages: readonly PublicPackage[]): void {
+function describePackages(
+  app: Application,
+  project: ProjectReflection,
+  packages: readonly PublicPackage[],
+): void {
   for (const { name, folder } of packages) {
     const module = project.children?.find((child) => child.name === name);
     if (!module) throw new Error(`${name} does not have a page`);
     const path = join(root, folder, 'README.md') as NormalizedPath;
-    const file = new MinimalSourceFile(withPlainHeadings(readFileSync(path, 'utf8').replace(/^# .*\n/, '')), path);
+    const file = new MinimalSourceFile(
+      withPlainHeadings(readFileSync(path, 'utf8').replace(/^# .*\n/, '')),
+      path,
+    );
     module.readme = app.converter.parseRawComment(file, project.files).content;
     project.files.registerReflectionPath(path, module);
     project.files.registerReflectionPath(join(root, folder) as NormalizedPath, module);

@@ -12,7 +12,8 @@ export function withoutCopies(project: ProjectReflection, repository: string): v
   const rewrite = (parts: CommentDisplayPart[] | undefined): CommentDisplayPart[] | undefined =>
     parts?.map((part) => {
       if (part.kind !== 'relative-link' || typeof part.target !== 'number') return part;
-      const isPage = typeof project.files.resolve(part.target, project) === 'object' && !outside.has(part.target);
+      const isPage =
+        typeof project.files.resolve(part.target, project) === 'object' && !outside.has(part.target);
       const target = project.files.resolvePath(part.target);
       if (isPage || target === undefined || SHOWN.has(extname(target))) return part;
       outside.add(part.target);

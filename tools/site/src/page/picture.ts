@@ -36,7 +36,7 @@ export class Picture {
     scene.held.forEach((held, rank) => {
       const share = held / this.blocks;
       update(this.#rings[rank]!, {
-        'stroke-dasharray': `${share} 1`,
+        'stroke-dasharray': share === 1 ? 'none' : `${share} 1`,
         class: share === 1 ? 'ring full' : 'ring',
       });
     });

@@ -50,7 +50,12 @@ describe.skipIf(missing)(
       const { settings } = readSettings(hash);
       const algorithms = [settings.beside, settings.algorithm].filter((name) => name !== 'none');
       const schedules = algorithms.map((algorithm) =>
-        createSchedule({ algorithm, nodes: settings.nodes, blocks: settings.blocks, racks: racksOf(settings) }),
+        createSchedule({
+          algorithm,
+          nodes: settings.nodes,
+          blocks: settings.blocks,
+          racks: racksOf(settings),
+        }),
       );
       const last = Math.max(...schedules.map(({ steps }) => steps));
       for (let step = 0; step < last; step += 1) {
@@ -153,7 +158,11 @@ describe.skipIf(missing)(
               .getAttribute('transform')!
               .match(/-?\d[\d.]*(?:e-?\d+)?/g)!
               .map(Number) as [number, number];
-            const isAtRest = Math.hypot(x - at('x1') - 0.3 * (at('x2') - at('x1')), y - at('y1') - 0.3 * (at('y2') - at('y1'))) < 1e-3;
+            const isAtRest =
+              Math.hypot(
+                x - at('x1') - 0.3 * (at('x2') - at('x1')),
+                y - at('y1') - 0.3 * (at('y2') - at('y1')),
+              ) < 1e-3;
             seen.add(isAtRest ? 'at rest' : 'on its way');
           }
         };

@@ -43,7 +43,10 @@ describe.skipIf(missing)(`the pages of the site, as files${missing ? ` [skipped:
     const { page } = opened;
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox').fill('createSchedule');
-    await page.getByRole('option', { name: /createSchedule/ }).first().waitFor();
+    await page
+      .getByRole('option', { name: /createSchedule/ })
+      .first()
+      .waitFor();
   });
 
   it('the explorer works inside of its page', async () => {
