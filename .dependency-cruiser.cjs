@@ -16,6 +16,7 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
+  'packages/simulator': ['packages/common', 'packages/dataplane', 'packages/group', 'packages/schedule'],
   'packages/tailwind': [
     'packages/common',
     'packages/node',
@@ -72,6 +73,7 @@ const may = {
     'packages/group',
     'packages/metrics',
     'packages/cast',
+    'packages/simulator',
   ],
 };
 

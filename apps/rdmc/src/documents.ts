@@ -92,6 +92,44 @@ export interface RankDocument extends ScheduleHead {
   receives: Transfer[];
 }
 
+interface SimulatedMessage {
+  group: number;
+  message: number;
+  sentAt: number;
+  completeAt: number;
+}
+
+interface SimulatedHost {
+  node: number;
+  working: number;
+  polling: number;
+  wakeUps: number;
+  turns: number;
+}
+
+/** `rdmc simulate`; times in microseconds of simulated time. */
+export interface SimulationDocument {
+  preset: string;
+  algorithm: Algorithm;
+  nodes: number;
+  bytes: number;
+  blockBytes: number;
+  windows: { receive: number; send: number; ready: number | null };
+  offload: boolean;
+  seed: number;
+  /** The known results that the simulator reproduced before the run. */
+  validated: { property: string; checks: number }[];
+  microseconds: number;
+  gbitPerSecond: number;
+  steps: number;
+  transfers: number;
+  events: number;
+  messages: SimulatedMessage[];
+  /** Blocks into and out of each rack. */
+  racks: { rack: number; entering: number; leaving: number }[];
+  hosts: SimulatedHost[];
+}
+
 interface DevicePort {
   number: number;
   state: string;

@@ -12,12 +12,14 @@ import type {
   MulticastDocument,
   RankDocument,
   ScheduleDocument,
+  SimulationDocument,
   StreamDocument,
 } from './documents.js';
 import type { CastEvent, CastPlan, DemoEvent, ReceiveEvent } from './events.js';
 import * as receive from './receive/events.js';
 import * as schedule from './schedule/document.js';
 import type { Schema } from './schema.js';
+import * as simulate from './simulate/document.js';
 
 export type * from './documents.js';
 export { cliErrors } from './errors.js';
@@ -30,6 +32,7 @@ export const latencyDocument: Schema<LatencyDocument> = bench.latencyDocument;
 export const multicastDocument: Schema<MulticastDocument> = bench.multicastDocument;
 export const scheduleDocument: Schema<ScheduleDocument> = schedule.scheduleDocument;
 export const rankDocument: Schema<RankDocument> = schedule.rankDocument;
+export const simulationDocument: Schema<SimulationDocument> = simulate.simulationDocument;
 export const devicesDocument: Schema<DevicesDocument> = devices.devicesDocument;
 export const doctorDocument: Schema<DoctorDocument> = doctor.doctorDocument;
 export const checkResult: Schema<CheckResult> = doctor.checkResult;

@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   key: async () => (await import('./commands/key.js')).addKeyCommand,
   demo: async () => (await import('./commands/demo.js')).addDemoCommand,
   schedule: async () => (await import('./commands/schedule.js')).addScheduleCommand,
+  simulate: async () => (await import('./commands/simulate.js')).addSimulateCommand,
   devices: async () => (await import('./commands/devices.js')).addDevicesCommand,
   doctor: async () => (await import('./commands/doctor.js')).addDoctorCommand,
   bench: async () => (await import('./commands/bench.js')).addBenchCommand,

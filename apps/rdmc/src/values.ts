@@ -11,7 +11,7 @@ const LEAST_LINK = 125_000;
 const MOST_LINK = 125e9;
 
 /** A check whose error says what was expected; zod's own texts are for programmers. */
-function expected<Value>(what: string, read: (text: string) => Value | undefined) {
+export function expected<Value>(what: string, read: (text: string) => Value | undefined) {
   return z.string().transform((text, context): Value => {
     const value = read(text);
     if (value !== undefined) return value;

@@ -44,10 +44,13 @@ describe('README', () => {
     expect(readme).toContain(`$ rdmc schedule --nodes 8 --blocks 6\n${stdout}`);
   });
 
-  it.each(['demo', 'schedule', 'cast', 'receive'])('lists every option of rdmc %s', async (command) => {
-    const { stdout } = await run(command, '--help');
-    const options = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option!);
-    expect(options.length).toBeGreaterThan(5);
-    for (const option of options) if (option !== '--help') expect(readme).toContain(`| \`${option}`);
-  });
+  it.each(['demo', 'schedule', 'simulate', 'cast', 'receive'])(
+    'lists every option of rdmc %s',
+    async (command) => {
+      const { stdout } = await run(command, '--help');
+      const options = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option!);
+      expect(options.length).toBeGreaterThan(5);
+      for (const option of options) if (option !== '--help') expect(readme).toContain(`| \`${option}`);
+    },
+  );
 });

@@ -7,6 +7,7 @@ import type * as doctor from '../src/doctor/check.js';
 import type * as published from '../src/index.js';
 import type * as receive from '../src/receive/events.js';
 import type * as schedule from '../src/schedule/document.js';
+import type * as simulate from '../src/simulate/document.js';
 
 // The compiler decides (`npm run typecheck`): a field of a schema that a published type lacks, or has in addition, does not compile.
 describe('published types', () => {
@@ -16,6 +17,7 @@ describe('published types', () => {
     expectTypeOf<published.MulticastDocument>().toEqualTypeOf<bench.MulticastDocument>();
     expectTypeOf<published.ScheduleDocument>().toEqualTypeOf<schedule.ScheduleDocument>();
     expectTypeOf<published.RankDocument>().toEqualTypeOf<schedule.RankDocument>();
+    expectTypeOf<published.SimulationDocument>().toEqualTypeOf<simulate.SimulationDocument>();
     expectTypeOf<published.DevicesDocument>().toEqualTypeOf<devices.DevicesDocument>();
     expectTypeOf<published.DoctorDocument>().toEqualTypeOf<doctor.DoctorDocument>();
     expectTypeOf<published.CheckResult>().toEqualTypeOf<doctor.CheckResult>();

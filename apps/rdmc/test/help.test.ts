@@ -10,6 +10,7 @@ const COMMANDS = [
   ['key'],
   ['demo'],
   ['schedule'],
+  ['simulate'],
   ['devices'],
   ['doctor'],
   ['bench'],
@@ -35,7 +36,17 @@ describe('help', () => {
 
   it('rdmc --help lists every command and every exit code', async () => {
     const { stdout } = await run('--help');
-    for (const name of ['cast', 'receive', 'key', 'demo', 'schedule', 'devices', 'doctor', 'bench']) {
+    for (const name of [
+      'cast',
+      'receive',
+      'key',
+      'demo',
+      'schedule',
+      'simulate',
+      'devices',
+      'doctor',
+      'bench',
+    ]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
     }
     for (const code of [0, 1, 2, 3, 4, 5, 6, 129, 130, 141, 143]) {

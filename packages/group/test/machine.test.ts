@@ -13,6 +13,7 @@ function expectDelivered(simulation: Simulation): void {
   expect(outcome.corrupt).toEqual([]);
   expect(outcome.finished).toEqual(Array.from({ length: simulation.nodes }, () => all));
   expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
+  expect(outcome.mostAnnounced).toBeLessThanOrEqual(simulation.readyTokens ?? simulation.receiveWindow);
   expect(outcome.mostSends).toBeLessThanOrEqual(simulation.sendWindow);
   expect(outcome.mostOpen).toBeLessThanOrEqual(OPEN_MESSAGES);
   const copied = simulation.messages.filter(({ byteLength }) => byteLength > 0).length;
@@ -26,6 +27,7 @@ const groups = fc.record({
   nodes: fc.integer({ min: 2, max: 20 }),
   receiveWindow: fc.integer({ min: 1, max: 9 }),
   sendWindow: fc.integer({ min: 1, max: 4 }),
+  readyTokens: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
   seed: fc.integer({ min: 0, max: 0xffff_ffff }),
   racks: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 20, maxLength: 20 }),
   messages: fc.array(

@@ -1,6 +1,7 @@
 import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY } from '../constants.js';
 import { Counter } from './counters.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
+import { ReadyTokens } from './ready-tokens.js';
 
 /**
  * Readiness in both directions (`ready_for_block` of RDMC, DSN 2018, section 4.2).
@@ -27,13 +28,17 @@ export class Announcements {
   readonly #received: Uint32Array;
   readonly #used: Uint32Array;
   readonly #owedReceives: Uint32Array;
+  readonly #tokens: ReadyTokens | undefined;
 
   constructor(
     private readonly port: GroupPort,
     private readonly counters: Float64Array,
     private readonly pairs: number,
     private readonly receiveWindow: number,
+    /** The most announced receives that are not filled; `undefined` for all that are posted. */
+    readyTokens?: number,
   ) {
+    this.#tokens = readyTokens === undefined ? undefined : new ReadyTokens(readyTokens);
     this.#posted = new Uint32Array(pairs);
     this.#announced = new Uint32Array(pairs);
     this.#arrived = new Uint32Array(pairs);
@@ -47,12 +52,14 @@ export class Announcements {
 
   /** A data receive was posted for `pair`. */
   posted(pair: number): void {
-    this.#posted[pair]! += 1;
+    if (this.#tokens) this.#tokens.posted(pair);
+    else this.#posted[pair]! += 1;
   }
 
   /** A block came from `pair`. */
   arrived(pair: number): void {
     this.#arrived[pair]! += 1;
+    this.#tokens?.arrived();
   }
 
   /** A block was sent to `pair`. */
@@ -113,6 +120,7 @@ export class Announcements {
 
   /** Posts the announcements that are due. */
   announce(): void {
+    if (this.#tokens) this.#release(this.#tokens);
     for (let pair = 0; pair < this.pairs; pair += 1) {
       const pending = (this.#posted[pair]! - this.#announced[pair]!) >>> 0;
       const known = (this.#announced[pair]! - this.#arrived[pair]!) >>> 0;
@@ -126,5 +134,10 @@ export class Announcements {
       this.port.announce(pair, this.#announced[pair]!, signaled ? number : 0);
       this.counters[Counter.ANNOUNCEMENTS]! += 1;
     }
+  }
+
+  /** Counts further receives as posted, as many as the tokens allow. */
+  #release(tokens: ReadyTokens): void {
+    for (let pair = tokens.next(); pair !== undefined; pair = tokens.next()) this.#posted[pair]! += 1;
   }
 }

@@ -10,6 +10,11 @@ export interface MachineConfig {
   readonly firstPair: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  /**
+   * The most receives that are announced and not filled, over all neighbours, in the order of the schedule. Live groups
+   * announce each posted receive; the implementation of the RDMC paper announced one.
+   */
+  readonly readyTokens?: number | undefined;
   /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
   readonly maxBlockBytes: number;
   readonly buffersAddress: number;

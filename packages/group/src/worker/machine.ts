@@ -30,9 +30,10 @@ export class GroupMachine {
     private readonly config: MachineConfig,
     private readonly port: GroupPort,
   ) {
-    const { topology, neighbours, counters, receiveWindow } = config;
+    const { topology, neighbours, counters, receiveWindow, readyTokens } = config;
     this.#plans = new Plans(topology, neighbours);
-    this.#announcements = new Announcements(port, counters, neighbours.length, receiveWindow);
+    const pairs = neighbours.length;
+    this.#announcements = new Announcements(port, counters, pairs, receiveWindow, readyTokens);
     this.#receiveSide = new ReceiveSide(config, port, this.#plans, this.#announcements, this.#open);
     this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
   }

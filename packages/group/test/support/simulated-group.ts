@@ -19,6 +19,7 @@ export interface Simulation {
   readonly maxBlockBytes: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  readonly readyTokens?: number | undefined;
   readonly seed: number;
 }
 
@@ -74,6 +75,10 @@ class Member implements GroupPort {
   /** The region of each message here. */
   readonly regions: number[] = [];
   outstandingReceives = 0;
+  /** Receives announced to each neighbour; and over all, those that are not filled. */
+  readonly announcedReceives: number[];
+  outstandingAnnounced = 0;
+  mostAnnounced = 0;
   mostReceives = 0;
   mostSends = 0;
   mostOpen = 0;
@@ -85,7 +90,8 @@ class Member implements GroupPort {
     readonly simulation: Simulation,
     private readonly onFinished: (member: Member, message: number) => void,
   ) {
-    const { algorithm, nodes, racks, receiveWindow, sendWindow, maxBlockBytes, messages } = simulation;
+    const { algorithm, nodes, racks, receiveWindow, sendWindow, readyTokens, maxBlockBytes, messages } =
+      simulation;
     const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
     const total = messages.reduce((sum, message) => sum + message.byteLength, 0);
@@ -96,6 +102,7 @@ class Member implements GroupPort {
     this.sends = this.neighbours.map(() => []);
     this.announcements = this.neighbours.map(() => []);
     this.controlReceives = this.neighbours.map(() => 0);
+    this.announcedReceives = this.neighbours.map(() => 0);
     this.machine = new GroupMachine(
       {
         topology: { algorithm, nodes, rank, racks },
@@ -103,6 +110,7 @@ class Member implements GroupPort {
         firstPair: around.firstFrom === undefined ? -1 : this.neighbours.indexOf(around.firstFrom),
         receiveWindow,
         sendWindow,
+        readyTokens,
         maxBlockBytes,
         buffersAddress: 0,
         buffersLkey: NO_KEY,
@@ -148,6 +156,9 @@ class Member implements GroupPort {
   }
 
   announce(pair: number, count: number, confirmAs: number): void {
+    this.outstandingAnnounced += count - this.announcedReceives[pair]!;
+    this.announcedReceives[pair] = count;
+    this.mostAnnounced = Math.max(this.mostAnnounced, this.outstandingAnnounced);
     this.announcements[pair]!.push({ count, confirmAs });
   }
 
@@ -174,6 +185,8 @@ export interface Outcome {
   readonly finished: number[][];
   readonly corrupt: string[];
   readonly mostReceives: number;
+  /** Receives of a member that were announced and not filled. */
+  readonly mostAnnounced: number;
   readonly mostSends: number;
   /** Messages a receiver worked on at once. */
   readonly mostOpen: number;
@@ -232,6 +245,7 @@ export function simulate(simulation: Simulation): Outcome {
     corrupt,
     finished: members.map((member) => member.finishedMessages),
     mostReceives: Math.max(...members.map((member) => member.mostReceives)),
+    mostAnnounced: Math.max(...members.map((member) => member.mostAnnounced)),
     mostSends: Math.max(...members.map((member) => member.mostSends)),
     mostOpen: Math.max(...members.map((member) => member.mostOpen)),
     copies: members.map((member) => member.copies),
@@ -262,6 +276,7 @@ function deliverBlock(from: Member, pair: number, to: Member): void {
   to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
   to.memory.set(from.memory.subarray(address, address + byteLength), receive.address);
   to.outstandingReceives -= 1;
+  to.outstandingAnnounced -= 1;
   arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + byteLength));
   complete(from, () => from.machine.sendCompleted(slot));
 }

@@ -1,0 +1,17 @@
+/*
+ * The entry `@rdmc/group/machine`: one member's state machine without devices, for programs that run it over simulated
+ * hardware. Internal to this repository: it may change in any release.
+ */
+export {
+  DEFAULT_RECEIVE_WINDOW,
+  DEFAULT_SEND_WINDOW,
+  HEADER_BYTES,
+  HEADER_WORDS,
+  MAX_WINDOW,
+  OPEN_MESSAGES,
+} from './constants.js';
+export { type BlockRange, NO_KEY } from './worker/block-range.js';
+export { createCounters } from './worker/counters.js';
+export { GroupMachine } from './worker/machine.js';
+export type { MachineConfig } from './worker/machine-config.js';
+export { type GroupPort, ProtocolViolation } from './worker/port.js';

@@ -1,0 +1,48 @@
+/** What the host's processor costs, in microseconds. */
+export interface HostCosts {
+  /** One completion, one posted request (a send or a receive), one announcement. */
+  readonly completion: number;
+  readonly post: number;
+  readonly announcement: number;
+  /** A copy of 1 MiB: each receiver copies the first block of a message. */
+  readonly copyMiB: number;
+  /** From the event to the first instruction of a thread that slept. */
+  readonly wakeUp: number;
+  /** From the call of `send` to the command in the worker. */
+  readonly sendSetUp: number;
+  /** From the worker's `incoming` to the application's memory for the message. */
+  readonly incomingSetUp: number;
+}
+
+/** The NICs of a cluster: times in microseconds. */
+export interface NicCosts {
+  /** Before the first byte of each request. */
+  readonly request: number;
+  /** From the last byte at the sender to the completion at the receiver. */
+  readonly latency: number;
+  /** From there to the completion at the sender. */
+  readonly acknowledgement: number;
+  /** Bytes on the wire in front of each block. */
+  readonly headerBytes: number;
+  /** Time in which a NIC releases a send by itself, if the protocol is offloaded to it. */
+  readonly offload: number;
+}
+
+/** Hardware: what all members of a simulation have. */
+export interface Cluster {
+  readonly name: string;
+  readonly description: string;
+  /** Bandwidth of a NIC port, each way, in Gbit/s (10^9). */
+  readonly gbitPerSecond: number;
+  /** What each member of a rack has of the rack's uplink, each way, in Gbit/s; absent for full bisection bandwidth. */
+  readonly uplinkGbitPerMember?: number | undefined;
+  /** Members of a rack, if the simulation does not say which racks there are. They are dealt like cards. */
+  readonly rackSize?: number | undefined;
+  readonly nic: NicCosts;
+  readonly host: HostCosts;
+}
+
+/** Bytes per microsecond. */
+export function bytesPerMicrosecond(gbitPerSecond: number): number {
+  return gbitPerSecond * 125;
+}

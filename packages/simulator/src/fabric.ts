@@ -1,0 +1,88 @@
+import { bytesPerMicrosecond, type Cluster } from './cluster.js';
+import { Link } from './flow.js';
+
+/** One link, both ways, that is slower than the ports. */
+export interface SlowPair {
+  readonly a: number;
+  readonly b: number;
+  /** Its bandwidth over that of a port: more than 0, at most 1. */
+  readonly ratio: number;
+}
+
+/** The uplink of one rack. */
+interface Uplink {
+  readonly up: Link;
+  readonly down: Link;
+}
+
+/** The links of a cluster: a port each way for each node, an uplink each way for each rack, and slow pairs. */
+export class Fabric {
+  readonly #out: Link[];
+  readonly #in: Link[];
+  readonly #uplinks = new Map<number, Uplink>();
+  readonly #slow = new Map<string, Link>();
+
+  constructor(
+    cluster: Cluster,
+    nodes: number,
+    /** The rack of each node; `undefined` without racks. */
+    private readonly racks: readonly number[] | undefined,
+    slowPairs: readonly SlowPair[] = [],
+  ) {
+    const rate = bytesPerMicrosecond(cluster.gbitPerSecond);
+    this.#out = Array.from({ length: nodes }, (_, node) => new Link(`out ${node}`, rate));
+    this.#in = Array.from({ length: nodes }, (_, node) => new Link(`in ${node}`, rate));
+    const share = cluster.uplinkGbitPerMember;
+    const perMember = share === undefined ? Number.POSITIVE_INFINITY : bytesPerMicrosecond(share);
+    for (const [rack, members] of sizesOf(racks ?? [])) {
+      const capacity = Math.min(perMember, rate) * members;
+      this.#uplinks.set(rack, {
+        up: new Link(`up ${rack}`, capacity),
+        down: new Link(`down ${rack}`, capacity),
+      });
+    }
+    for (const { a, b, ratio } of slowPairs) {
+      this.#slow.set(`${a} ${b}`, new Link(`slow ${a} ${b}`, rate * ratio));
+      this.#slow.set(`${b} ${a}`, new Link(`slow ${b} ${a}`, rate * ratio));
+    }
+  }
+
+  /** The links from one node to another. */
+  path(from: number, to: number): Link[] {
+    const path = [this.#out[from]!, this.#in[to]!];
+    const { racks } = this;
+    if (racks !== undefined && racks[from] !== racks[to]) {
+      path.push(this.#uplinks.get(racks[from]!)!.up, this.#uplinks.get(racks[to]!)!.down);
+    }
+    const slow = this.#slow.get(`${from} ${to}`);
+    if (slow) path.push(slow);
+    return path;
+  }
+
+  /** Blocks and bytes that have crossed the uplink of each rack, in the order in which racks first appear. */
+  get traffic(): RackCrossings[] {
+    return [...this.#uplinks].map(([rack, { up, down }]) => ({
+      rack,
+      entering: down.ended,
+      leaving: up.ended,
+    }));
+  }
+
+  /** Whether no link carries a flow. */
+  get idle(): boolean {
+    return [...this.#out, ...this.#in].every(({ flows }) => flows.length === 0);
+  }
+}
+
+/** Blocks that have crossed the uplink of one rack. */
+export interface RackCrossings {
+  readonly rack: number;
+  readonly entering: number;
+  readonly leaving: number;
+}
+
+function sizesOf(racks: readonly number[]): Map<number, number> {
+  const sizes = new Map<number, number>();
+  for (const rack of racks) sizes.set(rack, (sizes.get(rack) ?? 0) + 1);
+  return sizes;
+}

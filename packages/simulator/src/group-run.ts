@@ -1,0 +1,113 @@
+import type { Clock } from './clock.js';
+import type { HostCosts, NicCosts } from './cluster.js';
+import { SimulatorError } from './errors.js';
+import { blocksOf, type SimulatedGroup, scheduleOf } from './group.js';
+import { Member, type MemberContext } from './member.js';
+import type { Executor } from './offload.js';
+import type { SendQueue } from './send-queue.js';
+import type { TracedGroup } from './tracer.js';
+import type { Windows } from './windows.js';
+
+/** Time that a test adds to the send of one block, in microseconds. */
+export interface Delay {
+  readonly from: number;
+  readonly to: number;
+  readonly block: number;
+  readonly lasts: number;
+}
+
+/** What a group shares with the others of a simulation. */
+export interface GroupContext {
+  readonly clock: Clock;
+  readonly nic: NicCosts;
+  readonly hostCosts: HostCosts;
+  readonly windows: Windows;
+  readonly offload: boolean;
+  readonly traces: boolean;
+  readonly delays: readonly Delay[];
+  sendQueue(from: number, to: number): SendQueue;
+  executorOf(node: number): Executor;
+}
+
+/** A group in a simulation: starts its messages, and knows when each is complete everywhere. */
+export class GroupRun implements MemberContext {
+  readonly clock: Clock;
+  readonly nic: NicCosts;
+  readonly hostCosts: HostCosts;
+  readonly windows: Windows;
+  readonly offload: boolean;
+  readonly traced: TracedGroup | undefined;
+  readonly members: Member[] = [];
+  /** When each message was sent, and when the last member had it. */
+  readonly sentAt: number[] = [];
+  readonly completeAt: number[] = [];
+  readonly #missing: number[] = [];
+
+  constructor(
+    private readonly context: GroupContext,
+    readonly group: SimulatedGroup,
+    number: number,
+  ) {
+    this.clock = context.clock;
+    this.nic = context.nic;
+    this.hostCosts = context.hostCosts;
+    this.windows = context.windows;
+    this.offload = context.offload;
+    const { members, messages } = group;
+    this.traced = context.traces ? { number, schedule: scheduleOf(group), members, messages } : undefined;
+    for (let rank = 0; rank < members.length; rank += 1) {
+      this.members.push(new Member(this, rank, context.executorOf(members[rank]!)));
+    }
+  }
+
+  sendQueue(from: number, to: number): SendQueue {
+    return this.context.sendQueue(from, to);
+  }
+
+  delayOf(from: number, to: number, block: number): number {
+    const { delays } = this.context;
+    if (delays.length === 0) return 0;
+    const found = delays.find((delay) => delay.from === from && delay.to === to && delay.block === block);
+    return found?.lasts ?? 0;
+  }
+
+  start(): void {
+    for (const member of this.members) member.open();
+    const { messages, inFlight } = this.group;
+    for (let message = 0; message < Math.min(messages, inFlight); message += 1) this.#send(message);
+  }
+
+  /** A member has the message and has relayed its part. */
+  finished(message: number): void {
+    this.#missing[message]! -= 1;
+    if (this.#missing[message] !== 0) return;
+    this.completeAt[message] = this.clock.now;
+    const next = this.sentAt.length;
+    if (next < this.group.messages) this.#send(next);
+  }
+
+  /** @throws SimulatorError ERR_RDMC_SIMULATION_STUCK unless every member has every block, and no queue holds a send */
+  checkConserved(): void {
+    const { messages } = this.group;
+    const wanted = blocksOf(this.group) * messages;
+    for (const { rank, blocks, finishedAt, sendQueues, machine } of this.members) {
+      const fine =
+        blocks === (rank === 0 ? 0 : wanted) &&
+        finishedAt.length === messages &&
+        machine.openMessages === 0 &&
+        sendQueues.every(({ isEmpty }) => isEmpty);
+      if (fine) continue;
+      throw new SimulatorError(
+        'ERR_RDMC_SIMULATION_STUCK',
+        `Member ${rank} has ${blocks} of ${wanted} blocks and ${finishedAt.length} of ${messages} messages; ` +
+          `${machine.outstandingSends} sends have not completed`,
+      );
+    }
+  }
+
+  #send(message: number): void {
+    this.sentAt.push(this.clock.now);
+    this.#missing.push(this.members.length);
+    this.members[0]!.send(message);
+  }
+}

@@ -1,0 +1,12 @@
+export type { Cluster, HostCosts, NicCosts } from './cluster.js';
+export { SimulatorError, type SimulatorErrorCode, simulatorErrors } from './errors.js';
+export type { RackCrossings, SlowPair } from './fabric.js';
+export type { Delay } from './group-run.js';
+export type { SimulateOptions } from './options.js';
+export type { Preemption, PreemptionRate } from './preemption.js';
+export { idealCluster, presets } from './presets.js';
+export type { HostReport, MessageReport, SimulationReport } from './report.js';
+export { simulate } from './simulate.js';
+export type { TraceRecord, WaitedFor } from './trace.js';
+export { type ValidationCase, validate } from './validate.js';
+export { type Windows, type WindowsName, windowsByName } from './windows.js';

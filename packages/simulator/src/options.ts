@@ -1,0 +1,194 @@
+import { optionChecks } from '@rdmc/common/checks';
+import { DEFAULT_WINDOW_MS } from '@rdmc/dataplane/poll';
+import { MAX_WINDOW } from '@rdmc/group/machine';
+import { type Algorithm, createSchedule } from '@rdmc/schedule';
+import type { Cluster } from './cluster.js';
+import { SimulatorError } from './errors.js';
+import type { SlowPair } from './fabric.js';
+import type { SimulatedGroup } from './group.js';
+import { scheduleOf } from './group.js';
+import type { Delay } from './group-run.js';
+import type { Preemption, PreemptionRate } from './preemption.js';
+import { presetNamed } from './presets.js';
+import { Random } from './random.js';
+import type { Simulation } from './simulation.js';
+import { type Windows, type WindowsName, windowsByName } from './windows.js';
+
+/** The options of {@link simulate}. Times are microseconds, unless the name has another unit. */
+export interface SimulateOptions {
+  /** A preset's name, or the hardware itself. */
+  readonly cluster: string | Cluster;
+  /** Members, the root included: 2 to 65,536. */
+  readonly nodes: number;
+  readonly algorithm?: Algorithm | undefined;
+  /** Size of each message: 0 to 2^50. */
+  readonly byteLength: number;
+  /** Default 1 MiB, as in the RDMC paper. */
+  readonly blockBytes?: number | undefined;
+  readonly messages?: number | undefined;
+  /** Messages of a root that are under way at once. Default 1: the next one starts when all members have the last. */
+  readonly inFlight?: number | undefined;
+  /** Groups with the same members and another root each: rank 0 of group g is node g. Default 1. */
+  readonly senders?: number | undefined;
+  /** The rack of each node. Default: those of the cluster. */
+  readonly racks?: readonly number[] | undefined;
+  readonly windows?: WindowsName | Windows | undefined;
+  /** How long threads poll after work, in milliseconds: 0 to sleep at once, Infinity to poll only. Default 50. */
+  readonly windowMs?: number | undefined;
+  /** Let the NICs run the protocol. */
+  readonly offload?: boolean | undefined;
+  readonly slowLinks?: readonly SlowPair[] | undefined;
+  readonly preemptions?: readonly Preemption[] | undefined;
+  readonly preemptionRate?: PreemptionRate | undefined;
+  readonly delays?: readonly Delay[] | undefined;
+  readonly seed?: number | undefined;
+  readonly trace?: boolean | undefined;
+  /** Default: what this process may use. A simulation that needs more is refused. */
+  readonly memoryLimitBytes?: number | undefined;
+}
+
+const KNOWN: readonly (keyof SimulateOptions)[] = [
+  'cluster',
+  'nodes',
+  'algorithm',
+  'byteLength',
+  'blockBytes',
+  'messages',
+  'inFlight',
+  'senders',
+  'racks',
+  'windows',
+  'windowMs',
+  'offload',
+  'slowLinks',
+  'preemptions',
+  'preemptionRate',
+  'delays',
+  'seed',
+  'trace',
+  'memoryLimitBytes',
+];
+const MAX_NODES = 65_536;
+const MAX_MESSAGES = 1_000_000;
+const MAX_BYTES = 2 ** 50;
+const MAX_BLOCK_BYTES = 2 ** 30;
+/** Messages that a receiver works on at once are at most four; more in flight wait in the root's worker. */
+const MAX_IN_FLIGHT = 8;
+const DEFAULT_BLOCK_BYTES = 2 ** 20;
+
+const WHERE = 'simulate';
+const { onlyKnownOptions, integerOption, booleanOption } = optionChecks(
+  (code, message) => new SimulatorError(code, message),
+);
+
+/** @throws SimulatorError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_PRESET; ScheduleError */
+export function checkOptions(options: SimulateOptions): Simulation {
+  onlyKnownOptions(WHERE, options, KNOWN);
+  const cluster = typeof options.cluster === 'string' ? presetNamed(options.cluster) : options.cluster;
+  if (typeof cluster !== 'object' || cluster === null)
+    throw invalid('cluster must be a preset or a description');
+  const nodes = integerOption(WHERE, 'nodes', options.nodes, 2, MAX_NODES);
+  const seed = integerOption(WHERE, 'seed', options.seed ?? 1, 0, 2 ** 32 - 1);
+  const racks = options.racks ?? racksOf(cluster, nodes, seed);
+  if (racks !== undefined) checkRacks(racks, nodes);
+  return {
+    cluster,
+    nodes,
+    racks,
+    groups: groupsOf(options, nodes, racks),
+    windows: windowsOf(options.windows ?? 'shipped'),
+    windowMs: positive('windowMs', options.windowMs ?? DEFAULT_WINDOW_MS),
+    offload: booleanOption(WHERE, 'offload', options.offload ?? false),
+    slowPairs: (options.slowLinks ?? []).map((link) => checkSlowLink(link, nodes)),
+    preemptions: (options.preemptions ?? []).map((preemption) => checkPreemption(preemption, nodes)),
+    preemptionRate: options.preemptionRate && checkRate(options.preemptionRate),
+    delays: options.delays ?? [],
+    seed,
+    traces: booleanOption(WHERE, 'trace', options.trace ?? false),
+  };
+}
+
+function groupsOf(
+  options: SimulateOptions,
+  nodes: number,
+  racks: readonly number[] | undefined,
+): SimulatedGroup[] {
+  const count = integerOption(WHERE, 'senders', options.senders ?? 1, 1, nodes);
+  const byteLength = integerOption(WHERE, 'byteLength', options.byteLength, 0, MAX_BYTES);
+  const blockBytes = options.blockBytes ?? DEFAULT_BLOCK_BYTES;
+  const shape = {
+    algorithm: options.algorithm ?? 'binomial-pipeline',
+    byteLength,
+    blockBytes: integerOption(WHERE, 'blockBytes', blockBytes, 1, MAX_BLOCK_BYTES),
+    messages: integerOption(WHERE, 'messages', options.messages ?? 1, 1, MAX_MESSAGES),
+    inFlight: integerOption(WHERE, 'inFlight', options.inFlight ?? 1, 1, MAX_IN_FLIGHT),
+  };
+  const groups = Array.from({ length: count }, (_, root) => {
+    const members = Array.from({ length: nodes }, (_, rank) => (root + rank) % nodes);
+    return { ...shape, members, racks: racks && members.map((node) => racks[node]!) };
+  });
+  // Throws the schedule's own errors for an unknown algorithm, missing racks, or too many blocks.
+  createSchedule(scheduleOf(groups[0]!));
+  return groups;
+}
+
+function windowsOf(windows: WindowsName | Windows): Windows {
+  const named = typeof windows === 'string' ? windowsByName[windows] : windows;
+  if (named === undefined) {
+    const names = Object.keys(windowsByName).join(', ');
+    throw invalid(`windows must be ${names}, or { receive, send, ready }, not '${String(windows)}'`);
+  }
+  const { receive, send, ready } = named as Windows;
+  integerOption(WHERE, 'windows.receive', receive, 1, MAX_WINDOW);
+  integerOption(WHERE, 'windows.send', send, 1, MAX_WINDOW);
+  if (ready !== undefined) integerOption(WHERE, 'windows.ready', ready, 1, MAX_WINDOW);
+  return { receive, send, ready };
+}
+
+/** Members in racks at random: a batch system does not place neighbours of a schedule together. */
+function racksOf({ rackSize }: Cluster, nodes: number, seed: number): number[] | undefined {
+  if (rackSize === undefined || nodes <= 2) return undefined;
+  const count = Math.max(2, Math.ceil(nodes / rackSize));
+  const random = new Random(seed);
+  const racks = Array.from({ length: nodes }, (_, node) => node % count);
+  for (let last = nodes - 1; last > 0; last -= 1) {
+    const other = Math.floor(random.fraction() * (last + 1));
+    [racks[last], racks[other]] = [racks[other]!, racks[last]!];
+  }
+  return racks;
+}
+
+function checkRacks(racks: readonly number[], nodes: number): void {
+  if (Array.isArray(racks) && racks.length === nodes && racks.every(Number.isInteger)) return;
+  throw invalid(`racks must be an array of ${nodes} whole numbers, the rack of each node`);
+}
+
+function checkSlowLink(link: SlowPair, nodes: number): SlowPair {
+  const { a, b, ratio } = link;
+  integerOption(WHERE, 'slowLinks.a', a, 0, nodes - 1);
+  integerOption(WHERE, 'slowLinks.b', b, 0, nodes - 1);
+  if (a !== b && ratio > 0 && ratio <= 1) return link;
+  throw invalid('a slow link needs two nodes and a ratio above 0 and at most 1');
+}
+
+function checkPreemption(preemption: Preemption, nodes: number): Preemption {
+  integerOption(WHERE, 'preemptions.node', preemption.node, 0, nodes - 1);
+  positive('preemptions.at', preemption.at);
+  positive('preemptions.lasts', preemption.lasts);
+  return preemption;
+}
+
+function checkRate(rate: PreemptionRate): PreemptionRate {
+  positive('preemptionRate.lasts', rate.lasts);
+  if (rate.perSecond > 0 && rate.perSecond * rate.lasts < 1e6) return rate;
+  throw invalid('preemptionRate must be above 0 and leave the processor some time');
+}
+
+function positive(name: string, value: number): number {
+  if (typeof value === 'number' && value >= 0) return value;
+  throw invalid(`${name} must be a number from 0, not ${String(value)}`);
+}
+
+function invalid(message: string): SimulatorError {
+  return new SimulatorError('ERR_RDMC_INVALID_OPTION', `${WHERE}: ${message}`);
+}

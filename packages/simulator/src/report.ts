@@ -1,0 +1,70 @@
+import type { Clock } from './clock.js';
+import type { Fabric, RackCrossings } from './fabric.js';
+import { type SimulatedGroup, stepsOf, transfersOf } from './group.js';
+import type { GroupRun } from './group-run.js';
+import type { Host, HostUse } from './host.js';
+import type { TraceRecord } from './trace.js';
+
+/** One message of a group. Times are microseconds of simulated time. */
+export interface MessageReport {
+  readonly group: number;
+  readonly message: number;
+  /** The root's call of `send`. */
+  readonly sentAt: number;
+  /** The last member has it, and has relayed its part. */
+  readonly completeAt: number;
+}
+
+/** One host's thread, and the part of the run that its thread was busy. */
+export interface HostReport extends HostUse {
+  readonly node: number;
+}
+
+export interface SimulationReport {
+  /** From the first `send` to the last completion, in microseconds. */
+  readonly microseconds: number;
+  /** Message bytes over that time, in Gbit/s, over all groups. */
+  readonly gbitPerSecond: number;
+  readonly messages: readonly MessageReport[];
+  readonly transfers: number;
+  /** Steps of one message's schedule; of the first group. */
+  readonly steps: number;
+  readonly racks: readonly RackCrossings[];
+  readonly hosts: readonly HostReport[];
+  /** Events of the simulator. */
+  readonly events: number;
+  /** Present if a trace was asked for: per group, member and message in step order. */
+  readonly trace: readonly TraceRecord[] | undefined;
+}
+
+/** A finished run. */
+export interface Finished {
+  readonly groups: readonly SimulatedGroup[];
+  readonly traces: boolean;
+  readonly clock: Clock;
+  readonly fabric: Fabric;
+  readonly hosts: readonly Host[];
+  readonly runs: readonly GroupRun[];
+}
+
+export function reportOf({ groups, traces, clock, fabric, hosts, runs }: Finished): SimulationReport {
+  const messages = runs.flatMap(({ sentAt, completeAt }, group) =>
+    sentAt.map((at, message) => ({ group, message, sentAt: at, completeAt: completeAt[message]! })),
+  );
+  const end = messages.reduce((latest, { completeAt }) => Math.max(latest, completeAt), 0);
+  return {
+    microseconds: end,
+    gbitPerSecond: totalBytes(groups) / 125 / end,
+    messages,
+    transfers: groups.reduce((sum, group) => sum + transfersOf(group), 0),
+    steps: stepsOf(groups[0]!),
+    racks: fabric.traffic,
+    hosts: hosts.map((host, node) => ({ node, ...host.use(end) })),
+    events: clock.events,
+    trace: traces ? runs.flatMap(({ members }) => members.flatMap((m) => m.tracer!.records)) : undefined,
+  };
+}
+
+function totalBytes(groups: readonly SimulatedGroup[]): number {
+  return groups.reduce((sum, { byteLength, messages }) => sum + byteLength * messages, 0);
+}

@@ -1,0 +1,110 @@
+import type { Clock } from './clock.js';
+import type { NicCosts } from './cluster.js';
+import { Flow, type Link } from './flow.js';
+import type { Network } from './network.js';
+
+/** A request that sends bytes. */
+export interface SendRequest {
+  readonly bytes: number;
+  /** Time that a test adds before its first byte, in microseconds. */
+  readonly delay: number;
+  /** The first byte and the last byte have left. */
+  started(): void;
+  finished(): void;
+  /** The bytes are in the receiver's memory: its completion is raised there. */
+  arrived(): void;
+  /** The acknowledgement is back: the completion at the sender. */
+  completed(): void;
+}
+
+/** The send queue of one queue pair: its requests use the wire one after the other. */
+export class SendQueue {
+  readonly #waiting: SendRequest[] = [];
+  #busy = false;
+
+  constructor(
+    readonly clock: Clock,
+    readonly network: Network,
+    readonly path: readonly Link[],
+    readonly nic: NicCosts,
+  ) {}
+
+  get isEmpty(): boolean {
+    return !this.#busy && this.#waiting.length === 0;
+  }
+
+  post(request: SendRequest): void {
+    this.#waiting.push(request);
+    if (!this.#busy) this.#next();
+  }
+
+  /** The last byte of the request on the wire has left. */
+  wireIsFree(): void {
+    this.#busy = false;
+  }
+
+  /** Starts the next request, unless the completion of the last one has started it already. */
+  continue(): void {
+    if (!this.#busy) this.#next();
+  }
+
+  #next(): void {
+    const request = this.#waiting.shift();
+    if (request === undefined) return;
+    this.#busy = true;
+    new RequestOnWire(this, request).prepare();
+  }
+}
+
+type Phase = 'prepared' | 'on the wire' | 'arriving' | 'acknowledged';
+
+/** One request: a timer of one object for its whole way, because a simulation has one of these for each transfer. */
+class RequestOnWire extends Flow {
+  #phase: Phase = 'prepared';
+
+  constructor(
+    private readonly queue: SendQueue,
+    private readonly request: SendRequest,
+  ) {
+    super(queue.path, request.bytes + queue.nic.headerBytes);
+  }
+
+  prepare(): void {
+    this.#after(this.queue.nic.request + this.request.delay, 'prepared');
+  }
+
+  fire(): void {
+    switch (this.#phase) {
+      case 'prepared':
+        this.#phase = 'on the wire';
+        this.request.started();
+        this.queue.network.start(this);
+        break;
+      case 'on the wire':
+        this.#left();
+        break;
+      case 'arriving':
+        this.request.arrived();
+        this.#after(this.queue.nic.acknowledgement, 'acknowledged');
+        break;
+      case 'acknowledged':
+        this.request.completed();
+    }
+  }
+
+  #left(): void {
+    const { queue } = this;
+    queue.network.end(this);
+    this.request.finished();
+    queue.wireIsFree();
+    this.#after(queue.nic.latency, 'arriving');
+    queue.continue();
+  }
+
+  #after(delay: number, phase: Phase): void {
+    this.#phase = phase;
+    const { clock } = this.queue;
+    if (delay === 0) this.fire();
+    else clock.schedule(this, clock.now + delay);
+  }
+}

@@ -1,0 +1,62 @@
+import { ScheduleError } from '@rdmc/schedule';
+import { describe, expect, it } from 'vitest';
+import { type SimulateOptions, SimulatorError, simulate } from '../src/index.js';
+
+const OPTIONS: SimulateOptions = { cluster: 'fractus', nodes: 4, byteLength: 4096, blockBytes: 1024 };
+
+function errorOf(options: object): unknown {
+  try {
+    simulate({ ...OPTIONS, ...options });
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+describe('bad input', () => {
+  it.each([
+    ['an unknown preset', { cluster: 'summit' }, 'ERR_RDMC_UNKNOWN_PRESET'],
+    ['an unknown option', { node: 4 }, 'ERR_RDMC_UNKNOWN_OPTION'],
+    ['no cluster', { cluster: undefined }, 'ERR_RDMC_INVALID_OPTION'],
+    ['one member', { nodes: 1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['blocks of no byte', { blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a fraction of a byte', { byteLength: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['unknown windows', { windows: 'wide' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a window of 0', { windows: { receive: 0, send: 1 } }, 'ERR_RDMC_INVALID_OPTION'],
+    ['racks for other members', { racks: [0, 1] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a slow link of one node', { slowLinks: [{ a: 1, b: 1, ratio: 0.5 }] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a slow link that is fast', { slowLinks: [{ a: 1, b: 2, ratio: 2 }] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a preemption elsewhere', { preemptions: [{ node: 4, at: 0, lasts: 1 }] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['preemption all the time', { preemptionRate: { perSecond: 1e6, lasts: 1 } }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a negative window', { windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['more senders than members', { senders: 5 }, 'ERR_RDMC_INVALID_OPTION'],
+  ])('%s has a stable code', (_, options, code) => {
+    const error = errorOf(options);
+    expect(error).toBeInstanceOf(SimulatorError);
+    expect(error).toMatchObject({ code });
+  });
+
+  it.each([
+    ['an unknown algorithm', { algorithm: 'tree' }, 'ERR_RDMC_UNKNOWN_ALGORITHM'],
+    ['hybrid without racks', { algorithm: 'hybrid' }, 'ERR_RDMC_INVALID_RACKS'],
+    ['too many blocks', { byteLength: 2 ** 40, blockBytes: 1 }, 'ERR_RDMC_INVALID_BLOCKS'],
+  ])('%s has the code of the schedule', (_, options, code) => {
+    const error = errorOf(options);
+    expect(error).toBeInstanceOf(ScheduleError);
+    expect(error).toMatchObject({ code });
+  });
+
+  it('lists the presets when it does not know one', () => {
+    expect(String(errorOf({ cluster: 'summit' }))).toContain(
+      'fractus, stampede, sierra, apt, hipower, tailwind, netlab',
+    );
+  });
+
+  it('refuses a simulation larger than memory before it starts', () => {
+    const huge = { nodes: 65_536, byteLength: 2 ** 36, blockBytes: 2 ** 20 };
+    expect(errorOf({ ...huge, memoryLimitBytes: 2 ** 31 })).toMatchObject({
+      code: 'ERR_RDMC_SIMULATION_TOO_LARGE',
+    });
+    expect(errorOf({ memoryLimitBytes: 1000 })).toMatchObject({ code: 'ERR_RDMC_SIMULATION_TOO_LARGE' });
+  });
+});

@@ -1,0 +1,3 @@
+import { bundle } from '../../tools/testing/config/bundle.js';
+
+export default bundle({ entry: ['src/index.ts'] });
