@@ -21,6 +21,7 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/errors.md', title: 'Error codes', group: 'Reference' },
   { file: 'docs/glossary.md', title: 'Glossary', group: 'Reference' },
   { file: 'docs/architecture.md', title: 'Architecture', group: 'Reference' },
+  { file: 'docs/install-sizes.md', title: 'Sizes of installations', group: 'Reference' },
   { file: 'CONTRIBUTING.md', title: 'Contributing', group: 'Reference' },
   result('README.md', 'Results'),
   result('multicast.md', 'Multicast on one host'),
