@@ -7,7 +7,7 @@ export const simulatorErrors = errorTable({
   ERR_RDMC_SIMULATION_TOO_LARGE: [
     'resource',
     'the simulation needs more memory than this process may use',
-    'take fewer members or blocks, no trace, or a larger heap (node --max-old-space-size)',
+    'use fewer members or blocks, no trace, or a larger --max-old-space-size',
   ],
   ERR_RDMC_SIMULATION_STUCK: [
     'internal',
