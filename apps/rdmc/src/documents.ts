@@ -14,9 +14,13 @@ interface StreamResult {
 
 /** `rdmc bench bandwidth` and `rdmc bench rate`. */
 export interface StreamDocument {
+  /** The subcommand of `rdmc bench`. */
   benchmark: 'bandwidth' | 'rate';
+  /** The verb that carries the messages. */
   operation: 'write' | 'send' | 'read';
+  /** The transport of the soft device. */
   transport: 'shm' | 'tcp';
+  /** One result for each message size. */
   results: StreamResult[];
 }
 
@@ -33,9 +37,13 @@ interface LatencyResult {
 
 /** `rdmc bench latency`; times in seconds, one way for write and send. */
 export interface LatencyDocument {
+  /** The subcommand of `rdmc bench`. */
   benchmark: 'latency';
+  /** The verb that carries the messages. */
   operation: 'write' | 'send' | 'read';
+  /** The transport of the soft device. */
   transport: 'shm' | 'tcp';
+  /** One result for each message size. */
   results: LatencyResult[];
 }
 
@@ -59,8 +67,11 @@ interface MulticastResult {
 
 /** `rdmc bench multicast`; times in seconds, from the submission until the slowest receiver has the last message. */
 export interface MulticastDocument {
+  /** The subcommand of `rdmc bench`. */
   benchmark: 'multicast';
+  /** The transport of the soft device. */
   transport: 'shm' | 'tcp';
+  /** One result for each number of members, size and algorithm. */
   results: MulticastResult[];
 }
 
@@ -81,14 +92,19 @@ interface Transfer {
 
 /** `rdmc schedule`. */
 export interface ScheduleDocument extends ScheduleHead {
+  /** The transfers of all nodes. */
   transfers: Transfer[];
 }
 
 /** `rdmc schedule --rank R`. */
 export interface RankDocument extends ScheduleHead {
+  /** The rank that the document is about; 0 is the root. */
   rank: number;
+  /** The rank that sends it its first block; null at the root. */
   firstFrom: number | null;
+  /** Its sends, in step order. */
   sends: Transfer[];
+  /** Its receives, in step order. */
   receives: Transfer[];
 }
 
@@ -109,24 +125,39 @@ interface SimulatedHost {
 
 /** `rdmc simulate`; times in microseconds of simulated time. */
 export interface SimulationDocument {
+  /** The name of the simulated hardware. */
   preset: string;
+  /** The algorithm of the schedule. */
   algorithm: Algorithm;
+  /** Members of each group, the root included. */
   nodes: number;
+  /** Size of each message. */
   bytes: number;
+  /** Size of a block. */
   blockBytes: number;
+  /** Receives posted, sends outstanding, and receives announced ahead; `ready` is null for all that are posted. */
   windows: { receive: number; send: number; ready: number | null };
+  /** Whether the NICs run the protocol. */
   offload: boolean;
+  /** The seed of all random numbers. */
   seed: number;
   /** The known results that the simulator reproduced before the run. */
   validated: { property: string; checks: number }[];
+  /** From the first `send` to the last completion. */
   microseconds: number;
+  /** Message bytes of all groups over that time, in Gbit/s (10^9). */
   gbitPerSecond: number;
+  /** Steps of the schedule of one message. */
   steps: number;
+  /** Blocks sent from one member to another, over all groups and messages. */
   transfers: number;
+  /** Events of the simulator. */
   events: number;
+  /** The messages of all groups, in order of group and message. */
   messages: SimulatedMessage[];
   /** Blocks into and out of each rack. */
   racks: { rack: number; entering: number; leaving: number }[];
+  /** The threads of all hosts, in order of node. */
   hosts: SimulatedHost[];
 }
 
@@ -155,12 +186,17 @@ interface DeviceEntry {
 
 /** `rdmc devices`. */
 export interface DevicesDocument {
+  /** The device that `auto` chooses, and why; null where it chooses none. `port`, `gidIndex`: of RDMA devices only. */
   auto: { device: string | null; reason: string; port: number | null; gidIndex: number | null };
+  /** The environment variables that choose device and library; null where one is not set. */
   environment: Record<string, string | null>;
+  /** The soft device, then the RDMA devices that libibverbs lists. */
   devices: DeviceEntry[];
   /** RDMA devices of the kernel that libibverbs does not list. */
   notListed: { name: string; linkLayer: string; state: string }[];
+  /** Path of libibverbs; null if it cannot be used. */
   verbsLibrary: string | null;
+  /** Why libibverbs cannot be used: code and message; null if it can. */
   verbsProblem: string | null;
 }
 
@@ -168,8 +204,11 @@ export interface DevicesDocument {
 export interface CheckResult {
   /** Stable name, for programs. */
   id: string;
+  /** What was checked, for people. */
   title: string;
+  /** 'warn': works, but less well; 'fail': does not work; 'info': for information. */
   status: 'ok' | 'warn' | 'fail' | 'info';
+  /** What was found, for people. */
   found: string;
   /** What to do; `null` where nothing needs to be done. */
   advice: string | null;
@@ -177,8 +216,12 @@ export interface CheckResult {
 
 /** `rdmc doctor`. */
 export interface DoctorDocument {
+  /** Whether no check failed. */
   healthy: boolean;
+  /** Members of the demonstration that the machine is checked for, the sender included. */
   members: number;
+  /** Size of the file of that demonstration. */
   byteLength: number;
+  /** All checks, in the order in which they are shown. */
   checks: CheckResult[];
 }

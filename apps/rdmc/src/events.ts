@@ -3,34 +3,91 @@ import type { Algorithm } from '@rdmc/schedule';
 
 /** One line of `rdmc demo --json`. */
 export type DemoEvent =
-  | { event: 'begun'; file: string; byteLength: number; members: number; folder: string }
-  | { event: 'started'; member: number; pid: number }
   | {
+      /** The demonstration begins. */
+      event: 'begun';
+      /** Path of the file. */
+      file: string;
+      /** Bytes that are sent; they may be fewer or more than the file has. */
+      byteLength: number;
+      /** Members, the sender included. */
+      members: number;
+      /** The temporary folder of the received files. */
+      folder: string;
+    }
+  | {
+      /** The process of a receiver runs. */
+      event: 'started';
+      /** The id of the receiver, from 1. */
+      member: number;
+      /** Its process id. */
+      pid: number;
+    }
+  | {
+      /** All members have joined. */
       event: 'joined';
+      /** The name of the device. */
       device: string;
+      /** Why that device. */
       deviceReason: string;
+      /** What carries the bytes. */
       transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
+      /** Why that transport; empty where no reason is known. */
       transportReason: string;
       /** Bits per second of each direction of each member's link; null: as fast as the machine or the device. */
       linkBitsPerSecond: number | null;
+      /** The algorithm of the first delivery. */
       algorithm: Algorithm;
+      /** Size of a block. */
       blockBytes: number;
+      /** Blocks of the message. */
       blocks: number;
+      /** Steps of the schedule. */
       steps: number;
     }
-  | { event: 'received'; member: number; seconds: number }
-  | { event: 'verified'; member: number; path: string; sha256: string; ok: boolean }
-  /** The same message to one receiver, over the same links. */
-  | { event: 'copied'; oneCopySeconds: number }
   | {
+      /** A receiver has the message in memory. */
+      event: 'received';
+      /** The id of the receiver, from 1. */
+      member: number;
+      /** Time since the submission at the root. */
+      seconds: number;
+    }
+  | {
+      /** A receiver's file was hashed and compared. */
+      event: 'verified';
+      /** The id of the receiver, from 1. */
+      member: number;
+      /** Path of the received file. */
+      path: string;
+      /** SHA-256 of the received file, in hexadecimal. */
+      sha256: string;
+      /** Whether it equals that of the sender's file. */
+      ok: boolean;
+    }
+  /** The same message to one receiver, over the same links. */
+  | {
+      /** One copy was measured. */
+      event: 'copied';
+      /** Median time of one copy. */
+      oneCopySeconds: number;
+    }
+  | {
+      /** One algorithm was measured. */
       event: 'measured';
+      /** The algorithm. */
       algorithm: Algorithm;
+      /** Blocks of the message. */
       blocks: number;
+      /** Steps of the schedule. */
       steps: number;
+      /** Number of measured messages. */
       rounds: number;
       /** Median, from the submission at the root until the slowest receiver had the message. */
       seconds: number;
+      /** Time of the fastest round. */
       fastestSeconds: number;
+      /** Time of the slowest round. */
       slowestSeconds: number;
       /** Bytes delivered to all receivers together, per second. */
       deliveredBytesPerSecond: number;
@@ -38,11 +95,17 @@ export type DemoEvent =
       timesOneCopy: number;
     }
   | {
+      /** All files were equal. */
       event: 'finished';
+      /** Always true: a failure ends the command without this event. */
       ok: true;
+      /** SHA-256 of the file, in hexadecimal. */
       sha256: string;
+      /** Time of the whole demonstration. */
       seconds: number;
+      /** What the measured times mean, for people. */
       explanation: string;
+      /** With --keep: the folder of the received files; otherwise null. */
       keptFolder: string | null;
     };
 
@@ -78,23 +141,37 @@ interface Failure {
 
 /** `rdmc cast --dry-run --json`. */
 export interface CastPlan {
+  /** Distinguishes the events. */
   event: 'plan';
+  /** The files and directories as given. */
   paths: string[];
+  /** The receivers; `address` is empty where it is not known yet, `rack` is null where none was given. */
   receivers: (Place & { address: string; rack: string | null })[];
+  /** Regular files, without hard links. */
   files: number;
+  /** Directories to send. */
   directories: number;
+  /** Symbolic and hard links. */
   links: number;
+  /** Sum of the sizes of the files. */
   bytes: number;
   /** Bytes to send: as `bytes`, without holes of sparse files. */
   contentBytes: number;
+  /** Entries that cannot be sent, at most 500; `problemCount` counts all. */
   problems: Problem[];
+  /** All entries that cannot be sent. */
   problemCount: number;
+  /** The algorithm of the schedule. */
   algorithm: Algorithm;
-  /** Estimates: number and size of messages, and of blocks. */
+  /** Estimate: number of messages. */
   messages: number;
+  /** Estimate: size of the largest message. */
   messageBytes: number;
+  /** Estimate: size of a block. */
   blockBytes: number;
+  /** Estimate: blocks of all messages. */
   blocks: number;
+  /** Estimate: steps of all messages. */
   steps: number;
   /** Steps of all messages divided by blocks: the time relative to one copy to one receiver, if links are the limit. */
   timesOneCopy: number;
@@ -155,13 +232,45 @@ interface Change {
 export type CastEvent =
   | CastPlan
   | Change
-  | { event: 'begun'; paths: string[]; receivers: (Place & { rack: string | null })[] }
+  | {
+      /** The cast begins. */
+      event: 'begun';
+      /** The files and directories as given. */
+      paths: string[];
+      /** The receivers; `rack` is null where none was given. */
+      receivers: (Place & { rack: string | null })[];
+    }
   /** With --ssh: a receiver listens. */
-  | (Place & { event: 'started'; pid: number; hostName: string })
-  | (Route & { event: 'route'; algorithm: string; messageBytes: number; blockBytes: number; address: string })
+  | (Place & {
+      /** Distinguishes the events. */
+      event: 'started';
+      /** Its process id. */
+      pid: number;
+      /** The machine's own host name. */
+      hostName: string;
+    })
+  | (Route & {
+      /** The first group is formed. */
+      event: 'route';
+      /** The algorithm of the schedule. */
+      algorithm: string;
+      /** Size of the largest message. */
+      messageBytes: number;
+      /** Size of a block. */
+      blockBytes: number;
+      /** Address and port at which receivers reach this machine. */
+      address: string;
+    })
   | CastProgress
   /** A receiver is complete, or failed. A retry may follow `failed`. */
-  | (Failure & { event: 'receiver'; name: string; state: 'complete' | 'failed' })
+  | (Failure & {
+      /** Distinguishes the events. */
+      event: 'receiver';
+      /** The receiver: `host:port` as given. */
+      name: string;
+      /** The state it reached. */
+      state: 'complete' | 'failed';
+    })
   | CastFinished;
 
 /** The cast, its sender, and regular files and bytes: as announced; in `complete` and `failed` those that are stored. */
@@ -200,8 +309,29 @@ interface Listening {
 /** One line of `rdmc receive --json`. */
 export type ReceiveEvent =
   | Listening
-  | (CastFacts & { event: 'began' })
-  | (CastFacts & Route & { event: 'route' })
-  | (CastFacts & { event: 'progress'; receivedBytes: number; storedBytes: number })
+  | (CastFacts & {
+      /** A sender has connected and announced its cast. */
+      event: 'began';
+    })
+  | (CastFacts &
+      Route & {
+        /** The first group of the cast is formed. */
+        event: 'route';
+      })
+  | (CastFacts & {
+      /** About five times a second. */
+      event: 'progress';
+      /** Bytes of contents that have arrived in memory. */
+      receivedBytes: number;
+      /** Bytes of contents that are written to files. */
+      storedBytes: number;
+    })
   | ReceiveComplete
-  | (CastFacts & { event: 'failed'; code: string; message: string });
+  | (CastFacts & {
+      /** The cast ended early. */
+      event: 'failed';
+      /** Why: a stable code. */
+      code: string;
+      /** Why, for people; it may change. */
+      message: string;
+    });

@@ -27,16 +27,29 @@ export type * from './events.js';
 export { ExitCode } from './exit-codes.js';
 export type { Schema } from './schema.js';
 
+/** The schema of `rdmc bench bandwidth --json` and `rdmc bench rate --json`. */
 export const streamDocument: Schema<StreamDocument> = bench.streamDocument;
+/** The schema of `rdmc bench latency --json`. */
 export const latencyDocument: Schema<LatencyDocument> = bench.latencyDocument;
+/** The schema of `rdmc bench multicast --json`. */
 export const multicastDocument: Schema<MulticastDocument> = bench.multicastDocument;
+/** The schema of `rdmc schedule --json`. */
 export const scheduleDocument: Schema<ScheduleDocument> = schedule.scheduleDocument;
+/** The schema of `rdmc schedule --rank R --json`. */
 export const rankDocument: Schema<RankDocument> = schedule.rankDocument;
+/** The schema of `rdmc simulate --json`. */
 export const simulationDocument: Schema<SimulationDocument> = simulate.simulationDocument;
+/** The schema of `rdmc devices --json`. */
 export const devicesDocument: Schema<DevicesDocument> = devices.devicesDocument;
+/** The schema of `rdmc doctor --json`. */
 export const doctorDocument: Schema<DoctorDocument> = doctor.doctorDocument;
+/** The schema of one check of `rdmc doctor --json`. */
 export const checkResult: Schema<CheckResult> = doctor.checkResult;
+/** The schema of one line of `rdmc demo --json`. */
 export const demoEvent: Schema<DemoEvent> = demo.demoEvent;
+/** The schema of one line of `rdmc cast --json`. */
 export const castEvent: Schema<CastEvent> = cast.castEvent;
+/** The schema of `rdmc cast --dry-run --json`. */
 export const castPlan: Schema<CastPlan> = cast.castPlan;
+/** The schema of one line of `rdmc receive --json`. */
 export const receiveEvent: Schema<ReceiveEvent> = receive.receiveEvent;

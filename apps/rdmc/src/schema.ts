@@ -2,6 +2,7 @@
 export interface Schema<Value> {
   /** @throws an Error that lists what is wrong. */
   parse(value: unknown): Value;
+  /** As `parse`, but returns the error instead of throwing it. */
   safeParse(
     value: unknown,
   ): { success: true; data: Value; error?: undefined } | { success: false; data?: undefined; error: Error };

@@ -19,6 +19,7 @@ export interface EntryChange {
   readonly change: 'create' | 'replace' | 'attributes' | 'remove';
   /** 'other' where it is removed and not a directory. */
   readonly kind: 'file' | 'directory' | 'link' | 'other';
+  /** The entry's name in the cast; bytes that are not UTF-8 are replaced. */
   readonly path: string;
   /** Size of a file that would be sent. */
   readonly bytes: number;
@@ -38,8 +39,9 @@ export interface ReceiverSummary {
   readonly files: number;
   /** Bytes stored there in the last attempt. */
   readonly bytes: number;
-  /** Regular files that it had already, and their bytes. */
+  /** Regular files that it had already. */
   readonly unchangedFiles: number;
+  /** Sum of the sizes of the files that it had already. */
   readonly unchangedBytes: number;
   /** Entries removed there, because the sender does not have them. */
   readonly removed: number;
@@ -61,8 +63,9 @@ export interface CastSummary {
   readonly links: number;
   /** Sum of the sizes of the files. */
   readonly bytes: number;
-  /** Of these, the files that were sent to one receiver at least, and their sizes. */
+  /** Files that were sent to one receiver at least. */
   readonly sentFiles: number;
+  /** Sum of the sizes of the files that were sent to one receiver at least. */
   readonly sentBytes: number;
   /** Time of the whole cast, retries included. */
   readonly seconds: number;

@@ -36,8 +36,9 @@ export interface CastReceiving extends CastFacts {
 export interface CastComplete extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'complete';
-  /** Regular files that were here already, and their bytes. */
+  /** Regular files that were here already. */
   readonly unchangedFiles: number;
+  /** Sum of the sizes of the files that were here already. */
   readonly unchangedBytes: number;
   /** Entries that the sender does not have. */
   readonly removed: number;

@@ -11,7 +11,10 @@ type Traced<Message extends object> = Message & { result?: unknown; error?: unkn
 export class Tracer<Message extends object> {
   readonly #channel: TracingChannel<unknown, Traced<Message>>;
 
-  constructor(readonly name: string) {
+  constructor(
+    /** The name of the channel: `@rdmc/group:send`. */
+    readonly name: string,
+  ) {
     this.#channel = tracingChannel<unknown, Traced<Message>>(name);
   }
 

@@ -8,6 +8,7 @@ export const MIB = 1024 * 1024;
 
 /** Size of the header in front of every block, drawn in `worker/header.ts`. */
 export const HEADER_BYTES = 16;
+/** Words of 32 bits in the header. */
 export const HEADER_WORDS = 4;
 
 export const MIN_BLOCK_BYTES = 1;
@@ -18,6 +19,7 @@ export const MAX_BLOCK_BYTES = 1024 * MIB;
 export const DEFAULT_RECEIVE_WINDOW = 32;
 /** Blocks a member may be sending at once in a group. */
 export const DEFAULT_SEND_WINDOW = 4;
+/** The largest receive or send window. */
 export const MAX_WINDOW = 64;
 
 /** Messages a receiver works on at once; also its number of first-block buffers. */

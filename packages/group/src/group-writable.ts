@@ -5,6 +5,7 @@ import { GroupError } from './errors.js';
 import type { GroupSession } from './group-session.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 
+/** The options of `group.writable()`. */
 export interface WritableOptions {
   /**
    * The most bytes of a message: 1 to `sendBufferBytes` of the group, default 1 MiB or `sendBufferBytes` if that is less.

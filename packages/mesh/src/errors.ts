@@ -125,7 +125,9 @@ export interface MeshErrorDetails {
 
 /** Where a process runs. */
 export interface ProcessName {
+  /** The name of its host. */
   readonly host: string;
+  /** Its process id on that host. */
   readonly pid: number;
 }
 
@@ -134,6 +136,7 @@ export class MeshError extends RdmcError<MeshErrorCode> {
   override readonly name = 'MeshError';
   /** The members that did not join in time; only on a time-out of `join`. */
   readonly missing: readonly MissingMember[] | undefined;
+  /** The process that has the id; only with ERR_RDMC_ID_IN_USE and ERR_RDMC_REPLACED, where it is known. */
   readonly holder: ProcessName | undefined;
 
   constructor(code: MeshErrorCode, message: string, details: MeshErrorDetails = {}) {

@@ -1,8 +1,11 @@
 import { isIPv6 } from 'node:net';
 import { invalidOption } from './options.js';
 
+/** The address of an endpoint. */
 export interface MetricsAddress {
+  /** Host name, IPv4 address, or IPv6 address without brackets. */
   readonly host: string;
+  /** TCP port, 0 to 65535; 0: any. */
   readonly port: number;
 }
 

@@ -15,6 +15,7 @@ export const metricsErrors = errorTable({
     'see the cause; choose another port or address',
   ],
 });
+/** The stable codes of this package's errors; `metricsErrors` has their meaning. */
 export type MetricsErrorCode = keyof typeof metricsErrors;
 
 /** The error of this package. Tell cases apart by `code`. */

@@ -8,7 +8,9 @@ export class Counter {
 
   /** @internal `Metrics.counter` */
   constructor(
+    /** The name of the metric; it ends in `_total`. */
     readonly name: string,
+    /** One sentence for readers of the metrics. */
     readonly help: string,
   ) {}
 
@@ -22,6 +24,7 @@ export class Counter {
     else this.#samples.set(key, { labels: checkLabels(labels), value });
   }
 
+  /** The family with all samples at this moment. */
   family(): ScalarFamily {
     const samples = [...this.#samples.values()].map((sample) => ({ ...sample }));
     return { name: this.name, help: this.help, type: 'counter', samples };
@@ -63,7 +66,9 @@ export class Histogram {
 
   /** @internal `Metrics.histogram` */
   constructor(
+    /** The name of the metric; the unit is part of it. */
     readonly name: string,
+    /** One sentence for readers of the metrics. */
     readonly help: string,
     /** Upper bounds of the buckets, ascending. */
     readonly bounds: readonly number[],
@@ -90,6 +95,7 @@ export class Histogram {
     this.onRecord(this, value, labels);
   }
 
+  /** The family with all samples at this moment. */
   family(): HistogramFamily {
     const samples = [...this.#distributions.values()].map((each) => this.#sampleOf(each));
     return { name: this.name, help: this.help, type: 'histogram', samples };

@@ -27,6 +27,7 @@ const MESSAGE_BOUNDS = [
 ];
 const OPERATION = /^[a-z0-9.-]+:[a-zA-Z0-9.-]+$/;
 
+/** The options of {@link Metrics}. */
 export interface MetricsOptions {
   /**
    * Measure each node that joins in this thread from now on, until it closes (default false). Otherwise `add` the nodes.

@@ -11,9 +11,13 @@ import {
 
 /** The parts of a node that are measured: `Node`, `RdmcNode`, `HiPowerNode` and nodes of your own protocols have them. */
 export interface MeasuredNode {
+  /** The id of the node in its mesh: the default label `node`. */
   readonly id: number;
+  /** The counters of the worker and its protocols. They can also be read when the node is closed. */
   counters(): Counters;
+  /** The device: its kind and name are labels. Its `counters` throw when it is closed. */
   readonly device: { readonly kind: string; readonly name: string; counters(): Record<string, number> };
+  /** The mesh: peers by id, which are counted by state. */
   readonly mesh: { readonly peers: ReadonlyMap<number, { readonly state: string }> };
   /** Aborted at the end of the node. */
   readonly signal: AbortSignal;

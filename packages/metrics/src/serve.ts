@@ -12,6 +12,7 @@ const PATH = '/metrics';
 const MOST_CONNECTIONS = 32;
 const REQUEST_TIMEOUT_MS = 10_000;
 
+/** The options of {@link serveMetrics}. */
 export interface ServeMetricsOptions {
   /** TCP port; 0: any. */
   readonly port: number;
@@ -23,6 +24,7 @@ export interface ServeMetricsOptions {
 
 /** An HTTP endpoint for Prometheus. Does not keep the process alive. */
 export class MetricsServer implements AsyncDisposable {
+  /** The address that it listens at; a name that was given is resolved. */
   readonly host: string;
   /** The port, also where 0 was given. */
   readonly port: number;

@@ -8,9 +8,13 @@ const MOST_NODES = 256;
 
 /** The options that `loopback` chooses for each node. */
 export interface LoopbackPlace {
+  /** The id of the node: its index in `members`. */
   readonly id: number;
+  /** All nodes, at 127.0.0.1. */
   readonly members: readonly Member[];
+  /** A server that listens at this node's port. The node owns it from the join on. */
   readonly server: NonNullable<NodeOptions['server']>;
+  /** Aborted when the caller's signal is, or when the join of another node fails. */
   readonly signal: AbortSignal;
 }
 

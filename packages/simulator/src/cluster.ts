@@ -1,8 +1,10 @@
 /** What the host's processor costs, in microseconds. */
 export interface HostCosts {
-  /** One completion, one posted request (a send or a receive), one announcement. */
+  /** One completion. */
   readonly completion: number;
+  /** One posted request: a send or a receive. */
   readonly post: number;
+  /** One announcement to a neighbour. */
   readonly announcement: number;
   /** A copy of 1 MiB: each receiver copies the first block of a message. */
   readonly copyMiB: number;
@@ -30,7 +32,9 @@ export interface NicCosts {
 
 /** Hardware: what all members of a simulation have. */
 export interface Cluster {
+  /** The name of a preset, or any text. */
   readonly name: string;
+  /** One line for people. */
   readonly description: string;
   /** Bandwidth of a NIC port, each way, in Gbit/s (10^9). */
   readonly gbitPerSecond: number;
@@ -38,7 +42,9 @@ export interface Cluster {
   readonly uplinkGbitPerMember?: number | undefined;
   /** Members of a rack, if the simulation does not say which racks there are. They are dealt like cards. */
   readonly rackSize?: number | undefined;
+  /** What the NICs cost; the same for each member. */
   readonly nic: NicCosts;
+  /** What the host's processor costs; the same for each member. */
   readonly host: HostCosts;
 }
 

@@ -20,6 +20,7 @@ export const simulatorErrors = errorTable({
     'do not use its figures; report it',
   ],
 });
+/** The stable codes of this package's errors; `simulatorErrors` has their meaning. */
 export type SimulatorErrorCode = keyof typeof simulatorErrors;
 
 /** The error of this package. Tell cases apart by `code`, never by the message. */

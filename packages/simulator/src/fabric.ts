@@ -3,7 +3,9 @@ import { Link } from './flow.js';
 
 /** One link, both ways, that is slower than the ports. */
 export interface SlowPair {
+  /** One node: 0 to `nodes` − 1. */
   readonly a: number;
+  /** The other node: 0 to `nodes` − 1, not `a`. */
   readonly b: number;
   /** Its bandwidth over that of a port: more than 0, at most 1. */
   readonly ratio: number;
@@ -76,8 +78,11 @@ export class Fabric {
 
 /** Blocks that have crossed the uplink of one rack. */
 export interface RackCrossings {
+  /** The rack, as the option `racks` numbers it. */
   readonly rack: number;
+  /** Blocks into the rack. */
   readonly entering: number;
+  /** Blocks out of the rack. */
   readonly leaving: number;
 }
 

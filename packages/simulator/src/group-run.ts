@@ -10,9 +10,13 @@ import type { Windows } from './windows.js';
 
 /** Time that a test adds to the send of one block, in microseconds. */
 export interface Delay {
+  /** Node of the sender. */
   readonly from: number;
+  /** Node of the receiver. */
   readonly to: number;
+  /** The block, from 0, of each message. */
   readonly block: number;
+  /** The added time in microseconds. */
   readonly lasts: number;
 }
 

@@ -20,11 +20,13 @@ export interface SimulateOptions {
   readonly cluster: string | Cluster;
   /** Members, the root included: 2 to 65,536. */
   readonly nodes: number;
+  /** The schedule of each group. Default 'binomial-pipeline'. */
   readonly algorithm?: Algorithm | undefined;
   /** Size of each message: 0 to 2^50. */
   readonly byteLength: number;
   /** Default 1 MiB, as in the RDMC paper. */
   readonly blockBytes?: number | undefined;
+  /** Messages of each root: 1 to 1,000,000. Default 1. */
   readonly messages?: number | undefined;
   /** Messages of a root that are under way at once. Default 1: the next one starts when all members have the last. */
   readonly inFlight?: number | undefined;
@@ -32,16 +34,23 @@ export interface SimulateOptions {
   readonly senders?: number | undefined;
   /** The rack of each node. Default: those of the cluster. */
   readonly racks?: readonly number[] | undefined;
+  /** How far members work ahead; each window is 1 to 64. Default 'shipped'. */
   readonly windows?: WindowsName | Windows | undefined;
   /** How long threads poll after work, in milliseconds: 0 to sleep at once, Infinity to poll only. Default 50. */
   readonly windowMs?: number | undefined;
   /** Let the NICs run the protocol. */
   readonly offload?: boolean | undefined;
+  /** Links between two nodes that are slower than the ports. Default: none. */
   readonly slowLinks?: readonly SlowPair[] | undefined;
+  /** Preemptions at given times. Default: none. */
   readonly preemptions?: readonly Preemption[] | undefined;
+  /** Preemptions at random times. Default: none. */
   readonly preemptionRate?: PreemptionRate | undefined;
+  /** Time added to single sends. Default: none. */
   readonly delays?: readonly Delay[] | undefined;
+  /** Of all random numbers: 0 to 2^32 − 1. Default 1. */
   readonly seed?: number | undefined;
+  /** Whether the report has a trace, which needs memory for each step. Default false. */
   readonly trace?: boolean | undefined;
   /** Default: what this process may use. A simulation that needs more is refused. */
   readonly memoryLimitBytes?: number | undefined;

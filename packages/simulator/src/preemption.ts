@@ -2,16 +2,19 @@ import type { Random } from './random.js';
 
 /** The system takes a host's processor away for a while. */
 export interface Preemption {
+  /** The node of the host: 0 to `nodes` − 1. */
   readonly node: number;
-  /** Microseconds. */
+  /** Its begin, in microseconds of simulated time, from 0. */
   readonly at: number;
+  /** Its length in microseconds, from 0. */
   readonly lasts: number;
 }
 
 /** Preemptions at random times, of a Poisson process at each host. */
 export interface PreemptionRate {
+  /** Mean number per second of simulated time, above 0. */
   readonly perSecond: number;
-  /** Microseconds. */
+  /** The length of each, in microseconds. */
   readonly lasts: number;
 }
 

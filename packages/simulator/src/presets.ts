@@ -67,6 +67,7 @@ const CLUSTERS: readonly Cluster[] = [
   },
 ];
 
+/** The hardware that comes with the package, by name. */
 export const presets: ReadonlyMap<string, Cluster> = new Map(
   CLUSTERS.map((cluster) => [cluster.name, Object.freeze(cluster)]),
 );

@@ -7,7 +7,9 @@ import type { TraceRecord } from './trace.js';
 
 /** One message of a group. Times are microseconds of simulated time. */
 export interface MessageReport {
+  /** The group, from 0: the node of its root. */
   readonly group: number;
+  /** The message of the group, from 0. */
   readonly message: number;
   /** The root's call of `send`. */
   readonly sentAt: number;
@@ -17,19 +19,25 @@ export interface MessageReport {
 
 /** One host's thread, and the part of the run that its thread was busy. */
 export interface HostReport extends HostUse {
+  /** The node, from 0. */
   readonly node: number;
 }
 
+/** What a simulation measured. */
 export interface SimulationReport {
   /** From the first `send` to the last completion, in microseconds. */
   readonly microseconds: number;
   /** Message bytes over that time, in Gbit/s, over all groups. */
   readonly gbitPerSecond: number;
+  /** The messages of all groups, in order of group and message. */
   readonly messages: readonly MessageReport[];
+  /** Blocks sent from one member to another, over all groups and messages. */
   readonly transfers: number;
   /** Steps of one message's schedule; of the first group. */
   readonly steps: number;
+  /** Blocks into and out of each rack; empty without racks. */
   readonly racks: readonly RackCrossings[];
+  /** The threads of all hosts, in order of node. */
   readonly hosts: readonly HostReport[];
   /** Events of the simulator. */
   readonly events: number;

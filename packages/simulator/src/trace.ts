@@ -5,28 +5,37 @@ export type WaitedFor = 'block' | 'ready' | 'send' | 'call';
 
 /** What one member did in one step of one message. Times are microseconds; `null`: not in this step. */
 export interface TraceRecord {
+  /** The group, from 0: the node of its root. */
   readonly group: number;
+  /** The message of the group, from 0. */
   readonly message: number;
+  /** The node of the member. */
   readonly node: number;
+  /** The step of the schedule, from 0. */
   readonly step: number;
-  /** The send: its target and block. */
+  /** The target of the send. */
   sendTo: number | null;
+  /** The block of the send. */
   sendBlock: number | null;
   /** The member knew that the target has a receive. */
   ready: number | null;
   /** The request was given to the NIC. */
   posted: number | null;
-  /** The first byte and the last byte left. */
+  /** The first byte left. */
   started: number | null;
+  /** The last byte left. */
   finished: number | null;
-  /** The last condition, and the node it was about. */
+  /** The last condition. */
   waitedFor: WaitedFor | null;
+  /** The node that the last condition was about; null for 'call'. */
   waitedForNode: number | null;
-  /** The receive: its sender and block. */
+  /** The sender of the receive. */
   receiveFrom: number | null;
+  /** The block of the receive. */
   receiveBlock: number | null;
-  /** The receive was posted; the block was in memory. */
+  /** The receive was posted. */
   receivePosted: number | null;
+  /** The block was in memory. */
   received: number | null;
 }
 

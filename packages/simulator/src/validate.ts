@@ -9,7 +9,9 @@ import { countedAlgorithms, stepsCheck } from './validation/steps.js';
 
 /** One property of the simulator, and how many known results showed it. */
 export interface ValidationCase {
+  /** The property, as a sentence for people. */
   readonly property: string;
+  /** Number of known results that were reproduced. */
   readonly checks: number;
 }
 

@@ -20,4 +20,5 @@ export const windowsByName = {
   single: { receive: 1, send: 1 },
 } as const satisfies Record<string, Windows>;
 
+/** A name in {@link windowsByName}. */
 export type WindowsName = keyof typeof windowsByName;

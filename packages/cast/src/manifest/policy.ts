@@ -2,6 +2,7 @@ import type { FilterRule } from '../filters/filter-rule.js';
 
 /** How receivers decide whether they have a file: by size and time, by contents, or never. */
 export const comparisons = ['size-time', 'content', 'none'] as const;
+/** How receivers decide whether they have a file: one of `comparisons`. */
 export type ComparisonKind = (typeof comparisons)[number];
 
 /** What receivers do with the manifest. */

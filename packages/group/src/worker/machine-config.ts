@@ -3,12 +3,15 @@ import type { Topology } from './plans.js';
 
 /** The configuration of a member's state machine; addresses are those of registered memory. */
 export interface MachineConfig {
+  /** The arguments of the schedule without the number of blocks, and this member's rank. */
   readonly topology: Topology;
   /** Ranks of the neighbours; a `pair` is an index of this list. */
   readonly neighbours: readonly number[];
   /** The neighbour that sends every first block; −1 at the root. */
   readonly firstPair: number;
+  /** Receives posted ahead, over all neighbours together: 1 to `MAX_WINDOW`. */
   readonly receiveWindow: number;
+  /** The most sends that have not completed: 1 to `MAX_WINDOW`. */
   readonly sendWindow: number;
   /**
    * The most receives that are announced and not filled, over all neighbours, in the order of the schedule. Live groups
@@ -17,9 +20,12 @@ export interface MachineConfig {
   readonly readyTokens?: number | undefined;
   /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
   readonly maxBlockBytes: number;
+  /** Address of the first-block buffers, which are adjacent. */
   readonly buffersAddress: number;
+  /** Key of the memory region of the first-block buffers. */
   readonly buffersLkey: LocalKey;
   /** Headers: first those of the receive slots, then those of the send slots. */
   readonly headers: Uint32Array;
+  /** The counters of the group, as of `createCounters`; the machine adds to them. */
   readonly counters: Float64Array;
 }

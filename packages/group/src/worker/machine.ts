@@ -73,6 +73,7 @@ export class GroupMachine {
     this.#announcements.received(pair, count);
   }
 
+  /** The announcement to `pair` with this `confirmAs` has completed. */
   announcementConfirmed(pair: number, number: number): void {
     this.#announcements.confirmed(pair, number);
   }
@@ -82,6 +83,7 @@ export class GroupMachine {
     this.#receiveSide.arrived(slot, immediate, bytes);
   }
 
+  /** The send in send slot `slot` has completed; the slot is free. */
   sendCompleted(slot: number): void {
     this.#sendSide.completed(slot);
   }
@@ -104,6 +106,7 @@ export class GroupMachine {
     return this.#announcements.cameFrom(pair);
   }
 
+  /** The number of sends that have not completed: 0 to `sendWindow`. */
   get outstandingSends(): number {
     return this.#sendSide.outstanding;
   }

@@ -24,6 +24,7 @@ export interface GroupPort {
    * the completion is reported to the machine with that number.
    */
   announce(pair: number, count: number, confirmAs: number): void;
+  /** Copies bytes of this process's memory, before it returns. The ranges do not overlap. */
   copy(toAddress: number, fromAddress: number, byteLength: number): void;
   /** A message began: the application must give memory for it. */
   incoming(message: number, byteLength: number): void;
@@ -35,6 +36,7 @@ export interface GroupPort {
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
   constructor(
+    /** The index of the neighbour. */
     readonly pair: number,
     message: string,
   ) {

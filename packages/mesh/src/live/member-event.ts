@@ -11,6 +11,19 @@ interface EventHead {
  * with the same incarnation, a higher epoch.
  */
 export type MemberEvent =
-  | (EventHead & { readonly type: 'joined' })
-  | (EventHead & { readonly type: 'lost'; readonly code: string; readonly reason: string })
-  | (EventHead & { readonly type: 'left' });
+  | (EventHead & {
+      /** Connected: requests to the peer work. */
+      readonly type: 'joined';
+    })
+  | (EventHead & {
+      /** The connection ended, and the peer has not left. */
+      readonly type: 'lost';
+      /** Why: the stable code of the error. */
+      readonly code: string;
+      /** Why, for people; it may change. */
+      readonly reason: string;
+    })
+  | (EventHead & {
+      /** The peer left: it closed its mesh, or its incarnation was retired from the roster. */
+      readonly type: 'left';
+    });

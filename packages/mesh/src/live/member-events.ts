@@ -1,6 +1,7 @@
 import { isolate } from '../isolate.js';
 import type { MemberEvent } from './member-event.js';
 
+/** Called with one event at a time, in order. */
 export type MemberListener = (event: MemberEvent) => void;
 
 /** What one listener has not heard yet. */
