@@ -27,7 +27,7 @@ export const PARTS = [
     script: 'test:mutants',
     full: [],
     smoke: ['--only', 'dataplane/ring-wrap'],
-    minutes: 30,
+    minutes: 60,
   },
   { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], minutes: 40 },
   {
