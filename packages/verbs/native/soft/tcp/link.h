@@ -22,6 +22,9 @@ constexpr size_t tcpWireBytes(size_t bytes) {
   return bytes + (bytes + kTcpLinkFrameBytes - 1) / kTcpLinkFrameBytes * kTcpLinkHeaderBytes;
 }
 
+// Read only where a link is shaped: the clock is not read for each system call of other devices.
+using TcpClock = int64_t (*)();
+
 class TcpBucket {
  public:
   explicit TcpBucket(uint64_t bitsPerSecond) : bitsPerSecond_(bitsPerSecond) {}
@@ -61,8 +64,8 @@ class TcpLink {
   bool shaped() const { return shaped_; }
   // Bytes that a connection moves in its turn.
   size_t turnBytes() const { return turnBytes_; }
-  bool maySend(uint64_t connection, int64_t nowNs) { return !shaped_ || egress.pass(connection, nowNs); }
-  bool mayReceive(uint64_t connection, int64_t nowNs) { return !shaped_ || ingress.pass(connection, nowNs); }
+  bool maySend(uint64_t connection, TcpClock now) { return !shaped_ || egress.pass(connection, now()); }
+  bool mayReceive(uint64_t connection, TcpClock now) { return !shaped_ || ingress.pass(connection, now()); }
   void sent(size_t bytes) {
     if (shaped_) egress.charge(tcpWireBytes(bytes));
   }

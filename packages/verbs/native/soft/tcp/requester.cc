@@ -73,7 +73,7 @@ bool TcpRequester::receive(bool& more) {
       more = true;
       return true;
     }
-    if (!nic_.link().mayReceive(id, tcpNowNs())) return true;
+    if (!nic_.link().mayReceive(id, tcpNowNs)) return true;
     if (!fill(budget)) return false;
   }
 }
@@ -169,7 +169,7 @@ bool TcpRequester::send(bool& more) {
       if (!window.admitted && qp_->pendingSends() > 0) awaitAdmission();
       if (!window.admitted || window.full) return true;
       window.gather(*qp_, batch, budget);
-      if (batch.bytes == 0 || !nic_.link().maySend(id, tcpNowNs())) return true;
+      if (batch.bytes == 0 || !nic_.link().maySend(id, tcpNowNs)) return true;
       window.sending = true;
     }
     size_t sent = 0;

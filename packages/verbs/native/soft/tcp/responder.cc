@@ -84,7 +84,7 @@ bool TcpResponder::receive(bool& more) {
       more = true;
       return true;
     }
-    if (!nic_.link().mayReceive(id, tcpNowNs())) return true;
+    if (!nic_.link().mayReceive(id, tcpNowNs)) return true;
     if (!fill(budget)) break;
   }
   if (refusal_) return true;

@@ -15,6 +15,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kStart = 50 * kSecond;
+int64_t startClock() { return kStart; }
 
 [[noreturn]] void stop(const std::string& why) {
   std::fprintf(stderr, "soft-link: %s\n", why.c_str());
@@ -162,13 +163,13 @@ void unused() {
 void directions() {
   TcpLink link(1'000'000);
   link.sent(1 << 20);
-  expect(link.maySend(1, kStart), "what was moved before the first turn not to count");
+  expect(link.maySend(1, startClock), "what was moved before the first turn not to count");
   link.sent(1 << 20);
-  expect(!link.maySend(1, kStart), "a debt to close the link");
-  expect(link.mayReceive(1, kStart), "the other direction to be open");
+  expect(!link.maySend(1, startClock), "a debt to close the link");
+  expect(link.mayReceive(1, startClock), "the other direction to be open");
   TcpLink fast(0);
   fast.sent(size_t{1} << 40);
-  expect(fast.maySend(1, kStart) && fast.wakeNs() == INT64_MAX, "no limit without a rate");
+  expect(fast.maySend(1, startClock) && fast.wakeNs() == INT64_MAX, "no limit without a rate");
 }
 
 }  // namespace
