@@ -7,6 +7,7 @@ export { fillFrom, Random } from './random.js';
 export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
+export { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
 export { sharedDirectory, temporaryDirectory } from './temporary.js';
 export { underTest } from './under-test.js';
 export { until } from './until.js';

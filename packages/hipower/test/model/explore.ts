@@ -1,3 +1,4 @@
+import { type Exploration, type StateNode, stuckTrace, traceOf } from '@rdmc/testing';
 import { keyOf } from './memory.js';
 
 /** A system of which every step from a state can be tried. */
@@ -13,25 +14,16 @@ export interface Model {
   done(): boolean;
 }
 
-export interface Exploration {
-  readonly states: number;
+interface CountedExploration extends Exploration {
   readonly transitions: number;
-  /** The first unsafe step, with the steps that lead to it. */
-  readonly unsafe: { readonly reason: string; readonly trace: readonly string[] } | undefined;
-  /** A state from which `done` cannot be reached, as the steps to it. */
-  readonly stuck: readonly string[] | undefined;
 }
 
-interface Node {
+interface Node extends StateNode {
   readonly state: Int32Array;
-  readonly from: number;
-  readonly step: string;
-  readonly before: number[];
-  isDone: boolean;
 }
 
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
-export function explore(model: Model, limit = 3_000_000): Exploration {
+export function explore(model: Model, limit = 3_000_000): CountedExploration {
   const nodes: Node[] = [
     { state: model.current().slice(), from: -1, step: '', before: [], isDone: model.done() },
   ];
@@ -65,32 +57,10 @@ export function explore(model: Model, limit = 3_000_000): Exploration {
       nodes[to]!.before.push(at);
     }
   }
-  const stuck = firstStuck(nodes);
   return {
     states: nodes.length,
     transitions,
     unsafe: undefined,
-    stuck: stuck === -1 ? undefined : traceOf(nodes, stuck),
+    stuck: stuckTrace(nodes),
   };
-}
-
-function traceOf(nodes: readonly Node[], at: number): string[] {
-  const trace: string[] = [];
-  for (let i = at; i > 0; i = nodes[i]!.from) trace.unshift(nodes[i]!.step);
-  return trace;
-}
-
-/** The first state without a path to a finished one; −1: there is none. */
-function firstStuck(nodes: readonly Node[]): number {
-  const canFinish = new Uint8Array(nodes.length);
-  const work = nodes.flatMap((node, index) => (node.isDone ? [index] : []));
-  for (const index of work) canFinish[index] = 1;
-  while (work.length > 0) {
-    for (const before of nodes[work.pop()!]!.before) {
-      if (canFinish[before] === 1) continue;
-      canFinish[before] = 1;
-      work.push(before);
-    }
-  }
-  return canFinish.indexOf(0);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type Exploration, type StateNode, stuckTrace, traceOf } from '@rdmc/testing';
 
 /** A system of which every step from a state can be tried. Its whole state is in its fields. */
 export interface Model {
@@ -12,19 +13,7 @@ export interface Model {
   done(): boolean;
 }
 
-export interface Exploration {
-  readonly states: number;
-  /** The first unsafe step, with the steps that lead to it. */
-  readonly unsafe: { readonly reason: string; readonly trace: readonly string[] } | undefined;
-  /** The steps to a state from which `done` cannot be reached. */
-  readonly stuck: readonly string[] | undefined;
-}
-
-interface Node {
-  readonly from: number;
-  readonly step: string;
-  readonly before: number[];
-  readonly isDone: boolean;
+interface Node extends StateNode {
   /** Until it has been expanded. */
   model: Model | undefined;
 }
@@ -55,12 +44,7 @@ export function explore(initial: Model, limit = 400_000): Exploration {
       nodes[to]!.before.push(at);
     }
   }
-  const stuck = firstStuck(nodes);
-  return {
-    states: nodes.length,
-    unsafe: undefined,
-    stuck: stuck === -1 ? undefined : traceOf(nodes, stuck),
-  };
+  return { states: nodes.length, unsafe: undefined, stuck: stuckTrace(nodes) };
 }
 
 /** Keys are long, and states are many. */
@@ -91,25 +75,4 @@ function copyOf<T>(value: T, copies = new Map<unknown, unknown>()): T {
   for (const name of Object.keys(value))
     copy[name] = copyOf((value as Record<string, unknown>)[name], copies);
   return copy as T;
-}
-
-function traceOf(nodes: readonly Node[], at: number): string[] {
-  const trace: string[] = [];
-  for (let i = at; i > 0; i = nodes[i]!.from) trace.unshift(nodes[i]!.step);
-  return trace;
-}
-
-/** The first state without a path to a finished one; −1: there is none. */
-function firstStuck(nodes: readonly Node[]): number {
-  const canFinish = new Uint8Array(nodes.length);
-  const work = nodes.flatMap((node, index) => (node.isDone ? [index] : []));
-  for (const index of work) canFinish[index] = 1;
-  while (work.length > 0) {
-    for (const before of nodes[work.pop()!]!.before) {
-      if (canFinish[before] === 1) continue;
-      canFinish[before] = 1;
-      work.push(before);
-    }
-  }
-  return canFinish.indexOf(0);
 }
