@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { castFile } from '@rdmc/cast';
+import { type CastTarget, castFile } from '@rdmc/cast';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES } from '../src/constants.js';
@@ -19,6 +19,7 @@ import type { Dialling } from '../src/sender/dial.js';
 import type { Pump } from '../src/sender/pump.js';
 import { ReceiverLink } from '../src/sender/receiver-link.js';
 import { fakeReceiver, goAlong, hello, ownSockets, rawFrame } from './support/fake-receiver.js';
+import { policy } from './support/policy.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, seededBytes, write } from './support/tree.js';
 
@@ -52,14 +53,6 @@ const invitation: Invitation = {
 };
 const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
 
-const policy = {
-  by: 'size-time',
-  update: false,
-  existing: false,
-  remove: true,
-  dryRun: false,
-  rules: [],
-} as const;
 const compared: Invitation = { ...invitation, comparison: policy };
 
 function entry(path: string): ManifestEntry {
@@ -75,6 +68,19 @@ function offer(entries: readonly ManifestEntry[], first = 0): OfferFrame {
 
 function progress(receivedMessages: number, storedMessages: number): ReceiverFrame {
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
+}
+
+/** A cast to a receiver and to this liar: the liar is dropped, and the receiver gets everything. */
+async function expectDropped(liar: CastTarget): Promise<void> {
+  const from = temporaryDirectory();
+  write(from, 'root/file', seededBytes(100_000, 1));
+  const [receiver] = await startReceivers(1);
+  const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
+  expect(receivers).toMatchObject([
+    { state: 'complete' },
+    { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
+  ]);
+  expectSameTree(receiver!.directory, from);
 }
 
 describe('a receiver that does not keep to the protocol', () => {
@@ -135,15 +141,7 @@ describe('a receiver that does not keep to the protocol', () => {
       channel.send(progress(7, 0));
       await frames.next();
     });
-    const from = temporaryDirectory();
-    write(from, 'root/file', seededBytes(100_000, 1));
-    const [receiver] = await startReceivers(1);
-    const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
-    expect(receivers).toMatchObject([
-      { state: 'complete' },
-      { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
-    ]);
-    expectSameTree(receiver!.directory, from);
+    await expectDropped(liar);
   });
 
   it.each<[string, ReceiverFrame[]]>([
@@ -203,15 +201,7 @@ describe('a receiver that does not keep to the protocol', () => {
       if (frame?.type === 'offer') channel.send(answer(frame.first, frame.count));
       await frames.next();
     });
-    const from = temporaryDirectory();
-    write(from, 'root/file', seededBytes(100_000, 1));
-    const [receiver] = await startReceivers(1);
-    const { receivers } = await castFile(`${from}/root`, { to: [receiver!.to, liar] }).finished;
-    expect(receivers).toMatchObject([
-      { state: 'complete' },
-      { state: 'failed', code: 'ERR_RDMC_CAST_PROTOCOL' },
-    ]);
-    expectSameTree(receiver!.directory, from);
+    await expectDropped(liar);
   });
 
   it('reports that it is done before it was asked: the cast fails', async () => {

@@ -22,6 +22,7 @@ import { removeLeftovers } from '../src/writer/leftovers.js';
 import { describeOwner } from '../src/writer/owner.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
 import { CHECKSUM, store } from './support/local-cast.js';
+import { policy } from './support/policy.js';
 import { encode } from './support/records.js';
 import { describeTree, namesIn, write } from './support/tree.js';
 import { directory, file, hardLink, link, time, whole } from './support/writer-records.js';
@@ -35,15 +36,6 @@ function places(): { inside: string; outside: string; unchanged: () => void } {
   const before = describeTree(outside);
   return { inside, outside, unchanged: () => expect(describeTree(outside)).toEqual(before) };
 }
-
-const policy = {
-  by: 'size-time',
-  update: false,
-  existing: false,
-  remove: true,
-  dryRun: false,
-  rules: [],
-} as const;
 
 /** A manifest of directories. */
 function manifest(...paths: string[]) {

@@ -1,0 +1,9 @@
+/** How a receiver with surplus entries compares, and removes them. */
+export const policy = {
+  by: 'size-time',
+  update: false,
+  existing: false,
+  remove: true,
+  dryRun: false,
+  rules: [],
+} as const;
