@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { patient } from '../src/patience.js';
 import { deviceOf } from './devices.js';
 
+const execute = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.url));
 const LIMIT_MS = 60_000;
 const HOSTS = ['127.0.0.1', '127.0.0.2'];
@@ -22,19 +23,10 @@ interface Event {
 
 /** Runs the command to its end and resolves with its JSON lines; fails if the command fails. */
 async function rdmc(...args: readonly string[]): Promise<Event[]> {
-  const child = spawn(process.execPath, [MAIN, ...args, '--json'], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: patient(LIMIT_MS),
-  });
-  const text = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (part: string) => {
-      text[name] += part;
-    });
-  }
-  const [code, signal] = await once(child, 'close');
-  assert.equal(code, 0, `rdmc ${args.join(' ')} ended with ${code ?? signal}: ${text.stderr}${text.stdout}`);
-  return text.stdout
+  const limit = { timeout: patient(LIMIT_MS), maxBuffer: Number.POSITIVE_INFINITY };
+  // It rejects with the output where the command fails.
+  const { stdout } = await execute(process.execPath, [MAIN, ...args, '--json'], limit);
+  return stdout
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Event);

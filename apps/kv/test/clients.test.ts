@@ -1,10 +1,12 @@
 /** The clients that people use, as they come from the registry. */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { TestCluster } from './support/cluster.js';
 
+const execute = promisify(execFile);
 let cluster: TestCluster;
 let port: number;
 
@@ -69,16 +71,7 @@ it.skipIf(!hasTools)(
     ? 'redis-cli and redis-benchmark'
     : 'redis-cli and redis-benchmark (left out: apt-get install redis-tools)',
   async () => {
-    const { spawn } = await import('node:child_process');
-    const run = (command: string, args: string[]): Promise<string> =>
-      new Promise((resolve) => {
-        const child = spawn(command, args);
-        let text = '';
-        child.stdout.on('data', (chunk: Buffer) => {
-          text += chunk.toString();
-        });
-        child.on('close', () => resolve(text));
-      });
+    const run = async (command: string, args: string[]) => (await execute(command, args)).stdout;
     expect(await run('redis-cli', ['-p', String(port), 'set', 'cli', '1'])).toBe('OK\n');
     expect(await run('redis-cli', ['-c', '-p', String(port), 'get', 'cli'])).toBe('1\n');
     const common = ['-p', String(port), '-n', '2000', '-r', '1000', '-t', 'set,get,incr,mset', '--csv'];

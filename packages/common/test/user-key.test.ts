@@ -1,11 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { chmodSync, chownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { ofClass, temporaryDirectory, thrown } from '@rdmc/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory } from '../src/user-key.js';
 
+const execute = promisify(execFile);
 let runtime: string;
 
 beforeEach(() => {
@@ -37,16 +38,9 @@ test('processes that begin at once have one key', async () => {
   const script = `import { userKey } from '@rdmc/common'; console.log(userKey().toString('hex'));`;
   const keys = await Promise.all(
     Array.from({ length: 6 }, async () => {
-      const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-        cwd: join(import.meta.dirname, '..'),
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      let text = '';
-      child.stdout.on('data', (chunk) => {
-        text += chunk;
-      });
-      await once(child, 'close');
-      return text.trim();
+      const cwd = join(import.meta.dirname, '..');
+      const { stdout } = await execute(process.execPath, ['--input-type=module', '-e', script], { cwd });
+      return stdout.trim();
     }),
   );
   expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);

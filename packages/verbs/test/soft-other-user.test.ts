@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LocalPeer } from './support/local-peer.js';
 import { side } from './support/pair.js';
 
+const execute = promisify(execFile);
 const NOBODY = 65_534;
 const isRoot = process.geteuid?.() === 0;
 
@@ -20,21 +21,9 @@ describe.skipIf(!isRoot)('a process of another user (needs root)', () => {
     const { queuePair } = await open('auto');
     const script = fileURLToPath(new URL('fixtures/connecting.mjs', import.meta.url));
     const env = { PATH: process.env.PATH };
-    const other = spawn(process.execPath, [script, JSON.stringify(queuePair.address)], {
-      uid: NOBODY,
-      gid: NOBODY,
-      cwd: '/',
-      env,
-    });
-    let said = '';
-    other.stdout.on('data', (text) => {
-      said += text;
-    });
-    other.stderr.on('data', (text) => {
-      said += text;
-    });
-    await once(other, 'close');
-    expect(said).toBe('ERR_RDMC_WRONG_KEY');
+    const options = { uid: NOBODY, gid: NOBODY, cwd: '/', env };
+    const other = await execute(process.execPath, [script, JSON.stringify(queuePair.address)], options);
+    expect(other).toEqual({ stdout: 'ERR_RDMC_WRONG_KEY', stderr: '' });
   });
 
   it('is refused by the Unix socket before it can prove a key', async () => {
