@@ -15,6 +15,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from '
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isMainThread, Worker } from 'node:worker_threads';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -258,5 +259,6 @@ const numbers = {
   rounds: Number(values.rounds),
 };
 if (values.member) await member(positionals[0], JSON.parse(positionals[1]));
+else if (values.calls && isMainThread) new Worker(SELF, { argv: process.argv.slice(2) });
 else if (values.calls) measureCalls(numbers.rounds);
 else await measureCasts({ ...numbers, transport: values.transport, directory: values.directory });

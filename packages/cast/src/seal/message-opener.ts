@@ -1,7 +1,6 @@
 import { createDecipheriv, type KeyObject } from 'node:crypto';
 import { CastError, protocolError } from '../errors.js';
 import { FLAGS_BYTES, payloadBytes, RECORD_BYTES, recordCount, SealFlag, TAG_BYTES } from './layout.js';
-import { PIECE_BYTES } from './message-sealer.js';
 import { RecordNames } from './record-facts.js';
 import { type RunSeal, runKey } from './run-key.js';
 
@@ -55,17 +54,14 @@ export class MessageOpener {
     });
     decipher.setAAD(this.#names.associated({ message, record, length: bytes.length, flags }));
     decipher.setAuthTag(tag);
-    // Others may see the memory of messages, so the plaintext stays in these pieces until the tag is checked.
-    const pieces: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-      pieces.push(decipher.update(bytes.subarray(at, at + PIECE_BYTES)));
-    }
+    // Others may see the memory of messages, so the plaintext stays in memory of its own until the tag is checked.
+    const plaintext = decipher.update(bytes);
     try {
       decipher.final();
     } catch {
       throw this.#broken(message, `record ${record} has a wrong tag`);
     }
-    for (const [index, piece] of pieces.entries()) bytes.set(piece, index * PIECE_BYTES);
+    bytes.set(plaintext);
   }
 
   #broken(message: number, why: string): CastError {
