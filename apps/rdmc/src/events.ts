@@ -212,6 +212,8 @@ interface CastFinished {
   /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
   sentFiles: number;
   sentBytes: number;
+  /** Whether files were encrypted on their way. */
+  encrypted: boolean;
   seconds: number;
   receivers: ReceiverOutcome[];
   problems: Problem[];
@@ -260,6 +262,8 @@ export type CastEvent =
       blockBytes: number;
       /** Address and port at which receivers reach this machine. */
       address: string;
+      /** Whether files are encrypted from the sender to each receiver. */
+      encrypted: boolean;
     })
   | CastProgress
   /** A receiver is complete, or failed. A retry may follow `failed`. */
@@ -312,6 +316,8 @@ export type ReceiveEvent =
   | (CastFacts & {
       /** A sender has connected and announced its cast. */
       event: 'began';
+      /** Whether files are encrypted on their way. */
+      encrypted: boolean;
     })
   | (CastFacts &
       Route & {

@@ -162,7 +162,7 @@ describe('lines drawn in place', () => {
 function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {
   return {
     ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, sentFiles: 3, sentBytes: 40_000_000 },
-    ...{ seconds: 2, problems: [], problemCount: 0 },
+    ...{ encrypted: true, seconds: 2, problems: [], problemCount: 0 },
     receivers,
     ...part,
   };
@@ -195,6 +195,7 @@ describe('an outcome', () => {
     ['none', 4, [failed('a', 'ERR_RDMC_RECEIVER_LOST'), failed('b', 'ERR_RDMC_NO_SPACE')], 0],
     ['none', 5, [failed('a', 'ERR_RDMC_NO_SPACE')], 0],
     ['none', 3, [failed('a', 'ERR_RDMC_HASH_MISMATCH')], 0],
+    ['none', 3, [failed('a', 'ERR_RDMC_DECRYPT_FAILED')], 0],
     ['none', 1, [failed('a', 'ERR_RDMC_READ_ONLY')], 0],
   ] as const)('%s: exit code %d', (kind, exitCode, receivers, problemCount) => {
     expect(outcomeOf(summaryOf(receivers, { problemCount }), [], nameOf)).toMatchObject({ kind, exitCode });
@@ -219,10 +220,10 @@ describe('an outcome', () => {
     const lines = (receivers: readonly ReceiverSummary[]) =>
       describeSuccess(outcomeOf(summaryOf(receivers), [], nameOf), palette);
     expect(lines([complete('a')])).toEqual([
-      'a:7411 has 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s.',
+      'a:7411 has 3 files, 1 directory, 38.1 MiB, verified, encrypted, in 2.00 s, 20 MB/s.',
     ]);
     expect(lines([complete('a'), complete('b')])).toEqual([
-      'All 2 receivers have 3 files, 1 directory, 38.1 MiB, verified, in 2.00 s, 20 MB/s to each, 40 MB/s in all.',
+      'All 2 receivers have 3 files, 1 directory, 38.1 MiB, verified, encrypted, in 2.00 s, 20 MB/s to each, 40 MB/s in all.',
     ]);
   });
 
@@ -230,9 +231,10 @@ describe('an outcome', () => {
     const text = (part: Partial<CastSummary>, receiver = complete('a')) =>
       describeSuccess(outcomeOf(summaryOf([receiver], part), [], nameOf), palette)[0];
     const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
+    expect(text({ encrypted: false })).toBe(`${head}verified, not encrypted, in 2.00 s, 20 MB/s.`);
     expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
     expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
-      `${head}of these 1 file, 1.9 MiB sent and verified, 2 removed, in 2.00 s, 1.00 MB/s.`,
+      `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 2 removed, in 2.00 s, 1.00 MB/s.`,
     );
   });
 
@@ -289,6 +291,7 @@ describe('the report of a cast', () => {
     messageBytes: 4 << 20,
     blockBytes: 65_536,
     address: '10.0.0.1:5',
+    encrypted: true,
   } as const;
   const snapshots: CastProgress[] = [
     snapshot([receiver('a'), receiver('b')]),
@@ -331,6 +334,7 @@ describe('the report of a cast', () => {
       '  GID        none: this device does not have an RDMA port',
       '  transport  TCP: asked for',
       '  schedule   chain, messages of up to 4 MiB in blocks of 64 KiB',
+      '  encryption AES-256-GCM, from this machine to each receiver',
       '  address    10.0.0.1:5, at which receivers reach this machine',
       '  a complete',
       '  b failed: E m',
@@ -400,6 +404,7 @@ describe('a plan', () => {
     blockSize: 'auto',
     messageSize: undefined,
     checksum: 'gmac',
+    encrypt: true,
     bandwidthLimit: undefined,
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,

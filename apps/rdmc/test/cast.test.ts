@@ -106,8 +106,10 @@ describe('rdmc cast', () => {
       transports: ['tcp'],
       transportReason: 'asked for',
       algorithm: 'chain',
+      encrypted: true,
     });
     for (const { cli } of receivers) {
+      expect(await cli.event('began')).toMatchObject({ encrypted: true });
       expect(await cli.event('route')).toMatchObject({ device: 'soft', transports: ['tcp'], files: 1 });
     }
     const settled = events.flatMap((event) =>
@@ -117,7 +119,7 @@ describe('rdmc cast', () => {
     const last = events.flatMap((event) => (event.event === 'progress' ? [event] : [])).at(-1)!;
     expect(last).toMatchObject({ phase: 'done', totalBytes: 2_000_000, totalFiles: 1 });
     expect(last.receivers.map(({ storedBytes }) => storedBytes)).toEqual([2_000_000, 2_000_000]);
-    expect(events.at(-1)).toMatchObject({ event: 'finished', outcome: 'all', files: 1, bytes: 2_000_000 });
+    expect(events.at(-1)).toMatchObject({ event: 'finished', outcome: 'all', files: 1, encrypted: true });
   });
 
   it('tells a person what happened, and with --verbose how', async () => {
@@ -128,12 +130,13 @@ describe('rdmc cast', () => {
     expect(stdout).toMatch(/^ {2}device {5}soft/m);
     expect(stdout).toMatch(/^ {2}transport {2}shared memory: all members are on one host$/m);
     for (const { name } of receivers) expect(stdout).toContain(`  ${name} complete\n`);
-    expect(stdout).toMatch(/^All 2 receivers have 1 file, 293\.0 KiB, verified, in .*\.$/m);
-    const plain = await run('cast', file, '--to', to, '--compare', 'none');
+    expect(stdout).toMatch(/^All 2 receivers have 1 file, 293\.0 KiB, verified, encrypted, in .*\.$/m);
+    const plain = await run('cast', file, '--to', to, '--compare', 'none', '--no-encrypt');
     expect(plain.stderr).toMatch(
       /^ {2}device soft \(.+\), transport shared memory \(all members are on one host\)$/m,
     );
     expect(plain.stdout).not.toContain('device');
+    expect(plain.stdout).toContain(', verified, not encrypted, in ');
     const quiet = await run('cast', file, '--to', to, '--quiet');
     expect(quiet).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });

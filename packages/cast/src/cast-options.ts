@@ -27,7 +27,15 @@ export interface CastOptions {
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): one size, chosen for the whole cast. */
   readonly blockBytes?: 'auto' | number | undefined;
-  /** Checksum of file contents: 'gmac' (default, cheap) or 'sha256'. */
+  /**
+   * Whether files are encrypted from the sender to each receiver, with AES-256-GCM (default true). False is for networks
+   * that you trust; control connections are encrypted in any case.
+   */
+  readonly encrypt?: boolean | undefined;
+  /**
+   * Checksum of file contents: 'gmac' (default, cheap), or 'sha256', with which no receiver that forwards bytes can alter
+   * them unnoticed.
+   */
   readonly checksum?: ChecksumKind | undefined;
   /**
    * How receivers decide that they have a file: 'size-time' (default): size and time of last change are equal;

@@ -52,6 +52,8 @@ export interface CastRoute extends DeviceRoute {
   readonly blockBytes: number;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
+  /** Whether files are encrypted from the sender to each receiver. */
+  readonly encrypted: boolean;
 }
 
 /** A snapshot of a cast. */

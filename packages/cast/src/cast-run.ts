@@ -121,6 +121,7 @@ export class CastRun {
       bytes: totals.bytes + unsent.bytes,
       sentFiles: preview?.files ?? totals.files,
       sentBytes: preview?.bytes ?? totals.bytes,
+      encrypted: this.options.encrypt,
       seconds: (performance.now() - this.#began) / 1000,
       receivers: this.options.to.map(({ name }) => this.#receivers.get(name)!),
       problems: problems.kept,

@@ -67,6 +67,8 @@ export interface CastSummary {
   readonly sentFiles: number;
   /** Sum of the sizes of the files that were sent to one receiver at least. */
   readonly sentBytes: number;
+  /** Whether files were encrypted on their way. */
+  readonly encrypted: boolean;
   /** Time of the whole cast, retries included. */
   readonly seconds: number;
   /** The outcome of each receiver, in the order of the option `to`. */

@@ -11,6 +11,7 @@ import type { FilterRule } from './filters/filter-rule.js';
 import { CONTROL_PURPOSE } from './identity.js';
 import type { ComparisonPolicy } from './manifest/policy.js';
 import {
+  booleanOption,
   choiceOption,
   integerOption,
   onlyKnownOptions,
@@ -29,6 +30,7 @@ const KNOWN = [
   'algorithm',
   'rack',
   'blockBytes',
+  'encrypt',
   'checksum',
   'compare',
   'filters',
@@ -68,6 +70,7 @@ export interface CheckedCastOptions {
   /** The sender's rack; set where the algorithm needs racks. */
   readonly rack: RackId | undefined;
   readonly blockBytes: 'auto' | number;
+  readonly encrypt: boolean;
   readonly checksum: ChecksumKind;
   /** Undefined where everything is sent without a question. */
   readonly comparison: ComparisonPolicy | undefined;
@@ -105,6 +108,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
       options.blockBytes === undefined || options.blockBytes === 'auto'
         ? 'auto'
         : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
+    encrypt: booleanOption(WHERE, 'encrypt', options.encrypt ?? true),
     checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
     ...checkSelection(options),
     meshPorts: portsOption(WHERE, options.meshPorts),

@@ -8,7 +8,8 @@ import { DIGEST_BYTES } from './stream/layout.js';
  * accident, and that cannot be forged without the key. Processors compute it about as fast as they read memory, whereas
  * SHA-256 without dedicated instructions takes many times the processor time of all the rest of a cast. The key goes to
  * the receivers over their control connections, so a malicious receiver could forge the tag for receivers that it
- * forwards to, as it could with any hash that comes the same way as the bytes.
+ * forwards to. With 'sha256' it cannot: hashes of outlines, which contain the digests, go from the sender to each
+ * receiver directly (`stream/outline.ts`).
  */
 export const checksums = ['gmac', 'sha256'] as const;
 /** How the contents of files are checked: 'gmac' or 'sha256'. */

@@ -89,8 +89,23 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_HASH_MISMATCH: [
     'internal',
-    'a file arrived with another checksum',
-    'check the memory of the hosts',
+    'a file or a message arrived with another checksum',
+    'check the memory of the hosts, and whether you can trust all of them',
+  ],
+  ERR_RDMC_DECRYPT_FAILED: [
+    'refused',
+    'encrypted bytes were altered, or are not those of the message',
+    'cast again; find what alters the bytes',
+  ],
+  ERR_RDMC_ENCRYPTION_REQUIRED: [
+    'refused',
+    'the receiver refuses casts that are not encrypted',
+    'cast with encryption, which is the default',
+  ],
+  ERR_RDMC_NONCE_REFUSED: [
+    'resource',
+    'an encrypted cast has no further number for a message',
+    'use larger messages, or several casts',
   ],
   ERR_RDMC_LINK_TARGET_MISSING: [
     'resource',

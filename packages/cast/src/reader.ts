@@ -7,8 +7,9 @@ import { ProblemList } from './problems.js';
 import type { Entry } from './reader/entries.js';
 import { checkListedRoot, ListedPath } from './reader/listed-paths.js';
 import { ManifestReader } from './reader/manifest-reader.js';
-import type { CastReport, EntryFacts, FillOrder, SurveyOrder } from './reader/orders.js';
+import type { CastReport, EntryFacts, FillOrder, RunOrder, SurveyOrder } from './reader/orders.js';
 import { resolveRoots } from './reader/roots.js';
+import { RunFiller } from './reader/run-filler.js';
 import { unsentTotals, withDirectories } from './reader/selection.js';
 import { type FilledMessage, StreamReader } from './reader/stream-reader.js';
 import { Survey } from './reader/survey.js';
@@ -27,6 +28,8 @@ const selections: (Uint8Array | undefined)[] = [];
 /** Files that could not be sent completely, in any stream. */
 const missing = new Set<number>();
 let regions: WorkerRegions | undefined;
+/** Fills the messages of the current run. */
+let filler: RunFiller | undefined;
 
 const calls = {
   survey({ paths, rules, listed }: SurveyOrder): FileSurvey {
@@ -76,10 +79,14 @@ const calls = {
     streams.push(new StreamReader(entries, checksum, { selection: all, missing }));
   },
 
+  /** Begins a run of the last stream. */
+  enterRun(order: RunOrder): void {
+    filler = new RunFiller(streams.at(-1)!, order);
+  },
+
   fill({ region, byteLength, sequence, forgetBelow }: FillOrder): FilledMessage {
-    const stream = streams.at(-1)!;
-    stream.forget(forgetBelow);
-    return stream.fill(sequence, regions!.buffer(region, byteLength));
+    streams.at(-1)!.forget(forgetBelow);
+    return filler!.fill(sequence, regions!.buffer(region, byteLength));
   },
 
   report(_: undefined): CastReport {

@@ -24,6 +24,7 @@ const KNOWN = [
   'port',
   'key',
   'meshPorts',
+  'requireEncryption',
   'once',
   'fsync',
   'device',
@@ -39,6 +40,7 @@ export interface CheckedReceiveOptions {
   readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
   readonly meshPorts: PortRange | undefined;
+  readonly requireEncryption: boolean;
   readonly once: boolean;
   readonly fsync: boolean;
   readonly device: string;
@@ -64,6 +66,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     key,
     sockets,
     meshPorts: portsOption(WHERE, options.meshPorts),
+    requireEncryption: booleanOption(WHERE, 'requireEncryption', options.requireEncryption ?? false),
     once: options.once === true,
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
     device: textOption(WHERE, 'device', options.device ?? 'auto'),

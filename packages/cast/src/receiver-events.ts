@@ -14,6 +14,8 @@ interface CastFacts {
 export interface CastBegan extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'began';
+  /** Whether files are encrypted on their way. */
+  readonly encrypted: boolean;
 }
 
 /** The first group is formed: the route of the bytes. Reported once for each cast. */

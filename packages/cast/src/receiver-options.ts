@@ -13,6 +13,8 @@ export interface ReceiveOptions {
   readonly key?: Key | undefined;
   /** Ports, both included, that a cast uses beside the control port: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
+  /** Refuse casts that are not encrypted (default false: the sender decides). */
+  readonly requireEncryption?: boolean | undefined;
   /** End after the first cast, whether it succeeds or not. A dry run is not a cast. */
   readonly once?: boolean | undefined;
   /**

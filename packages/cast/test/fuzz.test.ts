@@ -121,6 +121,7 @@ const FRAMES: readonly object[] = [
     group: { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
     nextMessage: 0,
   },
+  { type: 'outline', groupId: 1, message: 1, sha256: '0f'.repeat(32) },
   { type: 'abort', code: 'ERR_RDMC_ABORTED', message: 'over' },
   { type: 'progress', receivedMessages: 1, partialBytes: 1, storedMessages: 1, writerBusyMs: 1 },
   { type: 'parted', groupId: 1, receivedMessages: 1 },

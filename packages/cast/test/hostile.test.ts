@@ -49,7 +49,7 @@ const invitation: Invitation = {
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
   ...{ connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
-  ...{ checksum: 'gmac', checksumKey: '00'.repeat(32) },
+  ...{ checksum: 'gmac', checksumKey: '00'.repeat(32), encrypted: false },
 };
 const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };
 
@@ -269,6 +269,14 @@ describe('a sender that does not keep to the protocol', () => {
   it.each<[string, SenderFrame]>([
     ['a second invitation', invitation],
     ['a group before its members', { type: 'group', group, nextMessage: 0 }],
+    [
+      'a secret in a cast without encryption',
+      { type: 'group', group: { ...group, secret: '00'.repeat(32) }, nextMessage: 0 },
+    ],
+    [
+      'a hash in a cast without SHA-256',
+      { type: 'outline', groupId: 1, message: 0, sha256: '00'.repeat(32) },
+    ],
     ['an end before everything has come', { type: 'finish', messages: 0, files: 0, bytes: 0, remove: false }],
   ])('%s: ends the cast, and nothing is left', async (_name, frame) => {
     const [receiver] = await startReceivers(1);

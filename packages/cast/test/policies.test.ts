@@ -219,7 +219,7 @@ describe('events of a receiver', () => {
     const queue = eventQueue();
     const facts = { from: 'x', files: 1, bytes: 1 };
     const progress = { type: 'progress' as const, ...facts, storedBytes: 0 };
-    queue.push({ type: 'began', castId: 'a', ...facts });
+    queue.push({ type: 'began', encrypted: true, castId: 'a', ...facts });
     queue.push({ ...progress, castId: 'a', receivedBytes: 1 });
     queue.push({ ...progress, castId: 'b', receivedBytes: 2 });
     queue.push({ ...progress, castId: 'a', receivedBytes: 3 });
@@ -237,7 +237,7 @@ describe('events of a receiver', () => {
   it('are bounded in number where they are not read', async () => {
     const queue = eventQueue();
     for (let number = 0; number < 5_000; number += 1) {
-      queue.push({ type: 'began', castId: `${number}`, from: 'x', files: 0, bytes: 0 });
+      queue.push({ type: 'began', encrypted: true, castId: `${number}`, from: 'x', files: 0, bytes: 0 });
     }
     queue.end();
     const seen: string[] = [];

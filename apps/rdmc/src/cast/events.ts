@@ -56,6 +56,8 @@ export const castEvent = z.discriminatedUnion('event', [
     messageBytes: count,
     blockBytes: count,
     address: z.string(),
+    /** Whether files are encrypted on their way. */
+    encrypted: z.boolean(),
   }),
   z.strictObject({
     event: z.literal('progress'),
@@ -95,6 +97,8 @@ export const castEvent = z.discriminatedUnion('event', [
     /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
     sentFiles: count,
     sentBytes: count,
+    /** Whether files were encrypted on their way. */
+    encrypted: z.boolean(),
     seconds: z.number().nonnegative(),
     receivers: z.array(
       z.strictObject({

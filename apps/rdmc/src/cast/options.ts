@@ -17,6 +17,7 @@ export interface CastCommandOptions extends Selection {
   readonly blockSize: 'auto' | number;
   readonly messageSize: number | undefined;
   readonly checksum: ChecksumKind;
+  readonly encrypt: boolean;
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number | undefined;
   readonly stallTimeoutMs: number | undefined;

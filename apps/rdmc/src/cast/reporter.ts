@@ -26,11 +26,12 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
 }
 
 function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
-  const { files, directories, links, bytes, sentFiles, sentBytes, seconds, problemCount } = summary;
+  const { files, directories, links, bytes, sentFiles, sentBytes, encrypted, seconds, problemCount } =
+    summary;
   return {
     event: 'finished',
     outcome: kind,
-    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes, seconds },
+    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes, encrypted, seconds },
     receivers: receivers.map(({ changes: _, ...receiver }) => receiver),
     problems: summary.problems.map(problemEvent),
     problemCount,

@@ -62,11 +62,13 @@ async function follow(
   reporter: Reporter,
   signal: AbortSignal,
 ): Promise<CastSummary> {
-  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths, checksum } = options;
+  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths } = options;
+  const { checksum, encrypt } = options;
   const cast = castFiles(paths, {
     to: recipients.to,
     key: recipients.key,
-    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, checksum, signal },
+    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, signal },
+    ...{ checksum, encrypt },
     ...selectionIn(options),
     dryRun: options.dryRun,
     blockBytes: options.blockSize,

@@ -20,12 +20,13 @@ function speed({ summary }: Outcome, complete: number): string {
 
 /** What was sent, where receivers had something already. Contents that were sent are verified. */
 function sentPart({ summary, receivers }: Outcome): string {
-  const { sentFiles, sentBytes, files } = summary;
+  const { sentFiles, sentBytes, files, encrypted } = summary;
+  const how = encrypted ? 'encrypted, ' : 'not encrypted, ';
   const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
-  if (files === sentFiles) return `verified, ${gone}`;
+  if (files === sentFiles) return `verified, ${how}${gone}`;
   if (sentFiles === 0) return `nothing to send, ${gone}`;
-  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${gone}`;
+  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${how}${gone}`;
 }
 
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {

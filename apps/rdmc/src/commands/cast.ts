@@ -61,6 +61,7 @@ const schema = z.strictObject({
   blockSize,
   messageSize: size(64 * KIB, GIB).optional(),
   checksum: z.enum(checksums),
+  encrypt: z.boolean().default(true),
   bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
   retries: wholeNumber(0, 100),
   stallTimeout: duration(500, DAY_MS).optional(),
@@ -135,7 +136,7 @@ async function optionsOf(
 ): Promise<CastCommandOptions> {
   const { algorithm, rack, blockSize, messageSize, checksum, bandwidthLimit, retries, device, transport } =
     raw;
-  const { advertise, plan, dryRun, verbose, quiet, json, ssh } = raw;
+  const { advertise, plan, dryRun, verbose, quiet, json, ssh, encrypt } = raw;
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
     throw usageError('--ssh makes a new key for each cast', 'remove --key-file and --key-stdin');
   }
@@ -160,7 +161,7 @@ async function optionsOf(
       transport,
     },
     ...selection,
-    ...{ advertise, plan, dryRun, verbose, quiet, json },
+    ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt },
     ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
@@ -204,6 +205,7 @@ function addTuningOptions(command: Command): Command {
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 64MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
+    .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MB/s, 300Mbit/s')
     .option('--retries <count>', 'how often to cast again to receivers that failed', '0')
     .option('--stall-timeout <time>', 'drop a receiver after this time without progress (default: 30s)')
@@ -244,8 +246,8 @@ export function addCastCommand(program: Command, session: Session): void {
       'Only what is missing is sent: receivers tell what they have, by size and time of last change (--compare).',
       'Receivers forward what they receive, so the time hardly depends on their number. They run rdmc receive, or',
       '--ssh starts it. When one fails, the others finish, and the summary lists what is missing at which receiver.',
-      'Without a key, receivers must be processes of this user on this machine; --ssh makes a key. Data is not',
-      'encrypted.',
+      'Without a key, receivers must be processes of this user on this machine; --ssh makes a key. Files are encrypted',
+      'from this machine to each receiver (AES-256-GCM), unless --no-encrypt is given.',
     ],
     examples: [
       ['rdmc cast model.bin --to node1,node2 --ssh', 'start the receivers, send, end them'],

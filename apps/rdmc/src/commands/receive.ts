@@ -18,6 +18,7 @@ const schema = z.strictObject({
   dir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
   once: z.boolean().default(false),
+  requireEncryption: z.boolean().default(false),
   fsync: z.boolean().default(true),
   meshPorts: portRange.optional(),
   metrics: z.string().optional(),
@@ -42,13 +43,39 @@ async function addressOf(metrics: string | undefined): Promise<MetricsAddress | 
 }
 
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
-  const { listen, dir, mkdir, once, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
+  const {
+    listen,
+    dir,
+    mkdir,
+    once,
+    requireEncryption,
+    fsync,
+    meshPorts,
+    device,
+    transport,
+    verbose,
+    quiet,
+    json,
+  } = raw;
   if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');
   const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
   if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
   return {
-    ...{ host, port, key, once, fsync, meshPorts, device, transport, verbose, quiet, json },
+    ...{
+      host,
+      port,
+      key,
+      once,
+      requireEncryption,
+      fsync,
+      meshPorts,
+      device,
+      transport,
+      verbose,
+      quiet,
+      json,
+    },
     directory: dir,
     metrics: await addressOf(raw.metrics),
     makeDirectory: mkdir,
@@ -78,6 +105,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .option('--dir <path>', 'receiving directory')
     .option('--mkdir', 'make the directory if it is missing')
     .option('--once', 'end after one cast')
+    .option('--require-encryption', 'refuse casts with --no-encrypt')
     .option(
       '--no-fsync',
       'report a cast as complete before its files are on disk: faster, but a power cut may lose them',

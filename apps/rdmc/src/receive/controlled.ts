@@ -37,6 +37,8 @@ function optionsOf(given: Instructions): ReceiveCommandOptions {
     key: parseKey(given.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
     metrics: undefined,
+    // The sender starts this receiver, and decides.
+    requireEncryption: false,
     verbose: false,
     quiet: false,
     json: true,

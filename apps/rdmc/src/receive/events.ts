@@ -44,7 +44,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     /** The URL of the metrics, with --metrics. */
     metrics: z.string().nullable(),
   }),
-  z.strictObject({ event: z.literal('began'), ...facts }),
+  /** `encrypted`: whether files are encrypted on their way. */
+  z.strictObject({ event: z.literal('began'), ...facts, encrypted: z.boolean() }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),
   z.strictObject({ event: z.literal('progress'), ...facts, receivedBytes: count, storedBytes: count }),
   z.strictObject({

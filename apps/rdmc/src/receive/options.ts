@@ -9,6 +9,8 @@ export interface ReceiveCommandOptions {
   readonly makeDirectory: boolean;
   readonly key: Uint8Array | undefined;
   readonly once: boolean;
+  /** Refuses casts that are not encrypted. */
+  readonly requireEncryption: boolean;
   readonly fsync: boolean;
   readonly meshPorts: readonly [number, number] | undefined;
   readonly device: string;

@@ -1,4 +1,5 @@
 import type {
+  CastBegan,
   CastComplete,
   CastFailed,
   CastLogger,
@@ -25,7 +26,7 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
   const facts = { castId, from, files, bytes };
   switch (event.type) {
     case 'began':
-      return { event: 'began', ...facts };
+      return { event: 'began', ...facts, encrypted: event.encrypted };
     case 'route': {
       const { device, reason, gid, transports, transportReason } = event;
       const route = { device, reason, gid, transports: [...transports], transportReason };
@@ -107,8 +108,9 @@ export class ReceiveReporter {
     return { debug: log, info: log, warn: log, error: log };
   }
 
-  #began({ from, files, bytes }: ReceiverEvent): void {
-    this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}`);
+  #began({ from, files, bytes, encrypted }: CastBegan): void {
+    const how = encrypted ? 'encrypted' : 'not encrypted';
+    this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}, ${how}`);
   }
 
   /** Printed to stderr: it describes this machine, not the received files. */

@@ -26,9 +26,10 @@ function open(
   reporter: ReceiveReporter,
   signal: AbortSignal,
 ): Promise<FileReceiver> {
-  const { host, port, key, once, fsync, meshPorts, device, transport, directory } = options;
+  const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport, directory } =
+    options;
   const { logger } = reporter;
-  const wanted = { host, port, key, once, fsync, meshPorts, device, transport, directory };
+  const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport, directory };
   return receiveFiles({ ...wanted, signal, logger });
 }
 

@@ -19,6 +19,7 @@
  *                                      ←     surplus{count, paths, last}: entries that the sender does not have
  *   members{id, members, messageBytes} →     (all that lack something join the mesh)
  *   group{group, nextMessage}          →     (its members make the group)
+ *   outline{groupId, message, sha256}  →     before each message, where contents are checked by SHA-256
  *   pulse{}                            →     once a second, as a heartbeat
  *                                      ←     progress{…}, five times a second, also as a heartbeat
  *   part{groupId}                      →     when a group has failed
@@ -57,6 +58,7 @@ import {
   MAX_TARGETS,
 } from '../constants.js';
 import { comparisons } from '../manifest/policy.js';
+import { MAX_COUNTER } from '../seal/layout.js';
 
 const MAX_TEXT = 4096;
 /** A path for people: bytes that are not UTF-8 are replaced by one character each; a directory ends with a slash. */
@@ -91,6 +93,8 @@ const group = record({
   algorithm: words,
   blockBytes: either(choice(['auto']), whole(1)),
   racks: optional(list(either(words, whole()))),
+  /** Secret of the run, from which the key of its messages is derived; only in an encrypted cast. */
+  secret: optional(pattern(/^[0-9a-f]{64}$/)),
 });
 
 const problem = record({ path: words, code, message: words });
@@ -109,6 +113,8 @@ const senderFrame = variants('type', {
     stallTimeoutMs: milliseconds,
     checksum: choice(checksums),
     checksumKey: pattern(/^[0-9a-f]{64}$/),
+    /** Whether messages are encrypted. */
+    encrypted: flag,
     /** Entries are compared before they are sent. */
     comparison: optional(comparison),
   },
@@ -123,6 +129,8 @@ const senderFrame = variants('type', {
   pulse: {},
   part: { groupId: count },
   group: { group, nextMessage: count },
+  /** Hash of the outline of a message of a run. */
+  outline: { groupId: count, message: whole(0, MAX_COUNTER), sha256: pattern(/^[0-9a-f]{64}$/) },
   finish: {
     messages: count,
     files: count,
@@ -174,6 +182,7 @@ export type ReceiverFrame = Shaped<typeof receiverFrame>;
 export type GroupFacts = Shaped<typeof group>;
 export type Invitation = Extract<SenderFrame, { type: 'invite' }>;
 export type MembersFrame = Extract<SenderFrame, { type: 'members' }>;
+export type OutlineFrame = Extract<SenderFrame, { type: 'outline' }>;
 export type OfferFrame = Extract<SenderFrame, { type: 'offer' }>;
 export type FinishFrame = Extract<SenderFrame, { type: 'finish' }>;
 export type SurplusFrame = Extract<ReceiverFrame, { type: 'surplus' }>;

@@ -1,5 +1,6 @@
 import type { CastProblem } from '../cast-summary.js';
 import type { FilterRule } from '../filters/filter-rule.js';
+import type { RunSeal } from '../seal/run-key.js';
 import type { StreamTotals } from '../stream/records.js';
 
 export interface SurveyOrder {
@@ -7,6 +8,16 @@ export interface SurveyOrder {
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the only one of `paths`. */
   readonly listed: readonly Uint8Array[] | undefined;
+}
+
+/** A run: one group to which messages of a stream are sent. */
+export interface RunOrder {
+  /** How messages are encrypted; undefined where they are not. */
+  readonly seal: RunSeal | undefined;
+  /** Whether the cast ends with this stream. */
+  readonly isLastStream: boolean;
+  /** Whether the hash of each message's outline is computed. */
+  readonly outlined: boolean;
 }
 
 export interface FillOrder {

@@ -30,6 +30,8 @@ export interface FilledMessage {
   readonly last: boolean;
   /** Bytes of file contents in the stream up to the end of this message. */
   readonly contentBytes: number;
+  /** Hash of the message's outline, where receivers check it. */
+  readonly outline?: string | undefined;
 }
 
 /**

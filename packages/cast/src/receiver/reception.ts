@@ -16,6 +16,7 @@ import type {
   Invitation,
   MembersFrame,
   OfferFrame,
+  OutlineFrame,
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
@@ -25,6 +26,7 @@ import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
+import { Outlines } from './outlines.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
 
@@ -53,6 +55,8 @@ export class Reception {
   #stream: StreamReceiver | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
+  /** Hashes that the sender sends beside the messages, where contents are checked by SHA-256. */
+  readonly #outlines: Outlines | undefined;
   /** Pieces of the manifest that are not compared yet. */
   #pieces = 0;
   #routed = false;
@@ -68,6 +72,7 @@ export class Reception {
     private readonly writer: WriterThread,
     private readonly report: (event: ReceiverEvent) => void,
   ) {
+    this.#outlines = invitation.checksum === 'sha256' ? new Outlines() : undefined;
     this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
       this.#fail(
         new CastError(
@@ -110,7 +115,9 @@ export class Reception {
 
   async #accept(): Promise<boolean> {
     const { directory, meshPorts, fsync } = this.options;
+    const { encrypted, files, bytes } = this.invitation;
     try {
+      if (this.options.requireEncryption && !encrypted) throw encryptionRequired();
       const { freeBytes } = await this.writer.open({
         directory,
         castId: this.invitation.castId,
@@ -119,7 +126,7 @@ export class Reception {
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
-      this.#event({ type: 'began', files: this.invitation.files, bytes: this.invitation.bytes });
+      this.#event({ type: 'began', files, bytes, encrypted });
       this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
@@ -161,6 +168,9 @@ export class Reception {
       case 'group':
         this.#start(frame.group, frame.nextMessage);
         return;
+      case 'outline':
+        this.#outline(frame);
+        return;
       case 'finish':
         void this.#finish(frame);
         return;
@@ -174,6 +184,10 @@ export class Reception {
 
   /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
   #start(facts: GroupFacts, nextMessage: number): void {
+    if ((facts.secret !== undefined) !== this.invitation.encrypted)
+      throw protocolError(
+        'the sender invited to an encrypted cast or to one without encryption, and sends the other',
+      );
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {
@@ -186,6 +200,11 @@ export class Reception {
         if (isOwn) this.#fail(asCastError(error, this.channel.peer));
       }
     });
+  }
+
+  #outline(frame: OutlineFrame): void {
+    if (!this.#outlines) throw protocolError('the sender sent a hash in a cast without SHA-256');
+    this.#outlines.arrived(frame);
   }
 
   async #orFail(action: () => Promise<void>): Promise<void> {
@@ -248,7 +267,7 @@ export class Reception {
     this.#node = node;
     this.#stream = new StreamReceiver(
       node,
-      { ...this.invitation, messageBytes },
+      { ...this.invitation, messageBytes, outlines: this.#outlines },
       this.writer,
       ({ transports }) => this.#route(node, transports),
       (error) => this.#fail(asCastError(error, this.channel.peer)),
@@ -273,6 +292,7 @@ export class Reception {
   async #finish({ messages, remove }: FinishFrame): Promise<void> {
     try {
       await this.#grouping.idle();
+      await this.#stream?.passed();
       const stored = await this.writer.finish({ messages, remove });
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
@@ -333,6 +353,12 @@ export class Reception {
     const { castId, senderName } = this.invitation;
     this.report({ ...event, castId, from: `${senderName} (${this.channel.remoteHost})` });
   }
+}
+
+function encryptionRequired(): CastError {
+  const message =
+    'this receiver refuses casts that are not encrypted; cast without --no-encrypt (encrypt: false)';
+  return new CastError('ERR_RDMC_ENCRYPTION_REQUIRED', message);
 }
 
 /** A conditional type, so that it distributes over the kinds of events. */

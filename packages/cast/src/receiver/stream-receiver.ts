@@ -1,14 +1,20 @@
-import { onAbort } from '@rdmc/common';
+import { onAbort, SerialQueue } from '@rdmc/common';
 import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import type { Algorithm } from '@rdmc/schedule';
 import type { GroupFacts, Invitation } from '../control/frames.js';
 import { protocolError } from '../errors.js';
 import { MessageBuffers } from './message-buffers.js';
+import type { Outlines } from './outlines.js';
 import type { WriterThread } from './writer-thread.js';
 
-export interface StreamLimits extends Pick<Invitation, 'stallTimeoutMs' | 'connectTimeoutMs'> {
+export interface StreamFacts
+  extends Pick<Invitation, 'stallTimeoutMs' | 'connectTimeoutMs' | 'castId' | 'senderName'> {
   readonly messageBytes: number;
+  /** The hashes of outlines that the sender sends; undefined where it sends none. */
+  readonly outlines: Outlines | undefined;
 }
+
+type Region = ReceivedMessage['region'];
 
 /** Receives the messages of a cast in one group after the other, and passes each message to the writer once. */
 export class StreamReceiver {
@@ -21,15 +27,17 @@ export class StreamReceiver {
   /** Complete messages of all streams, in order, and their bytes. */
   #messages = 0;
   #bytes = 0;
+  /** Passes messages to the writer in order; some wait for the hash of their outline. */
+  readonly #passing = new SerialQueue();
 
   constructor(
     private readonly node: RdmcNode,
-    private readonly invitation: StreamLimits,
+    private readonly cast: StreamFacts,
     private readonly writer: WriterThread,
     private readonly onGroup: (group: Group) => void,
     private readonly onStoreError: (error: unknown) => void,
   ) {
-    this.#buffers = new MessageBuffers(node, invitation.messageBytes);
+    this.#buffers = new MessageBuffers(node, cast.messageBytes);
   }
 
   /** Call once, before the first group. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
@@ -40,6 +48,11 @@ export class StreamReceiver {
   /** Of all streams. */
   get messages(): number {
     return this.#messages;
+  }
+
+  /** Resolves when the writer has been given all messages that have arrived. */
+  passed(): Promise<void> {
+    return this.#passing.idle();
   }
 
   /** Bytes of incomplete messages. */
@@ -60,13 +73,14 @@ export class StreamReceiver {
     this.#enterStream(facts.stream);
     if (nextMessage > this.#messages - this.#messagesBefore)
       throw protocolError('the sender skipped messages');
+    this.#enterRun(facts);
     const group = await this.#join(facts, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
     this.onGroup(group);
     this.#groupBytes = 0;
     try {
-      for await (const message of group) this.#take(nextMessage + message.number, message);
+      for await (const message of group) this.#take(facts.id, nextMessage + message.number, message);
       await group.close();
     } finally {
       forget();
@@ -82,18 +96,26 @@ export class StreamReceiver {
     this.#stream = stream;
   }
 
+  #enterRun({ id, secret }: GroupFacts): void {
+    const { castId, senderName: sender, outlines } = this.cast;
+    outlines?.enterRun(id);
+    const seal =
+      secret === undefined ? undefined : { castId, sender, run: id, secret: Buffer.from(secret, 'hex') };
+    void this.#passing.run(() => void this.writer.enterRun({ seal }).catch(this.onStoreError));
+  }
+
   #join({ id, members, algorithm, blockBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
     return this.node.createGroup({
       ...{ id, members, blockBytes, signal },
       algorithm: algorithm as Algorithm,
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,
-      retryTimeoutMs: this.invitation.stallTimeoutMs,
-      timeoutMs: this.invitation.connectTimeoutMs,
+      retryTimeoutMs: this.cast.stallTimeoutMs,
+      timeoutMs: this.cast.connectTimeoutMs,
     });
   }
 
-  #take(sequence: number, { region, byteLength }: ReceivedMessage): void {
+  #take(run: number, sequence: number, { region, byteLength }: ReceivedMessage): void {
     this.#buffers.arrived(region);
     this.#groupBytes += byteLength;
     // Sent again for survivors that lack it.
@@ -103,8 +125,13 @@ export class StreamReceiver {
     }
     this.#messages += 1;
     this.#bytes += byteLength;
+    void this.#passing.run(() => this.#pass(run, sequence, region, byteLength));
+  }
+
+  async #pass(run: number, sequence: number, region: Region, byteLength: number): Promise<void> {
+    const outline = await this.cast.outlines?.take(run, sequence);
     this.writer
-      .store(region.handle, byteLength, sequence)
+      .store({ region: region.handle, byteLength, sequence, outline })
       .then(() => this.#buffers.give(region), this.onStoreError);
   }
 }

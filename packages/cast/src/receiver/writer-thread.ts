@@ -1,7 +1,7 @@
 import { WRITER_HANGS_MS } from '../constants.js';
 import { CallingThread } from '../worker-calls.js';
 import type { SurplusReport } from '../writer/comparison.js';
-import type { ExamineOrder, FinishOrder, OpenOrder } from '../writer/orders.js';
+import type { EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stream-writer.js';
 import type { WriterCalls } from '../writer/writer-calls.js';
 import { WriterSigns } from '../writer/writer-signs.js';
@@ -49,9 +49,14 @@ export class WriterThread {
     return this.#busy(this.#thread.call('surplus', undefined));
   }
 
+  /** Begins a run: messages that are stored from now on are from another group. */
+  enterRun(order: EnterOrder): Promise<void> {
+    return this.#thread.call('enterRun', order);
+  }
+
   /** Messages are stored one after the other. @throws CastError where nothing more can be stored */
-  async store(region: number, byteLength: number, sequence: number): Promise<void> {
-    const stored = await this.#busy(this.#thread.call('store', { region, byteLength, sequence }));
+  async store(order: StoreOrder): Promise<void> {
+    const stored = await this.#busy(this.#thread.call('store', order));
     this.#stored = { messages: this.#stored.messages + 1, ...stored };
   }
 

@@ -22,6 +22,9 @@ import { StallWatch } from './stall-watch.js';
 
 /** The sender and the receivers that lack something and have joined. */
 export interface FormedMesh {
+  /** As in the invitations of its receivers. */
+  readonly castId: string;
+  readonly senderName: string;
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
   readonly messageBytes: number;
@@ -43,7 +46,8 @@ export interface Formation {
 
 /** Connects to receivers, asks them what they lack, and joins the mesh with those that lack something. */
 export class MeshFormation {
-  readonly #invitation: Omit<Invitation, 'castId'>;
+  /** The latest one: each round of connections has a cast id of its own. */
+  #invitation: Invitation;
   readonly #checksum: Checksum;
 
   constructor(
@@ -59,11 +63,13 @@ export class MeshFormation {
     this.#checksum = newChecksum(options.checksum);
     this.#invitation = {
       type: 'invite',
+      castId: randomUUID(),
       senderName: hostname(),
       ...{ files, directories, links, bytes, contentBytes },
       ...{ connectTimeoutMs, stallTimeoutMs },
       checksum: this.#checksum.kind,
       checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
+      encrypted: options.encrypt,
       ...(options.comparison && { comparison: options.comparison }),
     };
   }
@@ -109,7 +115,8 @@ export class MeshFormation {
     const links = targets.map((target) => new ReceiverLink(target));
     this.onLinks(links);
     const addresses = await resolveHosts(targets);
-    const invitation: Invitation = { ...this.#invitation, castId: randomUUID() };
+    const invitation = { ...this.#invitation, castId: randomUUID() };
+    this.#invitation = invitation;
     const opened = links.map(async (link) => {
       const address = addresses.get(link.target.host)!;
       if (address instanceof CastError) link.fail(address);
@@ -165,7 +172,8 @@ export class MeshFormation {
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });
-    return { links, node, messageBytes, blockBytes, address: describeOwn(own, port) };
+    const { castId, senderName } = this.#invitation;
+    return { castId, senderName, links, node, messageBytes, blockBytes, address: describeOwn(own, port) };
   }
 
   /** Blocks within one host use shared memory unless the transport is 'tcp'. */

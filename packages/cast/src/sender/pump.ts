@@ -1,6 +1,16 @@
 import type { Group, RdmcNode } from '@rdmc/group';
+import type { RunOrder } from '../reader/orders.js';
 import type { ReaderThread } from './reader-thread.js';
 import type { TokenBucket } from './token-bucket.js';
+
+/** One group that a pump sends to. */
+export interface PumpRun {
+  /** The first message that is sent to it. */
+  readonly first: number;
+  readonly order: RunOrder;
+  /** Called before a message is sent, with the hash of its outline, where receivers check it. */
+  readonly onOutline: (message: number, outline: string) => void;
+}
 
 export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
 
@@ -42,13 +52,14 @@ export class Pump {
   }
 
   /**
-   * Sends the messages from `first` to the last one; the first ones are read while the group forms. Rejects with the
-   * group's error, when no buffer is in use.
+   * Sends the messages from the first one of the run to the last one; the first ones are read while the group forms.
+   * Rejects with the group's error, when no buffer is in use.
    */
-  async run(forming: Promise<Group>, first: number): Promise<void> {
-    this.#next = first;
+  async run(forming: Promise<Group>, run: PumpRun): Promise<void> {
+    this.#next = run.first;
     this.#stopped = false;
-    const lanes = await Promise.allSettled(this.regions.map((region) => this.#lane(forming, region)));
+    await this.reader.enterRun(run.order);
+    const lanes = await Promise.allSettled(this.regions.map((region) => this.#lane(forming, region, run)));
     for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
   }
 
@@ -56,7 +67,7 @@ export class Pump {
    * Fills and sends one buffer repeatedly. The reader answers in order and the bucket admits in order, so messages are
    * sent in order although several lanes wait.
    */
-  async #lane(forming: Promise<Group>, region: Region): Promise<void> {
+  async #lane(forming: Promise<Group>, region: Region, { onOutline }: PumpRun): Promise<void> {
     try {
       while (!this.#stopped) {
         const sequence = this.#next++;
@@ -69,6 +80,7 @@ export class Pump {
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
         if (filled.last) this.#end(sequence + 1);
+        if (filled.outline !== undefined) onOutline(sequence, filled.outline);
         const group = await forming;
         await this.bucket.take(filled.bytes, group.signal);
         await this.#send(group, region, filled.bytes);

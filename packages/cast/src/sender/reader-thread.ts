@@ -1,7 +1,7 @@
 import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { ManifestPiece } from '../manifest/piece-encoder.js';
-import type { CastReport, EntryFacts, FillOrder, SurveyOrder } from '../reader/orders.js';
+import type { CastReport, EntryFacts, FillOrder, RunOrder, SurveyOrder } from '../reader/orders.js';
 import type { FilledMessage } from '../reader/stream-reader.js';
 import type { ReaderCalls } from '../reader.js';
 import { CallingThread } from '../worker-calls.js';
@@ -44,6 +44,11 @@ export class ReaderThread {
   /** Begins a stream of the selected entries; of all where `selection` is undefined. */
   begin(checksum: Checksum, selection: Uint8Array | undefined): Promise<void> {
     return this.#thread.call('begin', { checksum, selection });
+  }
+
+  /** Begins a run of the last stream: the messages that are filled from now on are sent to another group. */
+  enterRun(order: RunOrder): Promise<void> {
+    return this.#thread.call('enterRun', order);
   }
 
   fill(order: FillOrder): Promise<FilledMessage> {

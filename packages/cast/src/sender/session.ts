@@ -97,6 +97,7 @@ export class Session {
         ...routeOf(node.device, transports),
         algorithm: options.algorithm,
         ...{ messageBytes, blockBytes, address },
+        encrypted: options.encrypt,
       };
       publisher.publish();
     });
@@ -117,7 +118,8 @@ export class Session {
       await this.#reader.begin(checksum, phase.selection);
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
-      await streaming.run(stream, phase.links, pump);
+      const isLast = stream === phases.length - 1;
+      await streaming.run({ number: stream, isLast, receivers: phase.links, pump });
     }
   }
 

@@ -4,12 +4,28 @@ import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import { newSecret } from '../seal/run-key.js';
 import { groupFacts } from './membership.js';
 import type { FormedMesh } from './mesh-formation.js';
-import type { Pump } from './pump.js';
+import type { Pump, PumpRun } from './pump.js';
 import type { ReceiverLink } from './receiver-link.js';
 
 const OWN_FAILURES = new Set(['ERR_RDMC_DATAPLANE_DIED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_INVALID_REGION']);
+
+/** A stream of a cast, and the receivers that get it. */
+export interface SentStream {
+  readonly number: number;
+  /** Whether the cast ends with it. */
+  readonly isLast: boolean;
+  readonly receivers: readonly ReceiverLink[];
+  readonly pump: Pump;
+}
+
+/** One group, and what is sent to it. */
+interface Run {
+  readonly facts: GroupFacts;
+  readonly pumped: PumpRun;
+}
 
 /**
  * Sends each stream in a group. Where that group fails, its survivors form another, which starts at the first missing
@@ -31,21 +47,18 @@ export class Streaming {
     for (const link of formed.links) void link.down.then(() => this.#report(link));
   }
 
-  /**
-   * Sends stream number `stream`. Resolves when every receiver of it that is left has all of its messages, or when none
-   * is left.
-   */
-  async run(stream: number, receivers: readonly ReceiverLink[], pump: Pump): Promise<void> {
+  /** Sends a stream. Resolves when every receiver of it that is left has all of its messages, or when none is left. */
+  async run(stream: SentStream): Promise<void> {
+    const { pump } = stream;
     let nextMessage = 0;
     for (;;) {
-      const links = receivers.filter(({ alive }) => alive);
+      const links = stream.receivers.filter(({ alive }) => alive);
       if (links.length === 0) return;
-      const { blockBytes } = this.formed;
-      const id = this.#nextGroup++;
-      const facts = groupFacts(id, stream, links, { ...this.options, blockBytes });
-      for (const link of links) link.send({ type: 'group', group: facts, nextMessage });
+      const run = this.#newRun(stream, links, nextMessage);
+      const { id } = run.facts;
+      for (const link of links) link.send({ type: 'group', group: run.facts, nextMessage });
       try {
-        await this.#sendIn(facts, pump, nextMessage);
+        await this.#sendIn(run, pump);
         return;
       } catch (error) {
         if (this.signal.aborted || this.#isPermanent(error)) throw error;
@@ -58,6 +71,26 @@ export class Streaming {
         nextMessage = received;
       }
     }
+  }
+
+  /** Each run has a secret of its own: a file may change between two runs. */
+  #newRun({ number, isLast }: SentStream, links: readonly ReceiverLink[], first: number): Run {
+    const { blockBytes, castId, senderName: sender } = this.formed;
+    const run = this.#nextGroup++;
+    const secret = this.options.encrypt ? newSecret() : undefined;
+    const facts = groupFacts(run, number, links, { ...this.options, blockBytes });
+    const order = {
+      seal: secret && { castId, sender, run, secret },
+      isLastStream: isLast,
+      outlined: this.options.checksum === 'sha256',
+    };
+    const onOutline = (message: number, sha256: string): void => {
+      for (const link of links) link.send({ type: 'outline', groupId: run, message, sha256 });
+    };
+    return {
+      facts: { ...facts, ...(secret && { secret: secret.toString('hex') }) },
+      pumped: { first, order, onOutline },
+    };
   }
 
   /** Drops a receiver. */
@@ -77,7 +110,7 @@ export class Streaming {
     return this.#unattributed > MAX_BLAMES;
   }
 
-  async #sendIn({ id, members, racks }: GroupFacts, pump: Pump, nextMessage: number): Promise<void> {
+  async #sendIn({ facts: { id, members, racks }, pumped }: Run, pump: Pump): Promise<void> {
     const { blockBytes } = this.formed;
     const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
     const forming = this.formed.node.createGroup({
@@ -93,7 +126,7 @@ export class Streaming {
       () => {},
     );
     try {
-      await pump.run(forming, nextMessage);
+      await pump.run(forming, pumped);
     } catch (error) {
       const group = await forming;
       // If the group has not failed, the reader has, and nothing more can be sent.

@@ -1,5 +1,6 @@
 import type { Checksum } from '../checksum.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { RunSeal } from '../seal/run-key.js';
 
 export interface OpenOrder {
   readonly directory: string;
@@ -25,9 +26,17 @@ export interface FinishOrder {
   readonly remove: boolean;
 }
 
+/** A run: the messages that follow are from another group. */
+export interface EnterOrder {
+  /** How they are encrypted; undefined where they are not. */
+  readonly seal: RunSeal | undefined;
+}
+
 export interface StoreOrder {
   /** Handle of the region, and the bytes of the message in it. */
   readonly region: number;
   readonly byteLength: number;
   readonly sequence: number;
+  /** Hash of the message's outline, from the sender; undefined where it is not checked. */
+  readonly outline: string | undefined;
 }

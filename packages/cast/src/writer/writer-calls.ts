@@ -1,11 +1,11 @@
 import { closeSync, constants, openSync } from 'node:fs';
 import { CastError, type CastErrorCode, codeOf, givenUp } from '../errors.js';
 import { packStates } from '../manifest/packed-states.js';
-import { WorkerRegions } from '../worker-regions.js';
+import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
 import { DurableWriter } from './durable-writer.js';
 import { removeLeftovers } from './leftovers.js';
-import type { ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
+import type { EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
 import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { asCastError } from './system-errors.js';
@@ -17,13 +17,16 @@ import { WriterSigns } from './writer-signs.js';
  */
 export function writerCalls(signs: Int32Array, sync: SyncPort) {
   let writer: StreamWriter | DurableWriter | undefined;
-  let regions: WorkerRegions | undefined;
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
   const ports = { active, isGivenUp };
   const throwIfGivenUp = (): void => {
     if (isGivenUp()) throw givenUp();
   };
+  const arrivals = new Arrivals(() => {
+    active();
+    throwIfGivenUp();
+  });
 
   const calls = {
     open({ directory, castId, checksum, fsync, policy }: OpenOrder): { readonly freeBytes: number } {
@@ -34,7 +37,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     },
 
     attach({ device }: { readonly device: number }): void {
-      regions = new WorkerRegions(device);
+      arrivals.attach(device);
     },
 
     /** Returns the states of the entries of a piece of the manifest, packed. */
@@ -48,10 +51,12 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       return writer!.surplus();
     },
 
+    enterRun: (order: EnterOrder): void => arrivals.enterRun(order),
+
     /** Returns the totals of files that have their names so far. */
-    async store({ region, byteLength, sequence }: StoreOrder): Promise<StoredSoFar> {
+    async store(order: StoreOrder): Promise<StoredSoFar> {
       throwIfGivenUp();
-      await writer!.store(sequence, regions!.buffer(region, byteLength));
+      await writer!.store(order.sequence, arrivals.message(order));
       return writer!.stored;
     },
 
@@ -66,18 +71,22 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
 
     /** Removes leftovers in the directory before the first cast. Returns their names. */
     prepare({ directory }: { readonly directory: string }): string[] {
-      const root = openDirectory(directory);
-      try {
-        return removeLeftovers(root);
-      } finally {
-        closeSync(root);
-      }
+      return withoutLeftovers(directory);
     },
   };
   return { calls, ahead: { close: () => writer?.giveUp() } };
 }
 
 export type WriterCalls = ReturnType<typeof writerCalls>['calls'];
+
+function withoutLeftovers(directory: string): string[] {
+  const root = openDirectory(directory);
+  try {
+    return removeLeftovers(root);
+  } finally {
+    closeSync(root);
+  }
+}
 
 function openDirectory(directory: string): number {
   try {

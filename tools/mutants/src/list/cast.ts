@@ -3,6 +3,8 @@ import type { Mutant } from '../mutant.js';
 const PACKAGE = 'packages/cast';
 const LIARS = ['packages/cast/test/hostile.test.ts'];
 const MISSING = ['packages/cast/test/compare.test.ts'];
+const SEAL = ['packages/cast/test/seal.test.ts'];
+const ENCRYPTED = ['packages/cast/test/encryption.test.ts'];
 const DURABLE = ['packages/cast/test/durability.test.ts'];
 
 /** Files: what is durable, and what a receiver may say. */
@@ -105,5 +107,50 @@ export const cast: readonly Mutant[] = [
     replace: 'false',
     fault: 'A file outside of the receiving directory gets another mode through a hard link.',
     tests: MISSING,
+  },
+  {
+    id: 'cast/seals-a-message-twice',
+    package: PACKAGE,
+    function: 'MessageSealer.seal',
+    find: 'message < this.#next',
+    replace: 'false',
+    fault: 'A message is encrypted twice under one key and nonce.',
+    tests: SEAL,
+  },
+  {
+    id: 'cast/stores-unchecked-bytes',
+    package: PACKAGE,
+    function: 'MessageOpener.#openRecord',
+    find: 'decipher.final();',
+    replace: '',
+    fault: 'Bytes that were altered on the way are stored.',
+    tests: SEAL,
+  },
+  {
+    id: 'cast/follows-the-last-message',
+    package: PACKAGE,
+    function: 'MessageOpener.open',
+    find: 'this.#isOver = ofMessage === SealFlag.LAST_OF_CAST;',
+    replace: '',
+    fault: 'Messages may follow the last one of the cast.',
+    tests: SEAL,
+  },
+  {
+    id: 'cast/relay-alters',
+    package: PACKAGE,
+    function: 'checkOutline',
+    find: 'outlineHash(message) === expected',
+    replace: 'true',
+    fault: 'A relay may alter names and modes although contents are checked by SHA-256.',
+    tests: ENCRYPTED,
+  },
+  {
+    id: 'cast/takes-what-is-not-encrypted',
+    package: PACKAGE,
+    function: 'Reception.#accept',
+    find: 'this.options.requireEncryption && !encrypted',
+    replace: 'false',
+    fault: 'A receiver that requires encryption takes a cast without it.',
+    tests: ENCRYPTED,
   },
 ];
