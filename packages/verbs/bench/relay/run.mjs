@@ -20,9 +20,9 @@ async function measure(mode) {
   const options = { sendQueue: queue, receiveQueue: queue, sendDepth: 256, receiveDepth: SLOTS };
   const [from, to] = [domain.createQueuePair(options), domain.createQueuePair(options)];
   const region = await domain.allocate(2 * size);
+  const ready = once(child, 'message');
   child.send({ connect: { incoming: from.address, outgoing: to.address } });
-  await Promise.all([from.connect(hello.incoming), to.connect(hello.outgoing)]);
-  await once(child, 'message');
+  await Promise.all([from.connect(hello.incoming), to.connect(hello.outgoing), ready]);
   const batch = device.createSubmissionQueue();
   const receive = () => {
     batch.begin(Opcode.RECEIVE, to.number, 1, 0);
