@@ -34,6 +34,8 @@ export interface DeviceFeatures {
   readonly silentUnlessSolicited: boolean;
   /** `attachDevice` opens a device in another thread of its process. */
   readonly attachFromOtherThread: boolean;
+  /** Requests with `waitFor` are executed by the device when receives of other queue pairs have succeeded. */
+  readonly waitFor: boolean;
 }
 /** Name of a feature that a device may lack. */
 export type FeatureName = keyof DeviceFeatures;
@@ -54,6 +56,7 @@ export const SOFT_SHM: DeviceFeatures = {
   admissionKey: true,
   silentUnlessSolicited: true,
   attachFromOtherThread: true,
+  waitFor: true,
 };
 
 /** The soft device over TCP. */
@@ -82,6 +85,7 @@ export const RDMA_DEVICE: DeviceFeatures = {
   admissionKey: false,
   silentUnlessSolicited: true,
   attachFromOtherThread: true,
+  waitFor: false,
 };
 
 /** Linux's soft-RoCE (rdma_rxe), as of Linux 6.1. */

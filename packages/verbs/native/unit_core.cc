@@ -22,4 +22,6 @@
 #include "soft/region_directory.cc"
 #include "soft/service_thread.cc"
 #include "soft/strangers.cc"
+#include "soft/waiting.cc"
+#include "soft/waits.cc"
 #include "soft/write_tear.cc"

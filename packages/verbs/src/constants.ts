@@ -7,8 +7,9 @@
  *   0 u32 opcode        4 u32 queue pair     8 u32 flags      12 u32 sge count (or inline length)
  *  16 u32 id low       20 u32 id high       24 u32 immediate  28 u32 rkey
  *  32 u32 remote low   36 u32 remote high   40 u32 compare/add low   44 u32 high
- *  48 u32 swap low     52 u32 high          56 u32 result (written by the device, 0 = accepted)   60 reserved
- *  64 sge[12] of { u32 address low, u32 address high, u32 length, u32 lkey }, or up to 192 inline bytes
+ *  48 u32 swap low     52 u32 high          56 u32 result (written by the device, 0 = accepted)   60 u32 wait count
+ *  64 sge[4] of { u32 address low, u32 address high, u32 length, u32 lkey }, or up to 192 inline bytes
+ * 192 with WAIT_FOR: wait[4] of { u32 queue pair, u32 0, u32 receives low, u32 high }; then at most 128 inline bytes
  * ```
  * A completion occupies a 32-byte slot of the poll batch:
  * ```
@@ -25,6 +26,8 @@ export const Layout = {
   POLL_SLOTS: 256,
   MAX_SGE: 4,
   MAX_INLINE_BYTES: 192,
+  MAX_WAITS: 4,
+  MAX_INLINE_BYTES_OF_WAITING: 128,
 } as const;
 
 /** Word offsets inside a work request slot. */
@@ -44,7 +47,9 @@ export const Word = {
   SWAP_LOW: 12,
   SWAP_HIGH: 13,
   RESULT: 14,
+  WAIT_COUNT: 15,
   SGE: 16,
+  WAITS: 48,
 } as const;
 
 /** Word offsets inside a completion slot. */
@@ -87,7 +92,7 @@ export const CompletionOpcode = {
 export type CompletionOpcodeName = keyof typeof CompletionOpcode;
 
 /** Bits of a work request's flags word on the fast path. */
-export const WorkRequestFlag = { SIGNALED: 1, INLINE: 2, FENCE: 4, SOLICITED: 8 } as const;
+export const WorkRequestFlag = { SIGNALED: 1, INLINE: 2, FENCE: 4, SOLICITED: 8, WAIT_FOR: 16 } as const;
 /** Bits of a completion's flags word on the fast path. */
 export const CompletionFlag = { WITH_IMMEDIATE: 1 } as const;
 
@@ -144,4 +149,8 @@ export const PostResult = {
   DEVICE_REFUSED: 13,
   DEVICE_REMOVED: 14,
   UNSUPPORTED_OPERATION: 15,
+  TOO_MANY_WAITS: 16,
+  UNKNOWN_WAIT: 17,
+  BROKEN_WAIT: 18,
+  WAIT_CIRCLE: 19,
 } as const;

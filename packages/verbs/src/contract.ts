@@ -43,6 +43,11 @@ export interface DeviceAttributes {
   readonly atomics: boolean;
   /** `registerDmabuf`. */
   readonly dmabuf: boolean;
+  /**
+   * `waitFor` of a send request: the device itself releases requests that wait for receives of other queue pairs. The soft
+   * device does; RDMA devices do not, because rdma-core has no interface for the WAIT work requests of mlx5.
+   */
+  readonly waitFor: boolean;
 }
 
 /** The interface of a `Device` for its own objects. */
@@ -83,6 +88,17 @@ export interface RemoteMemory {
   readonly rkey: RemoteKey;
 }
 
+/**
+ * A condition of a send request: that so many receives of a queue pair have succeeded. Receives of SEND and of
+ * WRITE_WITH_IMM count, from the queue pair's creation on; polled or not.
+ */
+export interface WaitCondition {
+  /** A queue pair of the same device as the request's; it may be the request's own. A `QueuePair` is one. */
+  readonly queuePair: { readonly number: number; readonly device: { readonly handle: number } };
+  /** The number of successful receives, from 1 to 2^53 - 1. */
+  readonly receives: number;
+}
+
 /** A work request for `postSend`, in its convenient form. */
 export interface SendWorkRequest {
   /** Returned in the completion; a safe integer from 0. */
@@ -109,6 +125,16 @@ export interface SendWorkRequest {
   readonly fence?: boolean;
   /** Cause an event at a receiver that waits for solicited completions only (default false). */
   readonly solicited?: boolean;
+  /**
+   * Execute the request only when all of these conditions hold, at most `Layout.MAX_WAITS`; the device does so, without the
+   * application (default: none). Needs `attributes.waitFor`. The send queue is in order: later requests wait, too.
+   * If a condition cannot hold any more because its queue pair has failed, this queue pair moves to the error state, and the
+   * request completes with WORK_REQUEST_FLUSHED. Until the completion its regions cannot be closed
+   * (ERR_RDMC_REGION_BUSY). With inline data: at most `Layout.MAX_INLINE_BYTES_OF_WAITING` bytes.
+   *
+   * Refused are ERR_RDMC_TOO_MANY_WAITS, ERR_RDMC_WAIT_UNKNOWN, ERR_RDMC_WAIT_BROKEN, ERR_RDMC_WAIT_CIRCLE.
+   */
+  readonly waitFor?: readonly WaitCondition[];
 }
 
 /** A work request for `postReceive`. */

@@ -127,6 +127,26 @@ export const verbsErrors = errorTable({
   ERR_RDMC_NOT_SHAREABLE: ['usage', 'peers cannot map registered memory', 'use memory of `allocate`'],
   ERR_RDMC_ACCESS_DENIED: ['usage', 'the region does not allow this use', 'allocate it with that access'],
   ERR_RDMC_MESSAGE_TOO_LONG: ['usage', 'the message is too long', 'see `attributes.maxMessageBytes`'],
+  ERR_RDMC_TOO_MANY_WAITS: [
+    'usage',
+    'a request waits for too many queue pairs, or for none',
+    'see `Layout.MAX_WAITS`',
+  ],
+  ERR_RDMC_WAIT_UNKNOWN: [
+    'usage',
+    'a request waits for a queue pair that its device does not have',
+    'wait for open queue pairs of the same device',
+  ],
+  ERR_RDMC_WAIT_BROKEN: [
+    'resource',
+    'a request waits for receives of a queue pair that has failed',
+    'connect another queue pair',
+  ],
+  ERR_RDMC_WAIT_CIRCLE: [
+    'usage',
+    'a request waits for a receive that can only follow it',
+    'post what causes the receive first, or to another queue pair',
+  ],
   ERR_RDMC_POST_FAILED: [
     'resource',
     'the device refused a request',

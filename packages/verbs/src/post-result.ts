@@ -42,6 +42,22 @@ const REFUSALS: Record<number, readonly [code: VerbsErrorCode, reason: string]> 
   [PostResult.DEVICE_REFUSED]: ['ERR_RDMC_POST_FAILED', 'the device’s driver refused it'],
   [PostResult.DEVICE_REMOVED]: ['ERR_RDMC_DEVICE_REMOVED', 'the device was removed: close it'],
   [PostResult.UNSUPPORTED_OPERATION]: ['ERR_RDMC_UNSUPPORTED', 'the device does not support the operation'],
+  [PostResult.TOO_MANY_WAITS]: [
+    'ERR_RDMC_TOO_MANY_WAITS',
+    'a request waits for no queue pair, or for more than `Layout.MAX_WAITS`',
+  ],
+  [PostResult.UNKNOWN_WAIT]: [
+    'ERR_RDMC_WAIT_UNKNOWN',
+    'it waits for a queue pair that is closed, or is not one of this device',
+  ],
+  [PostResult.BROKEN_WAIT]: [
+    'ERR_RDMC_WAIT_BROKEN',
+    'it waits for receives of a queue pair that has failed before them',
+  ],
+  [PostResult.WAIT_CIRCLE]: [
+    'ERR_RDMC_WAIT_CIRCLE',
+    'it waits for a receive that only a later request of its own queue pair can cause',
+  ],
   [PostResult.MESSAGE_TOO_LONG]: [
     'ERR_RDMC_MESSAGE_TOO_LONG',
     'a message holds at most `attributes.maxMessageBytes`',

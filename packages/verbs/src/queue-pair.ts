@@ -7,6 +7,7 @@ import type {
   QueuePairAttributes,
   ReceiveWorkRequest,
   SendWorkRequest,
+  WaitCondition,
 } from './contract.js';
 import { PostError, VerbsError, verbsErrors } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
@@ -203,10 +204,33 @@ export class QueuePair {
     if (request.inline) batch.inline(request.inline);
     if (request.remote) batch.remote(request.remote.address, request.remote.rkey);
     if (request.immediate !== undefined) batch.immediate(request.immediate);
+    if (request.waitFor !== undefined) this.#wait(batch, request.waitFor);
     if (isAtomic(opcode)) {
       const first = BigInt.asUintN(64, request.compareOrAdd ?? 0n);
       const swap = BigInt.asUintN(64, request.swap ?? 0n);
       batch.atomic(Number(first & LOW_32), Number(first >> 32n), Number(swap & LOW_32), Number(swap >> 32n));
+    }
+  }
+
+  #wait(batch: SubmissionQueue, conditions: readonly WaitCondition[]): void {
+    if (!this.device.attributes.waitFor) {
+      throw new VerbsError(
+        'ERR_RDMC_UNSUPPORTED',
+        'The device does not execute requests that wait (waitFor)',
+      );
+    }
+    for (const { queuePair, receives } of conditions) {
+      if (queuePair?.device === undefined) {
+        throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'waitFor: a condition needs a queue pair');
+      }
+      if (queuePair.device.handle !== this.device.handle) {
+        throw new VerbsError(
+          'ERR_RDMC_WAIT_UNKNOWN',
+          `Queue pair ${queuePair.number}, which the request waits for, is one of another device`,
+        );
+      }
+      integerOption('postSend', 'waitFor.receives', receives, 1, Number.MAX_SAFE_INTEGER);
+      batch.waitFor(queuePair.number, receives);
     }
   }
 }

@@ -26,6 +26,7 @@ const SLOT_MASK = Layout.BATCH_SLOTS - 1;
 const BASE_MASK = SLOT_MASK * Layout.WORK_REQUEST_WORDS;
 const SGE_MASK = 2 * Layout.MAX_SGE - 1;
 const SGE_WORDS = 4;
+const WAIT_WORDS = 4;
 
 /**
  * The fast path: work requests are written into a batch in shared memory and posted with one call
@@ -112,6 +113,9 @@ export class SubmissionQueue {
         `At most ${Layout.MAX_INLINE_BYTES} bytes can be inline, not ${bytes.byteLength}`,
       );
     }
+    if (bytes.byteLength > Layout.MAX_INLINE_BYTES_OF_WAITING && this.#has(WorkRequestFlag.WAIT_FOR)) {
+      throw inlineTooLongToWait(bytes.byteLength);
+    }
     this.#bytes.set(bytes, (this.#base + Word.SGE) * 4);
     this.#words[this.#base + Word.SGE_COUNT] = bytes.byteLength;
     this.#sges = Layout.MAX_SGE;
@@ -130,6 +134,32 @@ export class SubmissionQueue {
   /** Sets the immediate of the request that was begun last: 32 bits. */
   immediate(value: number): void {
     this.#words[this.#base + Word.IMMEDIATE] = value;
+  }
+
+  /**
+   * Adds a condition to the request that was begun last: it is executed when `receives` receives of the queue pair with this
+   * number have succeeded. See `SendWorkRequest.waitFor`; a device without `attributes.waitFor` refuses the request.
+   * @throws VerbsError ERR_RDMC_TOO_MANY_WAITS, ERR_RDMC_INLINE_TOO_LONG
+   */
+  waitFor(queuePair: number, receives: number): void {
+    const words = this.#words;
+    const base = this.#base & BASE_MASK;
+    const count = this.#has(WorkRequestFlag.WAIT_FOR) ? words[base + Word.WAIT_COUNT]! : 0;
+    if (count >= Layout.MAX_WAITS) {
+      throw new VerbsError(
+        'ERR_RDMC_TOO_MANY_WAITS',
+        `A work request waits for at most ${Layout.MAX_WAITS} conditions`,
+      );
+    }
+    const inlineBytes = this.#has(WorkRequestFlag.INLINE) ? words[base + Word.SGE_COUNT]! : 0;
+    if (inlineBytes > Layout.MAX_INLINE_BYTES_OF_WAITING) throw inlineTooLongToWait(inlineBytes);
+    const at = base + Word.WAITS + count * WAIT_WORDS;
+    words[at] = queuePair;
+    words[at + 1] = 0;
+    words[at + 2] = receives;
+    words[at + 3] = receives / TWO_32;
+    words[base + Word.WAIT_COUNT] = count + 1;
+    words[base + Word.FLAGS]! |= WorkRequestFlag.WAIT_FOR;
   }
 
   /** Operands of an atomic, each as two 32-bit halves. */
@@ -158,6 +188,10 @@ export class SubmissionQueue {
     this.#report(count, this.options.onRefused);
   }
 
+  #has(flag: number): boolean {
+    return (this.#words[this.#base + Word.FLAGS]! & flag) !== 0;
+  }
+
   #report(count: number, onRefused: (completion: Uint32Array) => void): void {
     for (let i = 0; i < count; i += 1) {
       const base = i * Layout.WORK_REQUEST_WORDS;
@@ -173,6 +207,13 @@ export class SubmissionQueue {
     }
     return new PostError('ERR_RDMC_POST_FAILED', 'The device refused work requests', 0);
   }
+}
+
+function inlineTooLongToWait(byteLength: number): VerbsError {
+  return new VerbsError(
+    'ERR_RDMC_INLINE_TOO_LONG',
+    `At most ${Layout.MAX_INLINE_BYTES_OF_WAITING} bytes of a request that waits can be inline, not ${byteLength}`,
+  );
 }
 
 /** Opcodes whose completion carries data back to the initiator. */

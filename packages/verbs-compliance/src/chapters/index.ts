@@ -18,6 +18,7 @@ import { receiverNotReady } from './rnr.js';
 import { scatterGather } from './scatter-gather.js';
 import { signalling } from './signalling.js';
 import { sizes } from './sizes.js';
+import { waiting } from './waiting/index.js';
 
 export const CHAPTERS: Readonly<Record<ChapterName, (context: SuiteContext) => void>> = {
   opcodes,
@@ -33,6 +34,7 @@ export const CHAPTERS: Readonly<Record<ChapterName, (context: SuiteContext) => v
   'one-sided': oneSided,
   channels,
   'many queue pairs': manyQueuePairs,
+  waiting,
   regions,
   barriers,
   'peer death': peerDeath,

@@ -13,6 +13,7 @@ export const CHAPTER_NAMES = [
   'one-sided',
   'channels',
   'many queue pairs',
+  'waiting',
   'regions',
   'barriers',
   'peer death',

@@ -6,6 +6,7 @@ import type {
   ReceiveWorkRequest,
   SendWorkRequest,
   StatusName,
+  WaitCondition,
   WorkCompletion,
 } from '@rdmc/verbs';
 import type { QueuePairInfo } from '../agent/queue-calls.js';
@@ -28,6 +29,11 @@ export class End {
   }
   get address(): QueuePairAddress {
     return this.info.address;
+  }
+
+  /** That it has received so often, as a condition of a request of the same peer. */
+  received(receives: number): WaitCondition {
+    return { queuePair: { number: this.number, device: { handle: this.peer.nativeHandle } }, receives };
   }
 
   connect(address: QueuePairAddress, options: ConnectOptions = {}): Promise<void> {

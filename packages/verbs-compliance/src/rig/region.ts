@@ -13,6 +13,8 @@ import type { RegionInfo } from '../agent/region-calls.js';
 export interface RegionOwner {
   readonly label: string;
   readonly attributes: DeviceAttributes;
+  /** The device's handle within its process. */
+  readonly nativeHandle: number;
   call<Name extends CallName>(name: Name, args: CallArguments<Name>): Promise<CallResult<Name>>;
   newPd(): Promise<number>;
   region(byteLength: number, access?: AccessOptions, pd?: number): Promise<PeerRegion>;

@@ -27,7 +27,9 @@ Napi::Object constants(Napi::Env env) {
          {"COMPLETION_WORDS", kCompletionBytes / 4},
          {"POLL_SLOTS", kPollSlots},
          {"MAX_SGE", kMaxSge},
-         {"MAX_INLINE_BYTES", kMaxInlineBytes}});
+         {"MAX_INLINE_BYTES", kMaxInlineBytes},
+         {"MAX_WAITS", kMaxWaits},
+         {"MAX_INLINE_BYTES_OF_WAITING", kMaxInlineBytesOfWaiting}});
 #define WORD(type, field) uint32_t(offsetof(type, field) / 4)
   table(env, out, "Word",
         {{"OPCODE", WORD(WorkRequestSlot, opcode)},
@@ -45,7 +47,9 @@ Napi::Object constants(Napi::Env env) {
          {"SWAP_LOW", WORD(WorkRequestSlot, swapLow)},
          {"SWAP_HIGH", WORD(WorkRequestSlot, swapHigh)},
          {"RESULT", WORD(WorkRequestSlot, result)},
-         {"SGE", WORD(WorkRequestSlot, sge)}});
+         {"WAIT_COUNT", WORD(WorkRequestSlot, waitCount)},
+         {"SGE", WORD(WorkRequestSlot, sge)},
+         {"WAITS", WORD(WorkRequestSlot, waits.entries)}});
   table(env, out, "CompletionWord",
         {{"ID_LOW", WORD(CompletionSlot, idLow)},
          {"ID_HIGH", WORD(CompletionSlot, idHigh)},
@@ -74,7 +78,11 @@ Napi::Object constants(Napi::Env env) {
          {"RECEIVE", kCompletedReceive},
          {"RECEIVE_WRITE_WITH_IMM", kCompletedReceiveWriteWithImm}});
   table(env, out, "WorkRequestFlag",
-        {{"SIGNALED", kSignaled}, {"INLINE", kInline}, {"FENCE", kFence}, {"SOLICITED", kSolicited}});
+        {{"SIGNALED", kSignaled},
+         {"INLINE", kInline},
+         {"FENCE", kFence},
+         {"SOLICITED", kSolicited},
+         {"WAIT_FOR", kWaitFor}});
   table(env, out, "CompletionFlag", {{"WITH_IMMEDIATE", kWithImmediate}});
   table(env, out, "Status",
         {{"SUCCESS", kSuccess},
@@ -116,7 +124,11 @@ Napi::Object constants(Napi::Env env) {
          {"MESSAGE_TOO_LONG", kMessageTooLong},
          {"DEVICE_REFUSED", kDeviceRefused},
          {"DEVICE_REMOVED", kDeviceRemoved},
-         {"UNSUPPORTED_OPERATION", kUnsupportedOperation}});
+         {"UNSUPPORTED_OPERATION", kUnsupportedOperation},
+         {"TOO_MANY_WAITS", kTooManyWaits},
+         {"UNKNOWN_WAIT", kUnknownWait},
+         {"BROKEN_WAIT", kBrokenWait},
+         {"WAIT_CIRCLE", kWaitCircle}});
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Numbers shared with TypeScript (src/constants.ts, where the slot layouts are drawn).
 // A test compares this file's values, exported as `constants`, with TypeScript's.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace rdmc {
@@ -11,6 +12,8 @@ constexpr uint32_t kCompletionBytes = 32;
 constexpr uint32_t kPollSlots = 256;
 constexpr uint32_t kMaxSge = 4;
 constexpr uint32_t kMaxInlineBytes = 192;
+constexpr uint32_t kMaxWaits = 4;
+constexpr uint32_t kMaxInlineBytesOfWaiting = 128;  // its conditions lie behind them
 
 enum Opcode : uint32_t {
   kSend = 0,
@@ -33,7 +36,7 @@ enum CompletionOpcode : uint32_t {
   kCompletedReceiveWriteWithImm = 129,
 };
 
-enum WorkRequestFlag : uint32_t { kSignaled = 1, kInline = 2, kFence = 4, kSolicited = 8 };
+enum WorkRequestFlag : uint32_t { kSignaled = 1, kInline = 2, kFence = 4, kSolicited = 8, kWaitFor = 16 };
 enum CompletionFlag : uint32_t { kWithImmediate = 1 };
 
 // As in enum ibv_wc_status.
@@ -84,6 +87,10 @@ enum PostResult : uint32_t {
   kDeviceRefused = 13,
   kDeviceRemoved = 14,
   kUnsupportedOperation = 15,
+  kTooManyWaits = 16,
+  kUnknownWait = 17,
+  kBrokenWait = 18,
+  kWaitCircle = 19,
 };
 
 constexpr uint64_t kMaxMessageBytes = (1ull << 31) - 1;
@@ -93,17 +100,29 @@ struct Sge {
   uint64_t address() const { return addressLow | (uint64_t(addressHigh) << 32); }
 };
 
+// A condition of a request with kWaitFor: so many receives of a queue pair have succeeded since it was created.
+struct WaitEntry {
+  uint32_t queuePair, reserved, receivesLow, receivesHigh;
+  uint64_t receives() const { return receivesLow | (uint64_t(receivesHigh) << 32); }
+};
+struct WaitArea {
+  uint8_t inlineBytes[kMaxInlineBytesOfWaiting];
+  WaitEntry entries[kMaxWaits];
+};
+
 struct WorkRequestSlot {
   uint32_t opcode, queuePair, flags, sgeCount;
   uint32_t idLow, idHigh, immediate, rkey;
   uint32_t remoteLow, remoteHigh, compareLow, compareHigh;
-  uint32_t swapLow, swapHigh, result, reserved;
+  uint32_t swapLow, swapHigh, result, waitCount;
   union {
     Sge sge[12];
     uint8_t inlineBytes[kMaxInlineBytes];
+    WaitArea waits;
   };
 };
-static_assert(sizeof(WorkRequestSlot) == kWorkRequestBytes);
+static_assert(sizeof(WorkRequestSlot) == kWorkRequestBytes && sizeof(WaitArea) == kMaxInlineBytes);
+static_assert(sizeof(Sge) * kMaxSge <= offsetof(WaitArea, entries));
 
 // Whether a send of the queue pair was refused among the first `count` requests of a batch: later ones must not
 // overtake it.

@@ -10,6 +10,9 @@ namespace rdmc {
 
 constexpr bool isAtomic(uint32_t opcode) { return opcode == kCompareAndSwap || opcode == kFetchAndAdd; }
 
+// Whether the operation takes a receive of the peer.
+constexpr bool takesReceive(uint32_t opcode) { return opcode <= kSendWithImm || opcode == kWriteWithImm; }
+
 constexpr bool carriesImmediate(uint32_t opcode) { return opcode == kSendWithImm || opcode == kWriteWithImm; }
 
 constexpr uint32_t completionOpcode(uint32_t opcode) {

@@ -52,6 +52,7 @@ DeviceDescription IbvDevice::describe() const {
                    {"sharedReceiveQueues", limits_.maxSharedReceiveDepth > 0},
                    {"atomics", limits_.atomics},
                    {"ordersWrites", limits_.ordersWrites},
+                   {"waitFor", false},
                    {"dmabuf", context_.library().reg_dmabuf_mr != nullptr}};
   out.details = {{"library", context_.library().path},
                  {"port", std::to_string(options.port)},

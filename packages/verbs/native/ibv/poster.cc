@@ -138,6 +138,8 @@ uint32_t IbvPoster::prepareSend(IbvQueuePair& qp, WorkRequestSlot& slot, Posting
   const QpState state = qp.state.load(std::memory_order_relaxed);
   const uint32_t opcode = slot.opcode, flags = slot.flags;
   if (opcode > kFetchAndAdd) return kUnknownOpcode;
+  if (flags & kWaitFor) [[unlikely]]
+    return kUnsupportedOperation;
   if (state != kRts && state != kError) return kWrongState;
   Chain<ibv_send_wr>& chain = posting.sends;
   const uint32_t at = chain.count;

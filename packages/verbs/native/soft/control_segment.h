@@ -4,7 +4,10 @@
 //   64 KiB   SharedRegion[16384], 64 bytes each      written by the owner
 //   2 MiB    SharedCq[256], 4 KiB each               written by the owner (`ready` is or-ed by peers)
 //   4 MiB    queue pair pages[8192], 128 KiB each:
-//              0      SharedQp                       one line a writer, see below
+//              0      SharedQp                       a cache line for each writer:
+//                       0  state  number  protectionDomain  receiveDepth  receiveCq  -  peerToken     owner, seldom
+//                      64  receivesPosted  -  wakeAt                                                  owner, often
+//                     128  busy  busyRegion  produced  rnrWaiting                                     connected peer
 //              4 KiB  ReceiveSlot[depth]             written by the owner
 //             96 KiB  InboundCompletion[depth]       written by the connected peer
 //
@@ -18,6 +21,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -29,7 +33,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 3;         // 3: bells in the place of eventfds
+constexpr uint32_t kControlVersion = 4;         // 4: SharedQp::wakeAt
 constexpr uint32_t kMaxCqs = 256;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
@@ -79,13 +83,27 @@ struct SharedQp {
   std::atomic<uint64_t> peerToken;  // which queue pair may use this page; 0: none yet
   // Written by the owner, often.
   alignas(64) std::atomic<uint32_t> receivesPosted;
+  // The receive, counted from 1, that requests of the owner wait for: the peer that completes it, or fails one, wakes
+  // the owner's service thread. 0: none. See wakesAt.
+  std::atomic<uint64_t> wakeAt;
   // Written by the connected peer.
   alignas(64) std::atomic<uint32_t> busy;  // odd while the peer may change bytes here
   std::atomic<uint32_t> busyRegion;        // index of the region those bytes lie in
   std::atomic<uint32_t> produced;          // inbound completions written = receives taken
   std::atomic<uint32_t> rnrWaiting;        // 1: wake the peer's service thread at the next receive
 };
-static_assert(sizeof(SharedQp) <= 4096);
+// As drawn above.
+static_assert(sizeof(SharedQp) <= 4096 && offsetof(SharedQp, number) == 4 && offsetof(SharedQp, peerToken) == 24);
+static_assert(offsetof(SharedQp, receivesPosted) == 64 && offsetof(SharedQp, wakeAt) == 72);
+static_assert(offsetof(SharedQp, busy) == 128 && offsetof(SharedQp, rnrWaiting) == 140);
+
+// Whether the receive `wakeAt` is among the first `produced` ones. `produced` has 32 bits and wraps; a `wakeAt` that is
+// further away than half of its range may wake too early, but never too late.
+constexpr bool wakesAt(uint64_t wakeAt, uint32_t produced) {
+  return wakeAt != 0 && int32_t(produced - uint32_t(wakeAt)) >= 0;
+}
+static_assert(!wakesAt(0, 7) && !wakesAt(8, 7) && wakesAt(7, 7) && wakesAt(7, 8));
+static_assert(!wakesAt(1ull << 32, 0xffff'ffff) && wakesAt(1ull << 32, 0) && wakesAt(0xffff'ffff, 3));
 
 struct ReceiveSlot {
   uint32_t sgeCount, reserved[3];

@@ -42,6 +42,7 @@ SoftDevice::SoftDevice(SoftOptions options)
       pool_(std::make_shared<ArenaPool>()),
       directory_(control_),
       regions_(&directory_),
+      waits_(*this),
       pds_(1),
       qpPageTaken_(kMaxQps),
       qpGeneration_(kMaxQps) {
@@ -346,6 +347,7 @@ void SoftDevice::destroyQueuePair(uint32_t number) {
     qps_[found->index()].reset();
   }
   found->leaveQueues();
+  waits_.closed(number);
   found->sendCq()->purge(number);
   found->receiveCq()->purge(number);
   if (const auto& wire = found->wire()) return wire->transport().release(found);

@@ -17,6 +17,7 @@
 #include "soft/queue_pair.h"
 #include "soft/region_directory.h"
 #include "soft/service_thread.h"
+#include "soft/waits.h"
 #include "soft/write_tear.h"
 
 namespace rdmc {
@@ -39,7 +40,7 @@ struct SoftOptions {
 };
 
 struct DeviceCounters {
-  std::atomic<uint64_t> copiedBytes{0}, requests{0}, receives{0}, doorbells{0}, handedOver{0};
+  std::atomic<uint64_t> copiedBytes{0}, requests{0}, receives{0}, doorbells{0}, handedOver{0}, released{0};
 };
 
 class SoftDevice final : public Device {
@@ -104,7 +105,11 @@ class SoftDevice final : public Device {
   void tearWrites(uint64_t afterBytes, bool kill) override { tear_.arm(afterBytes, kill); }
   WriteTear& tear() { return tear_; }
 
+  Waits& waits() { return waits_; }
+
   // For wires and transports.
+  // The service thread continues the queue pair's requests.
+  void handOver(std::shared_ptr<QueuePair> qp);
   // False: the peer may still change bytes, and an event was raised.
   bool waitForPeer(QueuePair& qp, const ControlSegment& peer);
   void countCopied(uint64_t bytes) { counters.copiedBytes.fetch_add(bytes, std::memory_order_relaxed); }
@@ -156,6 +161,7 @@ class SoftDevice final : public Device {
   RegionTable regions_;
 
   WriteTear tear_;
+  Waits waits_;
 
   std::mutex objects_;
   std::vector<bool> pds_;  // by number; open

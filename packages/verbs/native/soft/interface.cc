@@ -30,16 +30,15 @@ DeviceDescription SoftDevice::describe() const {
                    {"sharedReceiveQueues", false},
                    {"atomics", true},
                    {"ordersWrites", true},
+                   {"waitFor", true},
                    {"dmabuf", false}};
   return out;
 }
 
 NamedNumbers SoftDevice::counterValues() {
-  return {{"copiedBytes", double(counters.copiedBytes)},
-          {"requests", double(counters.requests)},
-          {"doorbells", double(counters.doorbells)},
-          {"handedOver", double(counters.handedOver)},
-          {"mappedBytes", double(pool().mappedBytes())}};
+  return {{"copiedBytes", double(counters.copiedBytes)}, {"requests", double(counters.requests)},
+          {"doorbells", double(counters.doorbells)},     {"handedOver", double(counters.handedOver)},
+          {"released", double(counters.released)},       {"mappedBytes", double(pool().mappedBytes())}};
 }
 
 uint32_t SoftDevice::remoteKey(uint32_t region) { return regions_.at(region).key.load(); }

@@ -5,6 +5,7 @@ namespace rdmc {
 
 enum class SoftLock {
   kSend,         // QueuePair: its send queue, and the progress of its wire
+  kWaits,        // Waits: which requests wait for what
   kReceive,      // QueuePair: what is posted to receive
   kCompletions,  // SoftCompletionQueue
 };

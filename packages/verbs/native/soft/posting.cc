@@ -105,6 +105,12 @@ void SoftDevice::progressInTurns(TouchedQps& active) {
   }
 }
 
+void SoftDevice::handOver(std::shared_ptr<QueuePair> qp) {
+  TouchedQps one;
+  one.push_back(std::move(qp));
+  handOver(one);
+}
+
 void SoftDevice::handOver(TouchedQps& qps) {
   {
     std::lock_guard guard(unfinishedLock_);
@@ -121,23 +127,23 @@ void SoftDevice::handOver(TouchedQps& qps) {
 bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
   int64_t share = kTurnBudget;
   std::lock_guard guard(qp.sendLock);
+  // From here on, another thread that finds something to do for it hands it over again.
+  qp.inService.store(false);
   const Progress result = qp.progress(share);
   if (result == Progress::kForNic) {
     const auto shared = qp.shared_from_this();
     tcp_->mark({&shared, 1});
   }
-  if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) {
-    qp.inService.store(false);  // under the lock: the next thread that posts hands it over again
-    return false;
-  }
+  if (result == Progress::kIdle || result == Progress::kForNic || result == Progress::kElsewhere) return false;
   if (result == Progress::kBudget) more = true;
   if (result == Progress::kRetry) nextNs = std::min(nextNs, steadyNs() + kRetryMs * 1'000'000);
   const int64_t deadline = qp.wire() ? qp.wire()->deadline() : 0;
   if (result == Progress::kBlocked && deadline != 0) nextNs = std::min(nextNs, deadline);
-  return true;
+  return !qp.inService.exchange(true);  // it may be on the list again already
 }
 
 int SoftDevice::turn() {
+  waits_.look();
   std::vector<std::shared_ptr<QueuePair>> mine;
   {
     std::lock_guard guard(unfinishedLock_);

@@ -27,6 +27,7 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
   mine_.receiveCq = receiveCq_->index();
   mine_.peerToken.store(0);
   mine_.receivesPosted.store(0);
+  mine_.wakeAt.store(0);
   mine_.busy.store(0);
   mine_.busyRegion.store(0);
   mine_.produced.store(0);
@@ -59,6 +60,13 @@ void QueuePair::releaseRegions(WorkRequest& request) {
 }
 
 uint32_t QueuePair::enqueue(const WorkRequestSlot& slot) {
+  // In the error state it is flushed, whatever it waits for.
+  if ((slot.flags & kWaitFor) && state() != kError) [[unlikely]]
+    return appendWaiting(slot);
+  return append(slot);
+}
+
+uint32_t QueuePair::append(const WorkRequestSlot& slot) {
   if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
   const QpState current = state();
   if (current != kRts && current != kError) return kWrongState;
@@ -84,7 +92,9 @@ uint32_t QueuePair::enqueue(const WorkRequestSlot& slot) {
   request.swap = slot.swapLow | uint64_t(slot.swapHigh) << 32;
   request.torn = device_.tear().armed() && device_.tear().tears(request.opcode, request.length, request.placed);
   ++size_;
+  deliveries_ += takesReceive(request.opcode);
   if (current == kError) {
+    forgetWaits();
     while (size_ > 0) completeHead(kFlushed, 0);
   }
   return kAccepted;
@@ -117,7 +127,7 @@ uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   if (receivesPosted_ - receivesConsumed_ >= depth) return kQueueFull;
   WorkRequest request;
   request.flags = 0;
-  if (slot.flags & kInline) return kUnknownOpcode;
+  if (slot.flags & (kInline | kWaitFor)) return kUnknownOpcode;
   const uint32_t result = loadSges(slot, request);
   if (result != kAccepted) return result;
   for (uint32_t i = 0; i < request.sgeCount; ++i) {
@@ -167,15 +177,10 @@ void QueuePair::dropReceive(uint32_t at) {
   record.regionCount = 0;
 }
 
-namespace {
-
-// Whether a peer may have published this for a receive with so much room.
 bool plausible(const InboundCompletion& inbound, uint64_t room) {
   if (inbound.opcode == kCompletedReceiveWriteWithImm) return inbound.bytes <= kMaxMessageBytes;
   return inbound.opcode == kCompletedReceive && (inbound.status != kSuccess || inbound.bytes <= room);
 }
-
-}  // namespace
 
 CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion& published) {
   InboundCompletion inbound = readOnce(published);
@@ -198,7 +203,7 @@ CompletionSlot QueuePair::receiveCompletion(uint32_t at, const InboundCompletion
 }
 
 uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
-  uint32_t count = 0;
+  uint32_t count = 0, succeeded = 0;
   bool failed = false;
   {
     std::lock_guard guard(receiveLock_);
@@ -211,9 +216,12 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
       const uint32_t at = receivesConsumed_ % uint32_t(receives_.size());
       out[count] = receiveCompletion(at, inbound_[at]);
       failed |= out[count].status != kSuccess;
+      succeeded += !failed;
       ++receivesConsumed_;
       ++count;
     }
+    count_.reach(receivesConsumed_ - count + succeeded);
+    if (failed) count_.end();
     if (count < available) {
       receiveCq_->shared().ready[index() / 64].fetch_or(1ull << (index() % 64), std::memory_order_seq_cst);
     }
@@ -225,6 +233,7 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
 void QueuePair::flushReceives(Status status) {
   // With receiveLock held, after quiesce: receives that the peer completed keep their result, the others are flushed.
   const uint32_t depth = uint32_t(receives_.size());
+  countReceives();
   uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
   if (published > receivesPosted_ - receivesConsumed_) published = 0;
   if (receivesFlushed_) published = 0;
@@ -246,10 +255,15 @@ bool QueuePair::failLocked(Status status) {
   if (state() != kError) mine_.state.store(kError, std::memory_order_seq_cst);
   // Before a completion is published: a thread that sees the completion may reuse the memory.
   const bool quiet = !wire_ || wire_->quiesce(*this);
-  if (size_ > 0) completeHead(status, 0);
+  forgetWaits();
+  // A request that waited was not begun: it did not fail.
+  if (size_ > 0) completeHead(head()->flags & kWaitFor ? kFlushed : status, 0);
   while (size_ > 0) completeHead(kFlushed, 0);
-  std::lock_guard guard(receiveLock_);
-  if (!receivesFlushed_) flushReceives(quiet ? kFlushed : kFatal);
+  {
+    std::lock_guard guard(receiveLock_);
+    if (!receivesFlushed_) flushReceives(quiet ? kFlushed : kFatal);
+  }
+  resumeWaiters();
   return quiet;
 }
 

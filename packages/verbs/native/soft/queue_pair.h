@@ -13,6 +13,7 @@
 #include "soft/completion_queue.h"
 #include "soft/control_segment.h"
 #include "soft/lock_order.h"
+#include "soft/receive_count.h"
 
 namespace rdmc {
 
@@ -48,12 +49,15 @@ struct ReceiveRecord {
   Region* regions[kMaxSge];
 };
 
+// Whether a peer may have published this for a receive with so much room.
+bool plausible(const InboundCompletion& inbound, uint64_t room);
+
 enum class Progress {
   kIdle,       // nothing left to do
   kBudget,     // the budget is used up, more can be done
   kBlocked,    // waits for the peer; the service thread is woken when it can continue
   kRetry,      // waits for a change that is not announced: try again soon
-  kElsewhere,  // another thread moves it
+  kElsewhere,  // another thread moves it, or resumes it when what it waits for has come
   kForNic      // the NIC thread moves it, once it is marked
 };
 
@@ -68,6 +72,10 @@ class Wire {
   // When a blocked queue pair must be tried again, in steady-clock nanoseconds; 0: never.
   virtual int64_t deadline() const { return 0; }
   virtual void receivePosted(QueuePair& qp) = 0;
+  // What a request waits for may have come: a thread of the device looks. From any thread, with any queue pair's locks.
+  virtual void resume(QueuePair& qp) = 0;
+  // The number of the queue pair at the other end where that belongs to the same device; else 0.
+  virtual uint32_t localPeer() const = 0;
   // The error state was set: returns when the peer changes no more bytes through this queue pair. False: it still may.
   virtual bool quiesce(QueuePair& qp) = 0;
   // The last call, with sendLock held: releases everything that belongs to the peer.
@@ -107,12 +115,34 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // the peer may still change bytes, and receives end with kFatal.
   bool failLocked(Status status);
 
+  // Of a request with kWaitFor, the first such one in the queue: whether it may run now. If that will never be and it
+  // is at the head, the queue pair fails.
+  bool released(WorkRequest& request);
+  // Whether there is a head, and it does not wait for other queue pairs.
+  bool runnable();
+  // Sends that were posted and take a receive of the peer.
+  uint64_t deliveries() const { return deliveries_; }
+
   // Any thread.
   void fail(Status status);
   uint32_t mergeInbound(CompletionSlot* out, uint32_t max);
   // For wires that receive in this process (TCP): the next posted receive, nullptr when there is none.
   const ReceiveSlot* nextReceive() const;
   void produceInbound(const InboundCompletion& completion, bool solicited);
+
+  // For requests that wait for receives of this queue pair (soft/waiting.cc). Any thread.
+  enum class Awaited { kCame, kNotYet, kNever };
+  // Whether `receives` receives have succeeded, since it was created.
+  Awaited awaited(uint64_t receives);
+  // The same; if not yet, the waiter's wire is resumed when that has changed.
+  Awaited await(uint64_t receives, QueuePair& waiter);
+  bool hasWaiters();
+  // Resumes those whose receives have come, or cannot come any more.
+  void resumeWaiters();
+  // A receive was completed in this process (TCP).
+  void received();
+  // The queue pair of the same device that is connected to this one; 0: none.
+  uint32_t feeder();
 
   void attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters);
   const std::shared_ptr<Wire>& wire() const { return wire_; }
@@ -127,11 +157,18 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
  private:
   friend class SoftDevice;
   class SoftTransport;
+  uint32_t append(const WorkRequestSlot& slot);
+  uint32_t appendWaiting(const WorkRequestSlot& slot);
+  void forgetWaits();
   uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
   void releaseRegions(WorkRequest& request);
   void flushReceives(Status status = kFlushed);
   CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
   void dropReceive(uint32_t at);
+  // With receiveLock_ held.
+  void countReceives();
+  Awaited awaitedNow(uint64_t receives);
+  void announceWaiters();
 
   SoftDevice& device_;
   const uint32_t number_, pd_;
@@ -142,11 +179,21 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   const bool signalAll_;
   std::vector<WorkRequest> ring_;
   uint32_t head_ = 0, size_ = 0;
+  uint32_t waiting_ = 0;  // of these, with kWaitFor
+  uint64_t deliveries_ = 0;
 
   Ordered<SpinLock, SoftLock::kReceive> receiveLock_;
   std::vector<ReceiveRecord> receives_;
   uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
   bool receivesFlushed_ = false;
+  ReceiveCount count_;
+  struct Waiter {
+    uint32_t number;
+    uint64_t receives;
+    std::weak_ptr<QueuePair> queuePair;
+  };
+  std::vector<Waiter> waiters_;
+  std::atomic<uint64_t> wakeAt_{0};  // as in SharedQp, which peers may change
 
   bool failed_ = false;  // under sendLock
   std::shared_ptr<Wire> wire_;

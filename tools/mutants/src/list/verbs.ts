@@ -5,6 +5,7 @@ const PACKAGE = { package: 'packages/verbs', language: 'C++' } as const;
 const SHM = ['packages/verbs-compliance/test/soft-shm-thread.test.ts'];
 const TCP = ['packages/verbs-compliance/test/soft-tcp-thread.test.ts'];
 const STOPPED = ['packages/verbs/test/soft-faults.test.ts'];
+const WAIT_FOR = ['packages/verbs/test/wait-for.test.ts'];
 const KEY = ['packages/verbs/test/soft-key.test.ts'];
 const TCP_KEY = ['packages/verbs/test/soft-tcp-key.test.ts'];
 const HOSTILE_DIALLER = ['packages/verbs/test/soft-hostile-dialler.test.ts'];
@@ -168,7 +169,7 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/post-before-connect',
     ...PACKAGE,
-    function: 'QueuePair::enqueue',
+    function: 'QueuePair::append',
     find: 'current != kRts && current != kError',
     replace: 'false',
     fault: 'A request is taken before the queue pair is connected.',
@@ -191,5 +192,50 @@ export const verbs: readonly Mutant[] = [
     replace: 'true',
     fault: 'A completion says that more bytes arrived than there is room for.',
     tests: HOSTILE_DIALLER,
+  },
+  {
+    id: 'verbs/wait-ignored',
+    ...PACKAGE,
+    function: 'ShmWire::progress',
+    find: '(request->flags & kWaitFor) && !qp.released(*request)',
+    replace: 'false',
+    fault: 'Over shared memory a request that waits is executed at once.',
+    tests: WAIT_FOR,
+  },
+  {
+    id: 'verbs/tcp-wait-ignored',
+    ...PACKAGE,
+    function: 'TcpSendWindow::gather',
+    find: '(request->flags & kWaitFor) && !qp.released(*request)',
+    replace: 'false',
+    fault: 'Over TCP a request that waits is executed at once.',
+    tests: WAIT_FOR,
+  },
+  {
+    id: 'verbs/failed-receive-counts',
+    ...PACKAGE,
+    function: 'QueuePair::countReceives',
+    find: 'inbound.status == kSuccess && plausible(inbound, receives_[at].length)',
+    replace: 'true',
+    fault: 'A receive that failed satisfies a wait.',
+    tests: SHM,
+  },
+  {
+    id: 'verbs/wait-without-circles',
+    ...PACKAGE,
+    function: 'Waits::circle',
+    find: 'feeder == owner.number() && receives > owner.deliveries()',
+    replace: 'false',
+    fault: 'A request that can never run is accepted.',
+    tests: WAIT_FOR,
+  },
+  {
+    id: 'verbs/waiters-forgotten',
+    ...PACKAGE,
+    function: 'QueuePair::failLocked',
+    find: 'resumeWaiters();',
+    replace: '',
+    fault: 'Requests wait for ever for a queue pair that has failed.',
+    tests: WAIT_FOR,
   },
 ];

@@ -283,7 +283,7 @@ void ShmDialler::attach(const Outgoing& to, const Waiting& waiting, const LinkMe
                       " entries; 1 to " + std::to_string(kMaxReceiveDepth) + " are possible");
   }
   QueuePair& own = *waiting.qp;
-  const ShmWire::Peer peer{to.link, theirs, depth};
+  const ShmWire::Peer peer{to.link, theirs, depth, to.peer == device_.id()};
   const auto wire = std::make_shared<ShmWire>(transport_, peer, peerToken(device_.id(), own.number()),
                                               waiting.parameters.retryTimeoutMs);
   own.attach(wire, peerToken(to.peer, theirs), waiting.parameters);

@@ -187,6 +187,16 @@ void ShmWire::publish(const WorkRequest& request, Status status) {
   completion.bytes = uint32_t(request.length);
 #endif
   link_->signal(theirCq_, (request.flags & kSolicited) || status != kSuccess);
+  const uint64_t wakeAt = theirs_.wakeAt.load(std::memory_order_seq_cst);
+  if (wakeAt != 0) [[unlikely]]
+    wakeOwner(wakeAt, status);
+}
+
+// Requests of the target wait for this receive: its service thread continues them, and its worker may sleep.
+void ShmWire::wakeOwner(uint64_t wakeAt, Status status) {
+  if (wakeAt == wokenAt_ || (status == kSuccess && !wakesAt(wakeAt, produced_))) return;
+  wokenAt_ = wakeAt;
+  link_->poke();
 }
 
 ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
@@ -194,8 +204,7 @@ ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
     qp.device().tear().strike();
     return fail(kGeneralError, false);
   }
-  const bool takesReceive = request.opcode <= kSendWithImm || request.opcode == kWriteWithImm;
-  if (takesReceive) {
+  if (takesReceive(request.opcode)) {
     if (!connected()) return peerNotConnected(qp);
     if (theirs_.receivesPosted.load(std::memory_order_acquire) == produced_) return receiverNotReady(qp);
     if (rnrWaiting_) {

@@ -17,6 +17,7 @@ ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_
     : transport_(transport),
       link_(std::move(peer.link)),
       peerNumber_(peer.number),
+      ownDevice_(peer.ownDevice),
       ownToken_(ownToken),
       retryTimeoutMs_(retryTimeoutMs),
       theirs_(link_->control().qp(peer.number & (kMaxQps - 1))),
@@ -91,6 +92,8 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
   if (detached_) return Progress::kIdle;
   int retries = 0;
   while (WorkRequest* request = qp.head()) {
+    if ((request->flags & kWaitFor) && !qp.released(*request)) [[unlikely]]
+      return Progress::kElsewhere;
     const uint64_t before = done_;
     Step result = step(qp, *request);
     if (result == Step::kBlocked) {
@@ -137,6 +140,8 @@ void ShmWire::receivePosted(QueuePair& qp) {
   // The peer writes rnrWaiting: it clears it when it has found a receive.
   if (qp.shared().rnrWaiting.load(std::memory_order_seq_cst)) link_->poke();
 }
+
+void ShmWire::resume(QueuePair& qp) { qp.device().handOver(qp.shared_from_this()); }
 
 bool ShmWire::quiesce(QueuePair& qp) { return qp.device().waitForPeer(qp, link_->control()); }
 

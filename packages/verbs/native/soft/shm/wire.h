@@ -18,6 +18,7 @@ class ShmWire : public Wire {
   struct Peer {
     std::shared_ptr<PeerLink> link;
     uint32_t number, depth;
+    bool ownDevice;
   };
   ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_t retryTimeoutMs);
   SoftTransport& transport() const override { return transport_; }
@@ -25,6 +26,8 @@ class ShmWire : public Wire {
   Progress progress(QueuePair& qp, int64_t& budgetBytes) override;
   int64_t deadline() const override { return deadlineNs_; }
   void receivePosted(QueuePair& qp) override;
+  void resume(QueuePair& qp) override;
+  uint32_t localPeer() const override { return ownDevice_ ? peerNumber_ : 0; }
   bool quiesce(QueuePair& qp) override;
   void detach(QueuePair& qp) override;
   const std::shared_ptr<PeerLink>& link() const { return link_; }
@@ -63,12 +66,14 @@ class ShmWire : public Wire {
   void leave();
   bool connected() const;
   void publish(const WorkRequest& request, Status status);
+  void wakeOwner(uint64_t wakeAt, Status status);
   bool expired(int64_t allowedMs);
   bool retriedTooLong(const QueuePair& qp);
 
   SoftTransport& transport_;
   std::shared_ptr<PeerLink> link_;
   const uint32_t peerNumber_;
+  const bool ownDevice_;
   const uint64_t ownToken_;
   const uint32_t retryTimeoutMs_;
   SharedQp& theirs_;
@@ -81,6 +86,7 @@ class ShmWire : public Wire {
   uint64_t done_ = 0;  // bytes of the head request already copied
   uint32_t busyCount_ = 0;
   uint32_t produced_ = 0;
+  uint64_t wokenAt_ = 0;  // the target's `wakeAt` at which it was woken last
   int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
   int64_t retryingSinceNs_ = 0;  // 0: the request has made progress since
   Status failure_ = kSuccess;

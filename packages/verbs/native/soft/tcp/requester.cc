@@ -166,7 +166,7 @@ bool TcpRequester::send(bool& more) {
       std::lock_guard guard(qp_->sendLock);
       if (wire_->closed()) break;
       if (room && budget == most) window.full = false;
-      if (!window.admitted && qp_->pendingSends() > 0) awaitAdmission();
+      if (!window.admitted && qp_->runnable()) awaitAdmission();
       if (!window.admitted || window.full) return true;
       window.gather(*qp_, batch, budget);
       if (batch.bytes == 0 || !nic_.link().maySend(id, tcpNowNs)) return true;

@@ -13,8 +13,6 @@ namespace {
 
 constexpr int64_t kFirstNoticeMs = 300;
 
-bool takesReceive(uint32_t opcode) { return opcode <= kSendWithImm || opcode == kWriteWithImm; }
-
 }  // namespace
 
 TcpResponder::TcpResponder(TcpNic& nic, Fd socket, std::shared_ptr<TcpWire> wire, const TcpHello& hello)
@@ -290,6 +288,7 @@ void TcpResponder::produce(Status status) {
   nic_.touch().enter();
   if (!wire_->closed()) qp_->produceInbound(completion, request_.flags & kTcpSolicited);
   nic_.touch().leave();
+  qp_->received();
 }
 
 // Answered after everything before it; then both queue pairs fail.

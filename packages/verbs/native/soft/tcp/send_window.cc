@@ -63,6 +63,8 @@ void TcpSendWindow::gather(QueuePair& qp, Batch& batch, size_t maxBytes) const {
     const uint32_t sequence = next_ + batch.frames;
     WorkRequest* request = qp.at(sequence - done_);
     if (!request) return;
+    if ((request->flags & kWaitFor) && !qp.released(*request)) [[unlikely]]
+      return;
     const bool answered = isAnswered(request->opcode);
     if (skip == 0) {
       if ((request->flags & kFence) && unanswered > 0) return;

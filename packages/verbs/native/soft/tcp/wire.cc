@@ -37,6 +37,10 @@ void TcpWire::receivePosted(QueuePair&) {
   if (rnrWaiting.load(std::memory_order_seq_cst)) nic_.mark(shared_from_this());
 }
 
+void TcpWire::resume(QueuePair&) { nic_.mark(shared_from_this()); }
+
+uint32_t TcpWire::localPeer() const { return peerDevice == nic_.device().id() ? peerNumber : 0; }
+
 bool TcpWire::quiesce(QueuePair&) {
   closed_.store(true, std::memory_order_seq_cst);
   nic_.touch().wait();

@@ -20,6 +20,8 @@ class TcpWire : public Wire, public std::enable_shared_from_this<TcpWire> {
   SoftTransport& transport() const override;
   Progress progress(QueuePair& pair, int64_t& budgetBytes) override;
   void receivePosted(QueuePair& qp) override;
+  void resume(QueuePair&) override;
+  uint32_t localPeer() const override;
   bool quiesce(QueuePair& qp) override;
   void detach(QueuePair&) override {}
 

@@ -63,6 +63,67 @@ void messages(const std::string& transport, uint64_t rounds) {
   a.device->close();
 }
 
+// Sends on `out` what comes on `in`, by requests that were posted before it came.
+void relayMessages(Side& side, uint32_t in, uint32_t out, const Memory& through, uint64_t count) {
+  const auto postOne = [&](uint64_t i) {
+    WorkRequestSlot receive = request(kReceive, in, i), send = request(kSendWithImm, out, i);
+    for (WorkRequestSlot* each : {&receive, &send}) local(*each, through, i % kSlots * kMessageBytes, kMessageBytes);
+    send.immediate = uint32_t(i);
+    waitFor(send, in, i + 1);
+    post(side, receive);
+    post(side, send);
+  };
+  for (uint64_t i = 0; i < kSlots; ++i) postOne(i);
+  uint64_t next = kSlots;
+  take(side, 2 * count, [&](const CompletionSlot& completion) {
+    succeeded(completion);
+    if (completion.opcode == kCompletedSend) postOne(next++);
+  });
+}
+
+void relays(const std::string& transport, uint64_t rounds) {
+  Side a(transport), b(transport), c(transport);
+  const uint32_t out = b.addQp();
+  connectBoth(a, a.qp, b, b.qp);
+  connectBoth(b, out, c, c.qp);
+  const Memory from(*a.device, a.pd, kSlots * kMessageBytes), through(*b.device, b.pd, kSlots * kMessageBytes);
+  const Memory into(*c.device, c.pd, kSlots * kMessageBytes);
+  std::thread relay([&] { relayMessages(b, b.qp, out, through, rounds); });
+  std::thread receiver([&] { receiveMessages(c, into, rounds); });
+  sendMessages(a, from, rounds);
+  relay.join();
+  receiver.join();
+  for (Side* side : {&b, &a, &c}) side->device->close();
+}
+
+// One of the relay's queue pairs fails while messages come: every request ends, and some thread notices.
+void brokenRelays(const std::string& transport, uint64_t rounds) {
+  constexpr uint64_t kCount = 8;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    Side a(transport), b(transport), c(transport);
+    const uint32_t out = b.addQp();
+    connectBoth(a, a.qp, b, b.qp);
+    connectBoth(b, out, c, c.qp);
+    for (uint64_t i = 0; i < kCount; ++i) {
+      WorkRequestSlot send = request(kSend, out, i);
+      waitFor(send, b.qp, i + 1);
+      post(c, request(kReceive, c.qp, i));
+      post(b, request(kReceive, b.qp, i));
+      post(b, send);
+    }
+    std::thread sender([&] {
+      for (uint64_t i = 0; i < kCount; ++i) post(a, request(kSend, a.qp, i));
+      if (round % 2 == 0) return;
+      take(a, kCount, succeeded);
+    });
+    b.device->failQueuePair(round % 2 == 0 ? b.qp : out);
+    uint64_t sends = 0;
+    while (sends < kCount) take(b, 1, [&](const CompletionSlot& each) { sends += each.opcode == kCompletedSend; });
+    sender.join();
+    for (Side* side : {&b, &a, &c}) side->device->close();
+  }
+}
+
 // WRITEs that announce themselves, READs back, and atomics, on several queue pairs from as many threads.
 void oneSided(const std::string& transport, uint64_t rounds) {
   constexpr uint32_t kThreads = 3;
@@ -233,6 +294,8 @@ int main(int count, char** arguments) {
   const std::string transport = arguments[1];
   const uint64_t rounds = std::strtoull(arguments[2], nullptr, 10);
   messages(transport, rounds * 50);
+  relays(transport, rounds * 20);
+  brokenRelays(transport, rounds);
   oneSided(transport, rounds);
   lifecycle(transport, rounds * 4);
   barriers(transport, rounds);

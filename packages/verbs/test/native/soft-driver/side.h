@@ -104,6 +104,11 @@ inline void remote(WorkRequestSlot& slot, const Memory& memory, uint64_t offset)
   slot.rkey = memory.key;
 }
 
+inline void waitFor(WorkRequestSlot& slot, uint32_t queuePair, uint64_t receives) {
+  slot.flags |= kWaitFor;
+  slot.waits.entries[slot.waitCount++] = {queuePair, 0, uint32_t(receives), uint32_t(receives >> 32)};
+}
+
 // Posts one request, again while the queue is full.
 inline void post(Side& side, WorkRequestSlot slot) {
   const auto end = std::chrono::steady_clock::now() + kLimit;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 #include <future>
+#include <iterator>
 #include <thread>
 
 #include "sockets.h"
@@ -56,9 +57,10 @@ void use(Pair& p, uint32_t qp) {
   SoftDevice& victim = *p.devices[0];
   const Region& own = victim.regions().at(p.region[0]);
   const Region& theirs = p.devices[1]->regions().at(p.region[1]);
-  const uint32_t opcodes[] = {kReceive, kSend, kWrite, kWriteWithImm, kRead, kFetchAndAdd};
-  WorkRequestSlot slots[6] = {};
-  for (int i = 0; i < 6; ++i) {
+  const uint32_t opcodes[] = {kReceive, kSend, kWrite, kWriteWithImm, kRead, kFetchAndAdd, kSend};
+  constexpr int kCount = std::size(opcodes);
+  WorkRequestSlot slots[kCount] = {};
+  for (int i = 0; i < kCount; ++i) {
     WorkRequestSlot& slot = slots[i];
     slot.opcode = opcodes[i];
     slot.queuePair = qp;
@@ -70,7 +72,11 @@ void use(Pair& p, uint32_t qp) {
     slot.remoteHigh = uint32_t(theirs.address >> 32);
     slot.rkey = theirs.key.load();
   }
-  victim.post(slots, 6);
+  // The last one waits for the receive, which the peer publishes.
+  slots[kCount - 1].flags |= kWaitFor;
+  slots[kCount - 1].waitCount = 1;
+  slots[kCount - 1].waits.entries[0] = {qp, 0, 1, 0};
+  victim.post(slots, kCount);
 }
 
 // Takes what completes until all that was posted has, or the queue pair is closed.
