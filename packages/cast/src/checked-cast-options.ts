@@ -37,6 +37,7 @@ const KNOWN = [
   'existing',
   'delete',
   'dryRun',
+  'wholeFiles',
   'meshPorts',
   'messageBytes',
   'bandwidthLimit',

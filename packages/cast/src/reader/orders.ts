@@ -1,4 +1,5 @@
 import type { CastProblem } from '../cast-summary.js';
+import type { Checksum } from '../checksum.js';
 import type { FilterRule } from '../filters/filter-rule.js';
 import type { StreamTotals } from '../stream/records.js';
 
@@ -7,6 +8,15 @@ export interface SurveyOrder {
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the only one of `paths`. */
   readonly listed: readonly Uint8Array[] | undefined;
+}
+
+/** Begins a stream. */
+export interface BeginOrder {
+  readonly checksum: Checksum;
+  /** A byte of `Selected` for each entry; undefined for all entries. */
+  readonly selection: Uint8Array | undefined;
+  /** Bits of the blocks that are sent, of files that are not sent whole: see `BlockSet`. */
+  readonly sentBlocks: ReadonlyMap<number, Uint8Array>;
 }
 
 export interface FillOrder {
@@ -21,6 +31,8 @@ export interface FillOrder {
 /** What the streams of a cast contain. */
 export interface CastReport {
   readonly totals: StreamTotals;
+  /** Bytes of contents in the streams. */
+  readonly contentBytes: number;
   /** Entries that are in no stream. */
   readonly unsent: StreamTotals;
   readonly problems: readonly CastProblem[];

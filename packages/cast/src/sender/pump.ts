@@ -15,6 +15,8 @@ export class Pump {
   messages: number | undefined;
   /** Bytes of file contents up to the end of each message filled so far; entry 0 is 0. */
   readonly contentBytes: number[] = [0];
+  /** Bytes of the files in the messages filled so far that receivers take from their older files. */
+  keptBytes = 0;
   /** Sends that have not completed. */
   outstanding = 0;
   #next = 0;
@@ -68,6 +70,7 @@ export class Pump {
         });
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
+        this.keptBytes = filled.keptBytes;
         if (filled.last) this.#end(sequence + 1);
         const group = await forming;
         await this.bucket.take(filled.bytes, group.signal);

@@ -5,8 +5,9 @@ import { WorkerRegions } from '../worker-regions.js';
 import type { SurplusReport } from './comparison.js';
 import { DurableWriter } from './durable-writer.js';
 import { removeLeftovers } from './leftovers.js';
-import type { ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
-import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
+import type { BlocksOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
+import type { StoredReport, StoredSoFar } from './stored-report.js';
+import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { asCastError } from './system-errors.js';
 import { WriterSigns } from './writer-signs.js';
@@ -46,6 +47,18 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     surplus(_: undefined): SurplusReport {
       throwIfGivenUp();
       return writer!.surplus();
+    },
+
+    /** Returns which blocks an older file has: see `delta/hash-frames.ts`. */
+    compareBlocks({ index, first, data }: BlocksOrder): string {
+      throwIfGivenUp();
+      return writer!.compareBlocks(index, first, data);
+    },
+
+    /** Entries that could not be built from older files, in the messages stored so far. */
+    unbuilt(_: undefined): number[] {
+      throwIfGivenUp();
+      return writer!.unbuilt;
     },
 
     /** Returns the totals of files that have their names so far. */
