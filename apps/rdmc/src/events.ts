@@ -186,10 +186,14 @@ interface CastProgress {
   totalBytes: number;
   totalFiles: number;
   sentBytes: number;
+  /** Bytes that are not sent, because receivers take them from their older files. */
+  keptBytes: number;
   receivers: { name: string; state: string; receivedBytes: number; storedBytes: number }[];
 }
 
 interface Unchanged {
+  /** Of the stored bytes, those that came from older files there. */
+  keptBytes: number;
   /** Regular files that were there already, and their bytes. */
   unchangedFiles: number;
   unchangedBytes: number;
@@ -212,6 +216,8 @@ interface CastFinished {
   /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
   sentFiles: number;
   sentBytes: number;
+  /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
+  transferredBytes: number;
   /** Whether files were encrypted on their way. */
   encrypted: boolean;
   seconds: number;

@@ -23,7 +23,7 @@ function receiver(name: string, part: Partial<ReceiverProgress> = {}): ReceiverP
 }
 
 function snapshot(receivers: readonly ReceiverProgress[], totalBytes = 1000): CastProgress {
-  return { phase: 'sending', attempt: 1, totalBytes, totalFiles: 1, sentBytes: 0, receivers };
+  return { phase: 'sending', attempt: 1, totalBytes, totalFiles: 1, sentBytes: 0, keptBytes: 0, receivers };
 }
 
 describe('a frame', () => {
@@ -162,7 +162,7 @@ describe('lines drawn in place', () => {
 function summaryOf(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}): CastSummary {
   return {
     ...{ files: 3, directories: 1, links: 0, bytes: 40_000_000, sentFiles: 3, sentBytes: 40_000_000 },
-    ...{ encrypted: true, seconds: 2, problems: [], problemCount: 0 },
+    ...{ transferredBytes: 40_000_000, encrypted: true, seconds: 2, problems: [], problemCount: 0 },
     receivers,
     ...part,
   };
@@ -174,7 +174,7 @@ const complete = (host: string): ReceiverSummary => ({
   attempts: 1,
   files: 3,
   bytes: 4,
-  ...{ unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
+  ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
 });
 const failed = (host: string, code: string): ReceiverSummary => ({
   ...complete(host),
@@ -235,6 +235,14 @@ describe('an outcome', () => {
     expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
     expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
       `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 2 removed, in 2.00 s, 1.00 MB/s.`,
+    );
+    expect(
+      text(
+        { sentFiles: 1, sentBytes: 2_000_000, transferredBytes: 65_536 },
+        { ...complete('a'), keptBytes: 1 },
+      ),
+    ).toBe(
+      `${head}of these 1 file, 1.9 MiB sent and verified, 64 KiB of changed blocks transferred, in 2.00 s, 0.03 MB/s.`,
     );
   });
 
@@ -416,7 +424,7 @@ describe('a plan', () => {
     plan: true,
     dryRun: false,
     ...{ compare: 'size-time', filters: [], only: undefined },
-    ...{ update: false, existing: false, delete: false },
+    ...{ update: false, existing: false, delete: false, wholeFiles: false },
     verbose: false,
     quiet: false,
     json: false,

@@ -46,6 +46,11 @@ export interface CastOptions {
   readonly filters?: readonly FilterRule[] | undefined;
   /** Only these paths, relative to the one directory that is cast; directories without what is in them. */
   readonly only?: readonly (string | Uint8Array)[] | undefined;
+  /**
+   * Sends large files that changed as a whole (default false). Else, of a file of at least 1 MiB of which a receiver has an
+   * older form, only the blocks that differ are sent: both ends read the file once more.
+   */
+  readonly wholeFiles?: boolean | undefined;
   /** Leaves files that are newer at the receiver (default false). */
   readonly update?: boolean | undefined;
   /** Creates nothing, and only replaces what exists at the receiver (default false). */

@@ -62,12 +62,14 @@ export interface CastProgress {
   readonly phase: CastPhase;
   /** 1 for the first cast, 2 for the first retry. */
   readonly attempt: number;
-  /** Bytes of contents to send, holes left out; known from phase 'connecting' on. */
+  /** Bytes of contents to send, without holes and without blocks that receivers have; 0 until entries are listed. */
   readonly totalBytes: number;
-  /** Regular files to send; known from phase 'connecting' on. */
+  /** Regular files of the cast; 0 until they are listed, which may be while receivers compare. */
   readonly totalFiles: number;
   /** Bytes of contents that the sender has handed to the group. */
   readonly sentBytes: number;
+  /** Bytes of files that were not sent, because receivers take them from their older files. */
+  readonly keptBytes: number;
   /** One for each target, in the order of the option `to`. */
   readonly receivers: readonly ReceiverProgress[];
   /** How the bytes travel; undefined until the group is formed. */

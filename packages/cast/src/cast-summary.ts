@@ -39,6 +39,8 @@ export interface ReceiverSummary {
   readonly files: number;
   /** Bytes stored there in the last attempt. */
   readonly bytes: number;
+  /** Of these bytes, those that it took from its older files, so that they were not sent to it. */
+  readonly keptBytes: number;
   /** Regular files that it had already. */
   readonly unchangedFiles: number;
   /** Sum of the sizes of the files that it had already. */
@@ -69,6 +71,11 @@ export interface CastSummary {
   readonly sentBytes: number;
   /** Whether files were encrypted on their way. */
   readonly encrypted: boolean;
+  /**
+   * Bytes of contents that the sender sent: of `sentBytes`, without holes, and without blocks that receivers had in older
+   * files. What several groups got counts for each group. 0 in a dry run.
+   */
+  readonly transferredBytes: number;
   /** Time of the whole cast, retries included. */
   readonly seconds: number;
   /** The outcome of each receiver, in the order of the option `to`. */

@@ -39,6 +39,7 @@ const KNOWN = [
   'existing',
   'delete',
   'dryRun',
+  'wholeFiles',
   'meshPorts',
   'messageBytes',
   'bandwidthLimit',

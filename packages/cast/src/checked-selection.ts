@@ -19,16 +19,18 @@ export function checkSelection(options: CastOptions) {
   const listed = options.only === undefined ? undefined : checkPaths(options.only);
   if (listed) ListedPath.tree(listed);
   const by = choiceOption<ComparisonKind>(WHERE, 'compare', options.compare ?? 'size-time', comparisons);
-  const flag = (name: 'update' | 'existing' | 'delete' | 'dryRun'): boolean =>
+  const flag = (name: 'update' | 'existing' | 'delete' | 'dryRun' | 'wholeFiles'): boolean =>
     booleanOption(WHERE, name, options[name] ?? false);
   const remove = flag('delete');
   if (remove && listed)
     throw invalidOption('delete needs whole directories; it cannot be combined with a list of paths');
+  const [dryRun, wholeFiles] = [flag('dryRun'), flag('wholeFiles')];
   const policy: ComparisonPolicy = {
     ...{ by, rules, remove },
     update: flag('update'),
     existing: flag('existing'),
-    dryRun: flag('dryRun'),
+    dryRun,
+    delta: by !== 'none' && !dryRun && !wholeFiles,
   };
   const isNeeded = by !== 'none' || policy.update || policy.existing || remove || policy.dryRun;
   return { rules, listed, comparison: isNeeded ? policy : undefined };

@@ -48,6 +48,11 @@ export function fileDigest(
   return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry, PARTS[part]);
 }
 
+/** The digest of one block of a file; the number of the block is in the nonce. */
+export function blockDigest({ kind, key }: Checksum, entry: number, block: number): FileDigest {
+  return kind === 'sha256' ? createHash('sha256') : new Gmac(keyObjectOf(key), entry, PARTS.data, block);
+}
+
 /** Imported keys: importing one takes as long as the digest of a small file. */
 const keyObjects = new WeakMap<Uint8Array, KeyObject>();
 
@@ -64,10 +69,11 @@ function keyObjectOf(key: Uint8Array): KeyObject {
 class Gmac implements FileDigest {
   readonly #cipher;
 
-  constructor(key: KeyObject, entry: number, part: number) {
+  constructor(key: KeyObject, entry: number, part: number, block = 0) {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeUInt32LE(entry);
     nonce.writeUInt32LE(part, 4);
+    nonce.writeUInt32LE(block, 8);
     this.#cipher = createCipheriv('aes-256-gcm', key, nonce);
   }
 

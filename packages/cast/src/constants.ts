@@ -59,6 +59,24 @@ export const SURPLUS_FRAME_CHARACTERS = 64 * KIB;
 export const MAX_FILTER_RULES = 1_000;
 /** Characters of all patterns of a cast, so that they fit into an invitation. */
 export const MAX_FILTER_CHARACTERS = 64 * KIB;
+/** Smaller files that changed are sent whole: asking for their blocks costs about as much. */
+export const DELTA_FILE_BYTES = 1024 * KIB;
+/** Size of the blocks in which a large file that changed is compared; files above 4 GiB have larger ones. */
+export const DELTA_BLOCK_BYTES = 64 * KIB;
+/** Most blocks of a file, so that their hashes take at most 1 MiB at each end. */
+export const MAX_DELTA_BLOCKS = 65_536;
+/** Most blocks of all files of a cast: the sender keeps a bit of each for each receiver. Further files are sent whole. */
+export const MAX_CAST_DELTA_BLOCKS = 2 ** 22;
+export const DELTA_HASH_BYTES = 16;
+/** Most hashes in a frame, and most bytes that they are of, unless it is one block. */
+export const MAX_FRAME_HASHES = 2048;
+export const FRAME_HASHED_BYTES = 128 * MIB;
+/** Most entries of one frame that reports files which could not be built. */
+export const MAX_UNBUILT_IN_FRAME = 10_000;
+/** Largest range that one record lets receivers take from their older files, so that each step of a writer is short. */
+export const MAX_KEEP_BYTES = 16 * MIB;
+/** A message ends after this many bytes of such ranges, so that receivers copy while the sender reads on. */
+export const KEPT_MESSAGE_BYTES = 128 * MIB;
 /** Most groups that a cast sends to one after the other, where receivers lack different entries. */
 export const MAX_PHASES = 8;
 /** Bytes that an entry costs beside its contents, for the plan of the groups. */

@@ -2,15 +2,23 @@ import type { Checksum } from './checksum.js';
 import type { FileSurvey } from './file-survey.js';
 import { Filter } from './filters/filter.js';
 import { ContentComparison } from './manifest/content-comparison.js';
-import type { ManifestPiece } from './manifest/piece-encoder.js';
 import { ProblemList } from './problems.js';
+import { type BlockedFile, BlockReader, type HashedBlocks } from './reader/block-reader.js';
 import type { Entry } from './reader/entries.js';
 import { checkListedRoot, ListedPath } from './reader/listed-paths.js';
-import { ManifestReader } from './reader/manifest-reader.js';
-import type { CastReport, EntryFacts, FillOrder, RunOrder, SurveyOrder } from './reader/orders.js';
+import { ManifestReader, type NextPiece } from './reader/manifest-reader.js';
+import type {
+  BeginOrder,
+  CastReport,
+  EntryFacts,
+  FillOrder,
+  RunOrder,
+  SurveyOrder,
+} from './reader/orders.js';
 import { resolveRoots } from './reader/roots.js';
 import { RunFiller } from './reader/run-filler.js';
 import { unsentTotals, withDirectories } from './reader/selection.js';
+import { SentFiles } from './reader/sent-files.js';
 import { type FilledMessage, StreamReader } from './reader/stream-reader.js';
 import { Survey } from './reader/survey.js';
 import { Totals } from './reader/totals.js';
@@ -19,8 +27,12 @@ import { WorkerRegions } from './worker-regions.js';
 
 /** The sender's thread that walks directories, and reads and hashes files. */
 
+let survey: Survey | undefined;
+/** Of the survey, which adds to them. */
 let entries: readonly Entry[] = [];
 let manifest: ManifestReader | undefined;
+let blocks: BlockReader | undefined;
+let sent = new SentFiles(0);
 /** One for each stream of the cast. */
 const streams: StreamReader[] = [];
 /** Of the streams; undefined for all entries. */
@@ -32,24 +44,34 @@ let regions: WorkerRegions | undefined;
 let filler: RunFiller | undefined;
 
 const calls = {
-  survey({ paths, rules, listed }: SurveyOrder): FileSurvey {
+  /** Checks the paths. Entries are listed when they are needed. */
+  beginSurvey({ paths, rules, listed }: SurveyOrder): void {
     const roots = resolveRoots(paths);
     if (listed) checkListedRoot(roots);
-    const survey = new Survey(roots, {
+    survey = new Survey(roots, {
       filter: new Filter(rules),
       listed: listed && ListedPath.tree(listed),
+      lazy: true,
     });
     entries = survey.entries;
-    return survey.totals;
   },
 
-  /** Before the first piece of a manifest. Returns the number of entries. */
-  compare({ checksum, byContent }: { readonly checksum: Checksum; readonly byContent: boolean }): number {
-    manifest = new ManifestReader(entries, byContent ? new ContentComparison(checksum) : undefined);
-    return entries.length;
+  /** Lists all entries. */
+  finishSurvey(_: undefined): FileSurvey {
+    survey!.advance(Number.POSITIVE_INFINITY);
+    sent = new SentFiles(entries.length);
+    return survey!.totals;
   },
 
-  piece(first: number): ManifestPiece {
+  /** Before the first piece of a manifest. */
+  compare({ checksum, byContent }: { readonly checksum: Checksum; readonly byContent: boolean }): void {
+    const contents = byContent ? new ContentComparison(checksum) : undefined;
+    manifest = new ManifestReader(entries, contents, (count) => survey!.advance(count));
+    blocks?.close();
+    blocks = new BlockReader(entries, checksum);
+  },
+
+  piece(first: number): NextPiece {
     return manifest!.piece(first);
   },
 
@@ -61,22 +83,26 @@ const calls = {
     return manifest!.facts(indices);
   },
 
+  /** Of files of which receivers have older ones: those whose blocks are compared. */
+  blockedFiles(indices: Uint32Array): BlockedFile[] {
+    return blocks!.files(indices);
+  },
+
+  hashes({ index, first }: { readonly index: number; readonly first: number }): HashedBlocks | undefined {
+    return blocks!.hashes(index, first);
+  },
+
   attach({ device }: { readonly device: number }): void {
     regions = new WorkerRegions(device);
   },
 
-  /** Begins a stream. @param order.selection a byte of `Selected` for each entry; undefined for all entries */
-  begin({
-    checksum,
-    selection,
-  }: {
-    readonly checksum: Checksum;
-    readonly selection: Uint8Array | undefined;
-  }): void {
+  begin({ checksum, selection, sentBlocks }: BeginOrder): void {
     streams.at(-1)?.close();
+    blocks?.close();
     const all = selection && withDirectories(entries, selection);
     selections.push(selection);
-    streams.push(new StreamReader(entries, checksum, { selection: all, missing }));
+    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent };
+    streams.push(new StreamReader(entries, checksum, { selection: all, missing, ...parts }));
   },
 
   /** Begins a run of the last stream. */
@@ -92,12 +118,16 @@ const calls = {
   report(_: undefined): CastReport {
     const totals = new Totals();
     const problems = new ProblemList();
+    let contentBytes = 0;
     for (const stream of streams) {
       totals.add(stream.totals);
+      contentBytes += stream.contentBytes;
       problems.addAll(stream.problems.kept, stream.problems.count);
     }
     return {
-      totals: { ...totals },
+      // A file may be in several streams.
+      totals: { ...totals, files: sent.files, bytes: sent.bytes },
+      contentBytes,
       unsent: unsentTotals(entries, selections),
       problems: problems.kept,
       problemCount: problems.count,

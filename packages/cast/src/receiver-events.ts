@@ -10,7 +10,7 @@ interface CastFacts {
   readonly bytes: number;
 }
 
-/** A sender has connected and announced its cast. */
+/** A sender has announced its cast: where entries are compared, when all of them are. */
 export interface CastBegan extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'began';
@@ -38,6 +38,8 @@ export interface CastReceiving extends CastFacts {
 export interface CastComplete extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'complete';
+  /** Of the stored bytes, those that came from older files here. */
+  readonly keptBytes: number;
   /** Regular files that were here already. */
   readonly unchangedFiles: number;
   /** Sum of the sizes of the files that were here already. */

@@ -27,7 +27,8 @@ export async function surveyFiles(
   const reader = new ReaderThread();
   const forget = onAbort(signal, () => void reader.end());
   try {
-    return await reader.survey({ paths: checked, rules, listed });
+    await reader.beginSurvey({ paths: checked, rules, listed });
+    return await reader.finishSurvey();
   } catch (error) {
     throwIfAborted('the survey', signal);
     throw error;

@@ -222,6 +222,106 @@ describe('after a receiver was killed in the middle', () => {
   });
 });
 
+describe('a large file that changed', () => {
+  const SIZE = 2_000_000;
+  const CHANGED = 65_536;
+
+  /** A cast of `root/z-large` to some receivers, and a change of one byte of it after that. */
+  async function changedLarge(count: number, size = SIZE) {
+    const from = temporaryDirectory();
+    const large = write(from, 'root/z-large', seededBytes(size, 1));
+    const receivers = await startReceivers(count);
+    const to = receivers.map((each) => each.to);
+    await send(from, to);
+    const bytes = readFileSync(large);
+    bytes[1_000_000]! ^= 1;
+    writeFileSync(large, bytes);
+    return { from, to, directories: receivers.map(({ directory }) => directory), large };
+  }
+
+  it('is sent as the block that differs, and whole to a receiver without it', async () => {
+    // So large that two groups move fewer bytes.
+    const size = 10_000_000;
+    const { from, to, directories } = await changedLarge(3, size);
+    rmSync(join(directories[2]!, 'root/z-large'));
+    const cast = castFile(join(from, 'root'), { to });
+    const summary = await cast.finished;
+    const kept = size - CHANGED;
+    expect(summary).toMatchObject({
+      files: 1,
+      sentFiles: 1,
+      sentBytes: size,
+      transferredBytes: size + CHANGED,
+    });
+    expect(summary.receivers.map(({ files, bytes, keptBytes }) => [files, bytes, keptBytes])).toEqual([
+      [1, size, kept],
+      [1, size, kept],
+      [1, size, 0],
+    ]);
+    expect(cast.progress).toMatchObject({ sentBytes: size + CHANGED, keptBytes: kept });
+    for (const directory of directories) expectSameTree(directory, from);
+  });
+
+  it('is sent whole with wholeFiles', async () => {
+    const { from, to, directories } = await changedLarge(1);
+    const summary = await send(from, to, { wholeFiles: true });
+    expect(summary).toMatchObject({ transferredBytes: SIZE, receivers: [{ keptBytes: 0 }] });
+    expectSameTree(directories[0]!, from);
+  });
+
+  it('comes whole to a receiver whose older file changes meanwhile; the others are not concerned', async () => {
+    const { from, to, directories } = await changedLarge(2);
+    write(from, 'root/a-first', seededBytes(3_000_000, 8));
+    const cast = castFile(join(from, 'root'), { to, ...slow });
+    await until(cast, someReceived(0, 100_000));
+    const older = join(directories[0]!, 'root/z-large');
+    const { atime, mtime } = statSync(older);
+    const bytes = readFileSync(older);
+    bytes[100]! ^= 1;
+    writeFileSync(older, bytes);
+    utimesSync(older, atime, mtime);
+    const summary = await cast.finished;
+    expect(summary).toMatchObject({ problemCount: 0, sentFiles: 2, sentBytes: SIZE + 3_000_000 });
+    expect(summary.transferredBytes).toBe(3_000_000 + CHANGED + SIZE);
+    expect(summary.receivers.map(({ keptBytes }) => keptBytes)).toEqual([0, SIZE - CHANGED]);
+    for (const directory of directories) expectSameTree(directory, from);
+  });
+
+  it('stays as it was where the receiver is killed in the middle', async () => {
+    const from = temporaryDirectory();
+    const large = write(from, 'root/large', seededBytes(6_000_000, 1));
+    const receiver = await ReceiverProcess.start();
+    await castFile(join(from, 'root'), { to: [receiver.address] }).finished;
+    const older = readFileSync(large);
+    writeFileSync(large, Buffer.concat([older.subarray(0, 3_000_000), seededBytes(3_000_000, 2)]));
+    const cast = castFile(join(from, 'root'), { to: [receiver.address], ...slow });
+    await until(cast, someReceived(0, 1_000_000));
+    await receiver.kill();
+    await rejection(cast.finished);
+    const { directory } = receiver;
+    expect(readFileSync(join(directory, 'root/large')).equals(older)).toBe(true);
+    const again = await ReceiverProcess.start({ directory });
+    await castFile(join(from, 'root'), { to: [again.address] }).finished;
+    expectSameTree(directory, from);
+  });
+
+  it.runIf(root)(`stays as it was where the disk is full${how}`, async () => {
+    const directory = temporaryDirectory();
+    mount('-t', 'tmpfs', '-o', 'size=3m', 'none', directory);
+    const from = temporaryDirectory();
+    const large = write(from, 'root/large', seededBytes(SIZE, 1));
+    const receiver = await receiveFiles({ directory, port: 0 });
+    await castFile(join(from, 'root'), { to: [receiver.address] }).finished;
+    const older = readFileSync(large);
+    appendFileSync(large, 'more');
+    expect(await rejection(castFile(join(from, 'root'), { to: [receiver.address] }).finished)).toMatchObject({
+      code: 'ERR_RDMC_NO_SPACE',
+    });
+    expect(readFileSync(join(directory, 'root/large')).equals(older)).toBe(true);
+    await receiver.close();
+  });
+});
+
 describe('a file that changes', () => {
   it('between the comparison and the sending, and that another receiver has: is reported, and not sent', async () => {
     const { from, to, directories } = await setUp(2);

@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../src/constants.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { DurableWriter } from '../src/writer/durable-writer.js';
-import type { StoredReport } from '../src/writer/stream-writer.js';
+import type { StoredReport } from '../src/writer/stored-report.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { CHECKSUM } from './support/local-cast.js';
 import { ReceiverProcess } from './support/receivers.js';

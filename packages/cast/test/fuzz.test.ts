@@ -116,6 +116,11 @@ const FRAMES: readonly object[] = [
   { type: 'offer', first: 0, count: 1, data: 'AAAA' },
   { type: 'compared', first: 0, states: 'AAAA' },
   { type: 'surplus', count: 1, paths: ['a/b'], last: true },
+  { type: 'hashes', index: 1, first: 0, data: 'AAAA' },
+  { type: 'held', index: 1, first: 0, data: 'AAAA' },
+  { type: 'unbuilt', entries: [1, 2], last: true },
+  { type: 'check' },
+  { type: 'offered', files: 1, bytes: 1 },
   {
     type: 'group',
     group: { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },
@@ -136,7 +141,7 @@ const FRAMES: readonly object[] = [
   },
   {
     ...{ type: 'done', files: 1, directories: 0, links: 0, bytes: 1, problemCount: 1 },
-    ...{ unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
+    ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
     problems: [{ path: 'a', code: 'ERR_RDMC_WRITE_FAILED', message: 'no' }],
   },
 ];

@@ -208,7 +208,7 @@ describe('a receiver that does not keep to the protocol', () => {
     const to = await fake(async (channel) => {
       await goAlong(channel);
       const done = { files: 1, directories: 0, links: 0, bytes: 100_000, problems: [], problemCount: 0 };
-      channel.send({ type: 'done', ...done, unchangedFiles: 0, unchangedBytes: 0, removed: 0 });
+      channel.send({ type: 'done', ...done, keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 });
     });
     expect(await codeOf(castFile(source(), { to: [to] }))).toBe('ERR_RDMC_CAST_PROTOCOL');
   });

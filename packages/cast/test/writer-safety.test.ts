@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -63,6 +65,61 @@ describe('nothing is removed outside', () => {
     replace(moved, join(inside, 'root/d'));
     expect(writer.finish(0, true)).toMatchObject({ removed: 0 });
     expect(describeTree(moved)).toEqual(before);
+  });
+});
+
+describe('a cast that is given up', () => {
+  it('ends within the removal of one large directory', () => {
+    const inside = temporaryDirectory();
+    for (let number = 0; number < 20; number += 1) write(inside, `root/old/${number}`);
+    let removed = 0;
+    const isGivenUp = (): boolean => removed > 3;
+    const active = (): void => {
+      removed = 20 - readdirSync(join(inside, 'root/old')).length;
+    };
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM, { policy, isGivenUp, active });
+    const { first, count, data } = manifest('root');
+    writer.examine(first, count, data);
+    writer.surplus();
+    expect(() => writer.finish(0, true)).toThrow(expect.objectContaining({ code: 'ERR_RDMC_ABORTED' }));
+    writer.close();
+    expect(removed).toBe(4);
+  });
+});
+
+describe('a directory that is moved out of the receiving directory, or removed, during the cast', () => {
+  it.each<[string, (place: string, moved: string) => void]>([
+    ['moved', (place, moved) => renameSync(place, moved)],
+    ['moved within it', (place) => renameSync(place, `${place}-moved`)],
+    ['removed', (place) => rmSync(place, { recursive: true })],
+    [
+      'moved, with another one in its place',
+      (place, moved) => {
+        renameSync(place, moved);
+        mkdirSync(place);
+      },
+    ],
+  ])('%s: later files are stored where they belong', (_what, move) => {
+    const inside = temporaryDirectory();
+    const moved = join(temporaryDirectory(), 'moved');
+    const all = [
+      directory(0, 'd'),
+      ...file(1, 'd/a'),
+      directory(2, 'd/e'),
+      ...file(3, 'd/e/b'),
+      ...file(4, 'd/e/c'),
+    ];
+    const end: StreamRecord = {
+      ...{ type: 'streamEnd', files: 3, directories: 2, symbolicLinks: 0, hardLinks: 0, bytes: 0 },
+    };
+    const writer = new StreamWriter(inside, randomUUID(), CHECKSUM);
+    const cut = all.findIndex((record) => record.type === 'fileBegin' && record.index === 4);
+    writer.store(0, Buffer.from(encode(all.slice(0, cut), 0)));
+    move(join(inside, 'd'), moved);
+    writer.store(1, Buffer.from(encode([...all.slice(cut), end], 1)));
+    expect(writer.finish(2)).toMatchObject({ problemCount: 0 });
+    expect(readFileSync(join(inside, 'd/e/c'), 'utf8')).toBe('text');
+    expect(existsSync(join(moved, 'e/c'))).toBe(false);
   });
 });
 

@@ -66,6 +66,8 @@ export const castEvent = z.discriminatedUnion('event', [
     totalBytes: count,
     totalFiles: count,
     sentBytes: count,
+    /** Bytes that are not sent, because receivers take them from their older files. */
+    keptBytes: count,
     receivers: z.array(
       z.strictObject({ name: z.string(), state: z.string(), receivedBytes: count, storedBytes: count }),
     ),
@@ -97,6 +99,8 @@ export const castEvent = z.discriminatedUnion('event', [
     /** Of these, what was sent; the rest was at the receivers. With --dry-run: what would be sent. */
     sentFiles: count,
     sentBytes: count,
+    /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
+    transferredBytes: count,
     /** Whether files were encrypted on their way. */
     encrypted: z.boolean(),
     seconds: z.number().nonnegative(),
@@ -107,6 +111,8 @@ export const castEvent = z.discriminatedUnion('event', [
         attempts: count,
         files: count,
         bytes: count,
+        /** Of these bytes, those that it took from its older files. */
+        keptBytes: count,
         unchangedFiles: count,
         unchangedBytes: count,
         removed: count,

@@ -36,7 +36,7 @@ export function problemsBy(problems: readonly CastProblem[]): Map<string | undef
 function notStarted({ name, target, error }: FailedStart): ReceiverOutcome {
   const { host, port = 0 } = target;
   const failure = { code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED', message: messageOf(error) };
-  const nothing = { files: 0, bytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+  const nothing = { files: 0, bytes: 0, keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
   return { name, host, port, state: 'failed', attempts: 0, ...nothing, ...failure };
 }
 

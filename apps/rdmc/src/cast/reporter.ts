@@ -12,10 +12,10 @@ import { BarView, type CastView, LineView } from './views.js';
 const SILENT: CastView = { progress() {}, route() {}, settled() {}, note() {} };
 
 function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
-  const { phase, attempt, totalBytes, totalFiles, sentBytes, receivers } = snapshot;
+  const { phase, attempt, totalBytes, totalFiles, sentBytes, keptBytes, receivers } = snapshot;
   return {
     event: 'progress',
-    ...{ phase, attempt, totalBytes, totalFiles, sentBytes },
+    ...{ phase, attempt, totalBytes, totalFiles, sentBytes, keptBytes },
     receivers: receivers.map(({ name, state, receivedBytes, storedBytes }) => ({
       name,
       state,
@@ -26,12 +26,23 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
 }
 
 function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
-  const { files, directories, links, bytes, sentFiles, sentBytes, encrypted, seconds, problemCount } =
-    summary;
+  const { files, directories, links, bytes, seconds, problemCount } = summary;
+  const { sentFiles, sentBytes, transferredBytes, encrypted } = summary;
   return {
     event: 'finished',
     outcome: kind,
-    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes, encrypted, seconds },
+    ...{
+      exitCode,
+      files,
+      directories,
+      links,
+      bytes,
+      sentFiles,
+      sentBytes,
+      transferredBytes,
+      encrypted,
+      seconds,
+    },
     receivers: receivers.map(({ changes: _, ...receiver }) => receiver),
     problems: summary.problems.map(problemEvent),
     problemCount,

@@ -52,8 +52,8 @@ function begin({ paths }: CastCommandOptions, { to, labels }: Recipients, report
   reporter.emit({ event: 'begun', paths: [...paths], receivers });
 }
 
-function selectionIn({ compare, filters, only, update, existing, ...rest }: CastCommandOptions) {
-  return { compare, filters, only, update, existing, delete: rest.delete };
+function selectionIn({ compare, filters, only, update, existing, wholeFiles, ...rest }: CastCommandOptions) {
+  return { compare, filters, only, update, existing, wholeFiles, delete: rest.delete };
 }
 
 async function follow(

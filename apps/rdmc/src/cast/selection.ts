@@ -8,4 +8,5 @@ export interface Selection {
   readonly update: boolean;
   readonly existing: boolean;
   readonly delete: boolean;
+  readonly wholeFiles: boolean;
 }

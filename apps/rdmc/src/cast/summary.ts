@@ -9,7 +9,8 @@ import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
 const MOST_NAMED = 20;
 
 function speed({ summary }: Outcome, complete: number): string {
-  const { sentBytes: bytes, seconds } = summary;
+  const { sentBytes, transferredBytes, seconds } = summary;
+  const bytes = Math.min(sentBytes, transferredBytes);
   const took = `in ${formatSeconds(seconds)}`;
   if (seconds <= 0 || bytes === 0 || complete === 0) return took;
   const each = formatRate(bytes / seconds);
@@ -20,13 +21,15 @@ function speed({ summary }: Outcome, complete: number): string {
 
 /** What was sent, where receivers had something already. Contents that were sent are verified. */
 function sentPart({ summary, receivers }: Outcome): string {
-  const { sentFiles, sentBytes, files, encrypted } = summary;
+  const { sentFiles, sentBytes, transferredBytes, files, encrypted } = summary;
   const how = encrypted ? 'encrypted, ' : 'not encrypted, ';
   const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
-  if (files === sentFiles) return `verified, ${how}${gone}`;
+  const isPart = receivers.some(({ keptBytes }) => keptBytes > 0);
+  const blocks = isPart ? `${formatBytes(transferredBytes)} of changed blocks transferred, ` : '';
+  if (files === sentFiles) return `verified, ${how}${blocks}${gone}`;
   if (sentFiles === 0) return `nothing to send, ${gone}`;
-  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${how}${gone}`;
+  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${how}${blocks}${gone}`;
 }
 
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {

@@ -23,6 +23,7 @@ export const selectionOptions = {
   update: z.boolean().default(false),
   existing: z.boolean().default(false),
   delete: z.boolean().default(false),
+  wholeFile: z.boolean().default(false),
 };
 const schema = z.strictObject(selectionOptions);
 export type RawSelection = z.output<typeof schema>;
@@ -44,7 +45,7 @@ export async function selectionOf(
     compare: raw.c ? 'content' : compare,
     filters: placed.map(({ action, pattern }) => ({ action, pattern })),
     only: filesFrom === undefined ? undefined : await readPathList(filesFrom, from0, process.stdin, signal),
-    ...{ update, existing, delete: raw.delete },
+    ...{ update, existing, delete: raw.delete, wholeFiles: raw.wholeFile },
   };
 }
 
@@ -85,6 +86,7 @@ export function addSelectionOptions(command: Command): Command {
     .option('--files-from <path>', 'cast only the paths listed in a file, or - for standard input')
     .option('-0, --from0', 'the paths of --files-from end with zero bytes')
     .option('-u, --update', 'leave files that are newer at the receiver')
+    .option('-W, --whole-file', 'send large files that changed as a whole, not only the blocks that differ')
     .option('--existing', 'create nothing at the receivers, only update')
     .option('--delete', 'at the end, remove at the receivers what the cast directories do not have');
 }

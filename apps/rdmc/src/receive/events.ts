@@ -53,6 +53,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     ...facts,
     directories: count,
     links: count,
+    /** Of the stored bytes, those that came from older files here. */
+    keptBytes: count,
     unchangedFiles: count,
     unchangedBytes: count,
     removed: count,

@@ -41,8 +41,9 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       };
     case 'complete': {
       const { directories, links, seconds, problems, problemCount } = event;
-      const { unchangedFiles, unchangedBytes, removed } = event;
-      const counts = { directories, links, seconds, problemCount, unchangedFiles, unchangedBytes, removed };
+      const { keptBytes, unchangedFiles, unchangedBytes, removed } = event;
+      const here = { keptBytes, unchangedFiles, unchangedBytes, removed };
+      const counts = { directories, links, seconds, problemCount, ...here };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
     case 'failed':

@@ -15,8 +15,10 @@
  *                                      ←     ready{meshPort, freeBytes} or refused{code, message}
  *   offer{first, count, data}          →     a piece of the manifest, where entries are compared
  *                                      ←     compared{first, states}
- *   offered{}                          →     there are no more pieces
+ *   offered{files, bytes}              →     there are no more pieces
  *                                      ←     surplus{count, paths, last}: entries that the sender does not have
+ *   hashes{index, first, data}         →     hashes of blocks of a large file that changed
+ *                                      ←     held{index, first, data}: which of them the older file has
  *   members{id, members, messageBytes} →     (all that lack something join the mesh)
  *   group{group, nextMessage}          →     (its members make the group)
  *   outline{groupId, message, sha256}  →     before each message, where contents are checked by SHA-256
@@ -25,13 +27,16 @@
  *   part{groupId}                      →     when a group has failed
  *                                      ←     parted{groupId, receivedMessages}
  *   group{group, nextMessage}          →     (the survivors make another one)
+ *   check{}                            →     after the last stream, where blocks were compared
+ *                                      ←     unbuilt{entries, last}: files that could not be built from older ones;
+ *                                            these follow in further streams, whole
  *   finish{messages, files, bytes, …}  →
  *                                      ←     done{files, bytes, links, problems, …}
  *   abort{code, message}               →     at any time
  *                                      ←     failed{code, message}, at any time
  *
  * Where receivers lack different entries, several groups follow each other, each with a stream of its own. Counts of
- * messages are those of all streams that a receiver takes part in.
+ * messages are those of all streams that a receiver takes part in. `delta/hash-frames.ts` draws what is in hashes and held.
  */
 import {
   choice,
@@ -56,7 +61,9 @@ import {
   MAX_PIECE_ENTRIES,
   MAX_PORT,
   MAX_TARGETS,
+  MAX_UNBUILT_IN_FRAME,
 } from '../constants.js';
+import { MAX_HASHES_CHARACTERS } from '../delta/hash-frames.js';
 import { comparisons } from '../manifest/policy.js';
 import { MAX_COUNTER } from '../seal/layout.js';
 
@@ -75,11 +82,14 @@ const memberId = whole(0, MAX_TARGETS);
 const packed = text(MAX_CONTROL_FRAME_BYTES);
 const pieceEntries = whole(0, MAX_PIECE_ENTRIES);
 
+const blocks = { index: count, first: count, data: text(MAX_HASHES_CHARACTERS) };
+
 const comparison = record({
   by: choice(comparisons),
   update: flag,
   existing: flag,
   remove: flag,
+  delta: flag,
   dryRun: flag,
   rules: list(record({ action: choice(['include', 'exclude']), pattern: text(MAX_PATH_BYTES) })),
 });
@@ -104,6 +114,7 @@ const senderFrame = variants('type', {
   invite: {
     castId: uuid,
     senderName: words,
+    /** Totals of the cast; zeros where entries are compared: then `offered` has them. */
     files: count,
     directories: count,
     links: count,
@@ -119,7 +130,9 @@ const senderFrame = variants('type', {
     comparison: optional(comparison),
   },
   offer: { first: count, count: pieceEntries, data: packed },
-  offered: {},
+  offered: { files: count, bytes },
+  hashes: blocks,
+  check: {},
   members: {
     /** The receiver's own id. */
     id: memberId,
@@ -154,6 +167,8 @@ const receiverFrame = variants('type', {
   refused: failure,
   compared: { first: count, states: packed },
   surplus: { count, paths: list(text(SHOWN_PATH)), last: flag },
+  held: blocks,
+  unbuilt: { entries: list(count, 0, MAX_UNBUILT_IN_FRAME), last: flag },
   progress: {
     /** Complete messages, and bytes of incomplete ones. */
     receivedMessages: count,
@@ -169,6 +184,7 @@ const receiverFrame = variants('type', {
     directories: count,
     links: count,
     bytes,
+    keptBytes: bytes,
     unchangedFiles: count,
     unchangedBytes: bytes,
     removed: count,
@@ -185,6 +201,9 @@ export type MembersFrame = Extract<SenderFrame, { type: 'members' }>;
 export type OutlineFrame = Extract<SenderFrame, { type: 'outline' }>;
 export type OfferFrame = Extract<SenderFrame, { type: 'offer' }>;
 export type FinishFrame = Extract<SenderFrame, { type: 'finish' }>;
+export type HashesFrame = Extract<SenderFrame, { type: 'hashes' }>;
+export type HeldFrame = Extract<ReceiverFrame, { type: 'held' }>;
+export type UnbuiltFrame = Extract<ReceiverFrame, { type: 'unbuilt' }>;
 export type SurplusFrame = Extract<ReceiverFrame, { type: 'surplus' }>;
 export type ProgressFrame = Extract<ReceiverFrame, { type: 'progress' }>;
 export type DoneFrame = Extract<ReceiverFrame, { type: 'done' }>;

@@ -10,12 +10,14 @@ export const EntryState = {
   SKIPPED: 3,
   /** It has the contents, and sets mode and time itself. */
   ATTRIBUTES: 4,
+  /** It lacks the file, and has a large older one of that name, whose blocks may be of use. */
+  OLDER: 5,
 } as const;
 export type EntryStateValue = (typeof EntryState)[keyof typeof EntryState];
 
-export const MAX_ENTRY_STATE = EntryState.ATTRIBUTES;
+export const MAX_ENTRY_STATE = EntryState.OLDER;
 
 /** Whether the sender must send the entry. */
 export function isLacking(state: number): boolean {
-  return state === EntryState.ABSENT || state === EntryState.DIFFERS;
+  return state === EntryState.ABSENT || state === EntryState.DIFFERS || state === EntryState.OLDER;
 }

@@ -14,6 +14,8 @@ export interface ComparisonPolicy {
   readonly existing: boolean;
   /** Entries of cast directories that the sender does not have are removed at the end. */
   readonly remove: boolean;
+  /** Of large files that changed, only the blocks that differ are sent. */
+  readonly delta: boolean;
   /** Nothing is changed. */
   readonly dryRun: boolean;
   /** Excluded entries are not removed. */

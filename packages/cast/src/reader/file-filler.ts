@@ -1,5 +1,10 @@
-import { CHUNK_BYTES, HOLE_BYTES } from '../constants.js';
-import { DATA_OVERHEAD_BYTES, HOLE_RECORD_BYTES, type MessageEncoder } from '../stream/message-encoder.js';
+import { CHUNK_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
+import {
+  DATA_OVERHEAD_BYTES,
+  HOLE_RECORD_BYTES,
+  KEEP_RECORD_BYTES,
+  type MessageEncoder,
+} from '../stream/message-encoder.js';
 import type { FileHash } from './file-hash.js';
 import type { FileSource } from './file-source.js';
 
@@ -12,6 +17,8 @@ export interface Filled {
   readonly offset: number;
   /** Bytes of contents written; holes are not counted. */
   readonly contentBytes: number;
+  /** Bytes that receivers take from their older files. */
+  readonly keptBytes: number;
   /** The file ended before its size. */
   readonly short: boolean;
 }
@@ -33,15 +40,16 @@ export interface FillRequest {
 export function fillData({ encoder, target, source, hash, index, offset, end }: FillRequest): Filled {
   const room = encoder.spaceLeft - DATA_OVERHEAD_BYTES;
   const length = Math.min(room, end - offset);
-  if (length < Math.min(LEAST_DATA_BYTES, end - offset)) return { offset, contentBytes: 0, short: false };
+  if (length < Math.min(LEAST_DATA_BYTES, end - offset))
+    return { offset, contentBytes: 0, keptBytes: 0, short: false };
   const place = encoder.dataPlace();
   for (let done = 0; done < length; done += CHUNK_BYTES) {
     const chunk = target.subarray(place + done, place + Math.min(done + CHUNK_BYTES, length));
-    if (!source.read(chunk, offset + done)) return { offset, contentBytes: 0, short: true };
+    if (!source.read(chunk, offset + done)) return { offset, contentBytes: 0, keptBytes: 0, short: true };
     hash.update(index, offset + done, chunk);
   }
   encoder.data(index, offset, length);
-  return { offset: offset + length, contentBytes: length, short: false };
+  return { offset: offset + length, contentBytes: length, keptBytes: 0, short: false };
 }
 
 /** As `fillData`, for a file with holes: pieces that are all zero become holes. */
@@ -52,7 +60,7 @@ export function fillSparse({ encoder, target, source, hash, index, offset, end }
     const length = Math.min(HOLE_BYTES, end - at);
     if (runs.spaceLeft < length) break;
     const piece = target.subarray(runs.place, runs.place + length);
-    if (!source.read(piece, at)) return { offset, contentBytes: 0, short: true };
+    if (!source.read(piece, at)) return { offset, contentBytes: 0, keptBytes: 0, short: true };
     const isHole = Buffer.compare(piece, ZEROS.subarray(0, length)) === 0;
     if (isHole) hash.hole(index, at, length);
     else hash.update(index, at, piece);
@@ -60,7 +68,25 @@ export function fillSparse({ encoder, target, source, hash, index, offset, end }
     runs.add(length, isHole);
   }
   runs.finish();
-  return { offset: at, contentBytes: runs.contentBytes, short: false };
+  return { offset: at, contentBytes: runs.contentBytes, keptBytes: 0, short: false };
+}
+
+let scratch: Buffer | undefined;
+
+/** Lets receivers take bytes from their older files. They are read here only for the digest of the file. */
+export function fillKept({ encoder, source, hash, index, offset, end }: FillRequest): Filled {
+  const length = Math.min(MAX_KEEP_BYTES, end - offset);
+  const nothing = { offset, contentBytes: 0, keptBytes: 0 };
+  if (encoder.spaceLeft < KEEP_RECORD_BYTES) return { ...nothing, short: false };
+  scratch ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  for (let done = 0; done < length; done += CHUNK_BYTES) {
+    const chunk = scratch.subarray(0, Math.min(CHUNK_BYTES, length - done));
+    if (hash.isHashed(index, offset + done, chunk.length)) continue;
+    if (!source.read(chunk, offset + done)) return { ...nothing, short: true };
+    hash.update(index, offset + done, chunk);
+  }
+  encoder.keep({ index, offset, length });
+  return { offset: offset + length, contentBytes: 0, keptBytes: length, short: false };
 }
 
 /** Writes alternating records of holes and data; at most one of each is pending. */

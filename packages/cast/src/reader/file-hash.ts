@@ -34,6 +34,11 @@ export class FileHash {
     this.#offset = offset + length;
   }
 
+  /** Whether these bytes are hashed already, so that they need not be read. */
+  isHashed(entry: number, offset: number, length: number): boolean {
+    return this.#known(entry, offset, length) === undefined;
+  }
+
   digest(): Buffer {
     return this.#digest!.digest();
   }

@@ -9,6 +9,12 @@ import type { EntryFacts } from './orders.js';
 
 const NOTHING = Buffer.alloc(0);
 
+/** A piece of the manifest, and whether it is the last one. It may be empty where nothing is cast. */
+export interface NextPiece {
+  readonly piece: ManifestPiece;
+  readonly isLast: boolean;
+}
+
 /** Describes the entries of a cast: to receivers in pieces of the manifest, and to people. */
 export class ManifestReader {
   #chunk: Buffer | undefined;
@@ -19,18 +25,21 @@ export class ManifestReader {
     private readonly entries: readonly Entry[],
     /** Undefined where contents are not compared. */
     private readonly contents: ContentComparison | undefined,
+    /** Lists entries until there are that many; returns false where there are fewer (default: all are listed). */
+    private readonly advance = (count: number): boolean => count <= entries.length,
   ) {}
 
   /** The piece that begins with entry `first`. */
-  piece(first: number): ManifestPiece {
+  piece(first: number): NextPiece {
     const encoder = new PieceEncoder(first);
-    for (let index = first; index < this.entries.length; index += 1) {
+    for (let index = first; this.advance(index + 1); index += 1) {
       const entry = this.#last?.index === index ? this.#last.entry : this.#describe(index);
       if (encoder.add(entry)) continue;
       this.#last = { index, entry };
       break;
     }
-    return encoder.finish();
+    const piece = encoder.finish();
+    return { piece, isLast: !this.advance(first + piece.count + 1) };
   }
 
   /** What it costs to send each entry to one receiver, in bytes. */
@@ -52,18 +61,24 @@ export class ManifestReader {
     });
   }
 
+  /** The objects have the same fields in the same order, and are not spread: this runs once for each entry. */
   #describe(index: number): ManifestEntry {
     const entry = this.entries[index]!;
-    const facts = { kind: entry.kind, path: entry.path, size: 0, targetIndex: 0, digest: undefined };
+    const { kind, path } = entry;
     if (entry.kind === 'hardLink') {
       const { targetIndex } = entry;
-      const file = this.entries[targetIndex] as FileEntry;
-      return { ...facts, mode: 0, time: file.time, target: file.path, targetIndex };
+      const { time, path: target } = this.entries[targetIndex] as FileEntry;
+      return { kind, path, mode: 0, time, size: 0, target, targetIndex, digest: undefined };
     }
-    if (entry.kind === 'symbolicLink') return { ...facts, mode: 0, time: entry.time, target: entry.target };
-    const { mode, time } = entry;
-    if (entry.kind === 'directory') return { ...facts, mode, time, target: NOTHING };
-    return { ...facts, mode, time, size: entry.size, target: NOTHING, digest: this.#digest(entry, index) };
+    const { time } = entry;
+    if (entry.kind === 'symbolicLink') {
+      const { target } = entry;
+      return { kind, path, mode: 0, time, size: 0, target, targetIndex: 0, digest: undefined };
+    }
+    const { mode } = entry;
+    const size = entry.kind === 'file' ? entry.size : 0;
+    const digest = entry.kind === 'file' ? this.#digest(entry, index) : undefined;
+    return { kind, path, mode, time, size, target: NOTHING, targetIndex: 0, digest };
   }
 
   /** Undefined where the file cannot be read, or has changed: then it is sent, and fails there for a named reason. */

@@ -1,4 +1,5 @@
 import type { CastProblem } from '../cast-summary.js';
+import type { Checksum } from '../checksum.js';
 import type { FilterRule } from '../filters/filter-rule.js';
 import type { RunSeal } from '../seal/run-key.js';
 import type { StreamTotals } from '../stream/records.js';
@@ -14,10 +15,19 @@ export interface SurveyOrder {
 export interface RunOrder {
   /** How messages are encrypted; undefined where they are not. */
   readonly seal: RunSeal | undefined;
-  /** Whether the cast ends with this stream. */
+  /** Whether no further stream is planned: the cast ends with it, except where files have to be built again. */
   readonly isLastStream: boolean;
   /** Whether the hash of each message's outline is computed. */
   readonly outlined: boolean;
+}
+
+/** Begins a stream. */
+export interface BeginOrder {
+  readonly checksum: Checksum;
+  /** A byte of `Selected` for each entry; undefined for all entries. */
+  readonly selection: Uint8Array | undefined;
+  /** Bits of the blocks that are sent, of files that are not sent whole: see `BlockSet`. */
+  readonly sentBlocks: ReadonlyMap<number, Uint8Array>;
 }
 
 export interface FillOrder {
@@ -32,6 +42,8 @@ export interface FillOrder {
 /** What the streams of a cast contain. */
 export interface CastReport {
   readonly totals: StreamTotals;
+  /** Bytes of contents in the streams. */
+  readonly contentBytes: number;
   /** Entries that are in no stream. */
   readonly unsent: StreamTotals;
   readonly problems: readonly CastProblem[];

@@ -1,18 +1,23 @@
 import type { Checksum } from '../checksum.js';
-import { MODE_MASK } from '../constants.js';
-import { CastError, codeOf, messageOf } from '../errors.js';
+import { KEPT_MESSAGE_BYTES, MODE_MASK } from '../constants.js';
+import { codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
 import { FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
-import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
-import { type FileFacts, isAbandoned, NO_DIGEST } from './file-facts.js';
-import { fillData, fillSparse } from './file-filler.js';
+import type { SentBlocks } from './block-reader.js';
+import { type Entry, type FileEntry, timestamp } from './entries.js';
+import { type FileFacts, isAbandoned, isSameIdentity, NO_DIGEST, runAt } from './file-facts.js';
+import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
-import { FileSource, type ReadHook } from './file-source.js';
+import type { FileSource, ReadHook } from './file-source.js';
+import { changed, checkCompared, OpenSource } from './open-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Selected } from './selection.js';
+import { SentFiles } from './sent-files.js';
 import { Totals } from './totals.js';
+
+const NO_BYTES = { contentBytes: 0, keptBytes: 0 };
 
 export interface StreamReaderOptions {
   readonly hook?: ReadHook | undefined;
@@ -20,6 +25,10 @@ export interface StreamReaderOptions {
   readonly selection?: Uint8Array | undefined;
   /** Files that could not be sent completely; shared by the streams of a cast. */
   readonly missing?: Set<number>;
+  /** What is sent of files of which receivers have older ones (default: everything). */
+  readonly blocks?: ReadonlyMap<number, SentBlocks>;
+  /** Counts the files of all streams of a cast. */
+  readonly sent?: SentFiles;
 }
 
 /** A filled message. */
@@ -30,6 +39,8 @@ export interface FilledMessage {
   readonly last: boolean;
   /** Bytes of file contents in the stream up to the end of this message. */
   readonly contentBytes: number;
+  /** Bytes of the files up to there that receivers take from their older files. */
+  readonly keptBytes: number;
   /** Hash of the message's outline, where receivers check it. */
   readonly outline?: string | undefined;
 }
@@ -45,26 +56,41 @@ export class StreamReader {
   /** Where each message begins; the last position is where the next new message begins. */
   readonly #starts: Position[] = [{ entry: 0, offset: BEGIN }];
   readonly #contentBytes: number[] = [0];
+  #keptBytes = 0;
   readonly #facts = new Map<number, FileFacts>();
   /** Entries without a record in the stream. */
   readonly #skipped = new Set<number>();
   readonly #hash: FileHash;
-  private readonly hook: ReadHook | undefined;
   readonly #selection: Uint8Array | undefined;
   readonly #missing: Set<number>;
+  readonly #blocks: ReadonlyMap<number, SentBlocks>;
+  readonly #sent: SentFiles;
   #forgottenBelow = 0;
   #ended = false;
-  #open: { readonly index: number; readonly source: FileSource } | undefined;
+  readonly #source: OpenSource;
 
   constructor(
     private readonly entries: readonly Entry[],
     checksum: Checksum,
-    { hook, selection, missing = new Set() }: StreamReaderOptions = {},
+    {
+      hook,
+      selection,
+      missing = new Set(),
+      blocks = new Map(),
+      sent = new SentFiles(entries.length),
+    }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
-    this.hook = hook;
+    this.#source = new OpenSource(hook);
     this.#selection = selection;
     this.#missing = missing;
+    this.#blocks = blocks;
+    this.#sent = sent;
+  }
+
+  /** Bytes of file contents in all messages so far. */
+  get contentBytes(): number {
+    return this.#contentBytes.at(-1)!;
   }
 
   /** Number of messages, once the stream has been read to its end. */
@@ -76,22 +102,24 @@ export class StreamReader {
   fill(sequence: number, target: Buffer): FilledMessage {
     const { messages } = this;
     if (messages !== undefined && sequence >= messages) {
-      return { bytes: 0, last: true, contentBytes: this.#contentBytes[messages]! };
+      return { bytes: 0, last: true, contentBytes: this.contentBytes, keptBytes: this.#keptBytes };
     }
     const start = this.#starts[sequence];
     if (start === undefined)
       throw new RangeError(`message ${sequence} cannot be filled before message ${sequence - 1}`);
     const known = this.#starts[sequence + 1];
     const encoder = new MessageEncoder(target, target.length - (known ? 0 : REPLAY_SLACK_BYTES));
-    const { position, contentBytes } = this.#run(encoder, target, start, known);
+    const { position, contentBytes, keptBytes } = this.#run(encoder, target, start, known);
     if (known === undefined) {
       this.#starts.push(position);
-      this.#contentBytes.push(this.#contentBytes[sequence]! + contentBytes);
+      this.#contentBytes.push(this.contentBytes + contentBytes);
+      this.#keptBytes += keptBytes;
     }
     return {
       bytes: encoder.finish(sequence),
       last: sequence + 1 === this.messages,
       contentBytes: this.#contentBytes[sequence + 1]!,
+      keptBytes: this.#keptBytes,
     };
   }
 
@@ -102,13 +130,13 @@ export class StreamReader {
   }
 
   close(): void {
-    this.#open?.source.close();
-    this.#open = undefined;
+    this.#source.close();
   }
 
   #run(encoder: MessageEncoder, target: Buffer, start: Position, limit: Position | undefined) {
     let position = start;
     let contentBytes = 0;
+    let keptBytes = 0;
     while (limit === undefined || isBefore(position, limit)) {
       const entry = this.entries[position.entry];
       if (entry === undefined) {
@@ -127,13 +155,14 @@ export class StreamReader {
           : this.#other(encoder, entry, position, limit === undefined);
       if (step === undefined) break;
       contentBytes += step.contentBytes;
+      keptBytes += step.keptBytes;
       position = step.position;
-      if (step.full) break;
+      if (step.full || keptBytes >= KEPT_MESSAGE_BYTES) break;
     }
     if (limit !== undefined && isBefore(position, limit)) {
       throw changed('files changed and no longer fit into the messages that they were sent in; cast again');
     }
-    return { position, contentBytes };
+    return { position, contentBytes, keptBytes };
   }
 
   #other(
@@ -181,8 +210,8 @@ export class StreamReader {
       const { identity, mode, time } = facts;
       const begun = encoder.fileBegin({ index, mode, time, size: identity.size, path: entry.path });
       if (!begun) return undefined;
-      if (limit === undefined) this.totals.count('file');
-      return { position: { entry: index, offset: 0 }, contentBytes: 0, full: false };
+      if (limit === undefined) this.#begun(index);
+      return { ...NO_BYTES, position: { entry: index, offset: 0 }, full: false };
     }
     const end = limit?.entry === index ? limit.offset : facts.identity.size;
     try {
@@ -197,8 +226,13 @@ export class StreamReader {
         isChanged ? FileStatus.CHANGED : FileStatus.UNREADABLE,
         messageOf(error),
       );
-      return { position, contentBytes: 0, full: false };
+      return { ...NO_BYTES, position, full: false };
     }
+  }
+
+  #begun(index: number): void {
+    this.totals.count('file');
+    this.#sent.begin(index);
   }
 
   #data(
@@ -208,29 +242,31 @@ export class StreamReader {
     { entry: index, offset }: Position,
     limit: Position | undefined,
   ) {
-    const end = limit?.entry === index ? limit.offset : facts.identity.size;
-    const source = this.#source(entry, index, facts);
-    const fill = facts.sparse ? fillSparse : fillData;
+    const most = limit?.entry === index ? limit.offset : facts.identity.size;
+    const { isSent, end } = runAt(facts, offset, most);
+    const source = this.#source.again(entry, index, facts);
+    const fill = !isSent ? fillKept : facts.sparse ? fillSparse : fillData;
     const filled = fill({ encoder, target, source, hash: this.#hash, index, offset, end });
     if (filled.short) throw changed('it became shorter');
-    const full = filled.offset < end;
+    const full = filled.offset < end && (isSent || filled.offset === offset);
     // The same bytes fit again, unless holes have been filled meanwhile.
     if (full && limit !== undefined) throw changed('it has fewer holes');
     const position = { entry: index, offset: filled.offset };
-    return { position, contentBytes: filled.contentBytes, full };
+    return { position, contentBytes: filled.contentBytes, keptBytes: filled.keptBytes, full };
   }
 
   /** Ends a file whose bytes are all in the stream. @throws CastError ERR_RDMC_FILE_CHANGED */
   #close(encoder: MessageEncoder, entry: FileEntry, index: number, facts: FileFacts) {
-    const source = this.#open?.index === index ? this.#open.source : undefined;
-    if (source === undefined && facts.status === 'reading') this.#source(entry, index, facts);
+    const source = this.#source.of(index);
+    if (source === undefined && facts.status === 'reading') this.#source.again(entry, index, facts);
     if (source?.is(facts.identity) === false) throw changed('its size or times changed');
     if (facts.status === 'reading') {
       facts.digest = this.#hash.digest();
       facts.status = FileStatus.WHOLE;
       this.totals.bytes += facts.identity.size;
+      this.#sent.complete(index, facts.identity.size);
     }
-    this.#closeIfOpen(index);
+    this.#source.closeIf(index);
     return this.#end(encoder, index, facts) ? next(index) : undefined;
   }
 
@@ -242,16 +278,15 @@ export class StreamReader {
   #openFirst(entry: FileEntry, index: number): FileFacts | undefined {
     if (this.#skipped.has(index)) return undefined;
     try {
-      this.close();
-      const source = new FileSource(sourceOf(entry), this.hook);
-      this.#open = { index, source };
-      this.#checkCompared(entry, index, source);
+      const source = this.#source.first(entry, index);
+      if (this.#selection?.[index] === Selected.UNCHANGED) checkCompared(entry, source);
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,
         mode: Number(mode) & MODE_MASK,
         time: timestamp(mtimeNs),
         sparse: source.sparse,
+        blocks: this.#blocksOf(index, source),
         status: 'reading',
         digest: NO_DIGEST,
       };
@@ -261,42 +296,38 @@ export class StreamReader {
     } catch (error) {
       this.close();
       this.#skipped.add(index);
-      this.#missing.add(index);
       const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
-      this.#problem(entry, isChanged ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE', messageOf(error));
+      this.#fileProblem(
+        entry,
+        index,
+        isChanged ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE',
+        messageOf(error),
+      );
       return undefined;
     }
   }
 
-  /** Receivers that have the file have it as it was when it was compared. @throws CastError ERR_RDMC_FILE_CHANGED */
-  #checkCompared({ size, time }: FileEntry, index: number, { stats, identity }: FileSource): void {
-    if (this.#selection?.[index] !== Selected.UNCHANGED) return;
-    const { seconds, nanoseconds } = timestamp(stats.mtimeNs);
-    if (identity.size === size && seconds === time.seconds && nanoseconds === time.nanoseconds) return;
-    throw changed('it changed after it was compared, and some receivers have it as it was; cast it again');
-  }
-
-  #source(entry: FileEntry, index: number, facts: FileFacts): FileSource {
-    if (this.#open?.index === index) return this.#open.source;
-    this.close();
-    const source = new FileSource(sourceOf(entry), this.hook);
-    this.#open = { index, source };
-    if (!source.is(facts.identity)) throw changed('its size or times changed');
-    return source;
-  }
-
-  #closeIfOpen(index: number): void {
-    if (this.#open?.index === index) this.close();
+  /** Undefined where the whole file is sent: also where it has changed since its blocks were compared. */
+  #blocksOf(index: number, { identity }: FileSource): SentBlocks | undefined {
+    const blocks = this.#blocks.get(index);
+    return blocks && isSameIdentity(blocks.identity, identity) ? blocks : undefined;
   }
 
   #abandon(entry: FileEntry, index: number, facts: FileFacts, status: 1 | 2, message: string): void {
-    this.#missing.add(index);
     if (facts.status === FileStatus.WHOLE) this.totals.bytes -= facts.identity.size;
+    this.#sent.abandon(index, facts.identity.size);
     facts.status = status;
     facts.digest = NO_DIGEST;
     this.close();
     const code = status === FileStatus.CHANGED ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE';
-    this.#problem(entry, code, `${message} while it was read; cast it again when nothing writes to it`);
+    const advice = 'while it was read; cast it again when nothing writes to it';
+    this.#fileProblem(entry, index, code, `${message} ${advice}`);
+  }
+
+  /** Once for all streams. */
+  #fileProblem(entry: Entry, index: number, code: string, message: string): void {
+    if (!this.#missing.has(index)) this.#problem(entry, code, message);
+    this.#missing.add(index);
   }
 
   #problem(entry: Entry, code: string, message: string): void {
@@ -305,9 +336,5 @@ export class StreamReader {
 }
 
 function next(index: number) {
-  return { position: { entry: index + 1, offset: BEGIN }, contentBytes: 0, full: false };
-}
-
-function changed(message: string): CastError {
-  return new CastError('ERR_RDMC_FILE_CHANGED', message);
+  return { ...NO_BYTES, position: { entry: index + 1, offset: BEGIN }, full: false };
 }

@@ -24,12 +24,15 @@ export interface SurveyOptions {
   readonly filter?: Filter | undefined;
   /** Only these paths below the root, which is the only one. */
   readonly listed?: ListedPath | undefined;
+  /** Lists nothing before `advance` (default false: everything). */
+  readonly lazy?: boolean;
 }
 
 /** Every entry below the roots, parents first, sorted by the bytes of their names; and the totals. */
 export class Survey {
   readonly entries: Entry[] = [];
   readonly problems = new ProblemList();
+  readonly #visits: Iterator<void>;
   readonly #linked = new Map<string, number>();
   #files = 0;
   #directories = 0;
@@ -41,7 +44,14 @@ export class Survey {
     roots: readonly Root[],
     private readonly options: SurveyOptions = {},
   ) {
-    for (const root of roots) this.#visit(root, { path: root.name, parent: -1, listed: options.listed });
+    this.#visits = this.#visitAll(roots);
+    if (!options.lazy) this.advance(Number.POSITIVE_INFINITY);
+  }
+
+  /** Lists entries until there are `count`. Returns false where there are fewer. */
+  advance(count: number): boolean {
+    while (this.entries.length < count) if (this.#visits.next().done) return false;
+    return true;
   }
 
   get totals(): FileSurvey {
@@ -56,11 +66,17 @@ export class Survey {
     };
   }
 
+  *#visitAll(roots: readonly Root[]): Generator<void, void, undefined> {
+    for (const root of roots)
+      yield* this.#visit(root, { path: root.name, parent: -1, listed: this.options.listed });
+  }
+
   /** Visits depth first with an explicit stack, so that a deep tree does not overflow the call stack. */
-  #visit(root: Root, first: Visit): void {
+  *#visit(root: Root, first: Visit): Generator<void, void, undefined> {
     const stack = [first];
     for (let visit = stack.pop(); visit !== undefined; visit = stack.pop()) {
       for (const child of this.#take(root, visit).reverse()) stack.push(child);
+      yield;
     }
   }
 

@@ -1,12 +1,6 @@
 import { SerialQueue, SilenceTimer, Tracer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import {
-  HEARTBEAT_MS,
-  JOIN_GRACE_MS,
-  MAX_TIMER_MS,
-  PIECES_AHEAD,
-  SURPLUS_FRAME_CHARACTERS,
-} from '../constants.js';
+import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import { reasonOf } from '../control/control-channel.js';
 import type {
@@ -15,7 +9,6 @@ import type {
   GroupFacts,
   Invitation,
   MembersFrame,
-  OfferFrame,
   OutlineFrame,
   ReceiverFrame,
   SenderFrame,
@@ -26,6 +19,7 @@ import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
+import { Answers } from './answers.js';
 import { Outlines } from './outlines.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
@@ -38,6 +32,11 @@ const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED'
 interface ReceiveMessage {
   readonly castId: string;
   readonly from: string;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+interface Totals {
   readonly files: number;
   readonly bytes: number;
 }
@@ -57,8 +56,10 @@ export class Reception {
   readonly #grouping = new SerialQueue();
   /** Hashes that the sender sends beside the messages, where contents are checked by SHA-256. */
   readonly #outlines: Outlines | undefined;
-  /** Pieces of the manifest that are not compared yet. */
-  #pieces = 0;
+  readonly #answers: Answers;
+  /** Of the cast, as announced. The message of the trace is this object, so that it gets them when they are known. */
+  readonly #totals: Totals = { files: 0, bytes: 0 };
+  #announced = false;
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
@@ -73,6 +74,7 @@ export class Reception {
     private readonly report: (event: ReceiverEvent) => void,
   ) {
     this.#outlines = invitation.checksum === 'sha256' ? new Outlines() : undefined;
+    this.#answers = new Answers(channel, writer);
     this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
       this.#fail(
         new CastError(
@@ -103,8 +105,16 @@ export class Reception {
   }
 
   #facts(): ReceiveMessage {
-    const { castId, senderName, files, bytes } = this.invitation;
-    return { castId, from: `${senderName} (${this.channel.remoteHost})`, files, bytes };
+    const { castId, senderName } = this.invitation;
+    return Object.assign(this.#totals, { castId, from: `${senderName} (${this.channel.remoteHost})` });
+  }
+
+  /** The totals are known. @throws CastError ERR_RDMC_CAST_PROTOCOL */
+  #announce({ files, bytes }: Totals): void {
+    if (this.#announced) throw protocolError('the sender announced the totals of the cast twice');
+    Object.assign(this.#totals, { files, bytes });
+    this.#announced = true;
+    this.#event({ type: 'began', files, bytes, encrypted: this.invitation.encrypted });
   }
 
   /** Rejects with the failure, which is known already, for the trace. */
@@ -115,7 +125,7 @@ export class Reception {
 
   async #accept(): Promise<boolean> {
     const { directory, meshPorts, fsync } = this.options;
-    const { encrypted, files, bytes } = this.invitation;
+    const { encrypted } = this.invitation;
     try {
       if (this.options.requireEncryption && !encrypted) throw encryptionRequired();
       const { freeBytes } = await this.writer.open({
@@ -126,7 +136,7 @@ export class Reception {
         checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
-      this.#event({ type: 'began', files, bytes, encrypted });
+      if (!this.invitation.comparison) this.#announce(this.invitation);
       this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
@@ -154,10 +164,17 @@ export class Reception {
       case 'pulse':
         return;
       case 'offer':
-        void this.#compare(frame);
+        void this.#orFail(() => this.#answers.compare(frame));
         return;
       case 'offered':
-        void this.#reportSurplus();
+        this.#announce(frame);
+        void this.#orFail(() => this.#answers.surplus());
+        return;
+      case 'hashes':
+        void this.#orFail(() => this.#answers.compareBlocks(frame));
+        return;
+      case 'check':
+        void this.#orFail(() => this.#grouping.idle().then(() => this.#answers.unbuilt()));
         return;
       case 'members':
         void this.#grouping.run(() => this.#orFail(() => this.#join(frame)));
@@ -215,35 +232,6 @@ export class Reception {
     }
   }
 
-  /** The writer answers in the order of the pieces. */
-  #compare({ first, count, data }: OfferFrame): Promise<void> {
-    this.#pieces += 1;
-    if (this.#pieces > PIECES_AHEAD)
-      throw protocolError('the sender sent pieces of the manifest too far ahead of the answers');
-    return this.#orFail(async () => {
-      const states = await this.writer.examine({ first, count, data });
-      this.#pieces -= 1;
-      this.channel.send({ type: 'compared', first, states });
-    });
-  }
-
-  #reportSurplus(): Promise<void> {
-    return this.#orFail(async () => {
-      const { count, paths } = await this.writer.surplus();
-      let pending: string[] = [];
-      let characters = 0;
-      for (const path of paths) {
-        pending.push(path);
-        characters += path.length;
-        if (characters < SURPLUS_FRAME_CHARACTERS) continue;
-        this.channel.send({ type: 'surplus', count, paths: pending, last: false });
-        pending = [];
-        characters = 0;
-      }
-      this.channel.send({ type: 'surplus', count, paths: pending, last: true });
-    });
-  }
-
   async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
     if (this.#node) throw protocolError('the sender sent the members twice');
     const { key, device, transport, meshPorts, logger } = this.options;
@@ -279,7 +267,7 @@ export class Reception {
   #route({ device }: RdmcNode, transports: readonly string[]): void {
     if (this.#routed) return;
     this.#routed = true;
-    const { files, bytes } = this.invitation;
+    const { files, bytes } = this.#totals;
     this.#event({ type: 'route', files, bytes, ...routeOf(device, transports) });
   }
 
@@ -311,8 +299,8 @@ export class Reception {
       storedMessages: this.writer.storedMessages,
       writerBusyMs: this.writer.busyMs,
     });
-    if (this.#outcome || this.#failure) return;
-    const { files, bytes } = this.invitation;
+    if (!this.#announced || this.#outcome || this.#failure) return;
+    const { files, bytes } = this.#totals;
     const receivedBytes = Math.min(bytes, this.#stream?.bytes ?? 0);
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }

@@ -1,8 +1,15 @@
 import { WRITER_HANGS_MS } from '../constants.js';
 import { CallingThread } from '../worker-calls.js';
 import type { SurplusReport } from '../writer/comparison.js';
-import type { EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from '../writer/orders.js';
-import type { StoredReport } from '../writer/stream-writer.js';
+import type {
+  BlocksOrder,
+  EnterOrder,
+  ExamineOrder,
+  FinishOrder,
+  OpenOrder,
+  StoreOrder,
+} from '../writer/orders.js';
+import type { StoredReport } from '../writer/stored-report.js';
 import type { WriterCalls } from '../writer/writer-calls.js';
 import { WriterSigns } from '../writer/writer-signs.js';
 import { untilQuiet } from './until-quiet.js';
@@ -52,6 +59,16 @@ export class WriterThread {
   /** Begins a run: messages that are stored from now on are from another group. */
   enterRun(order: EnterOrder): Promise<void> {
     return this.#thread.call('enterRun', order);
+  }
+
+  /** Compares blocks of an older file. Returns which of them it has. @throws CastError */
+  compareBlocks(order: BlocksOrder): Promise<string> {
+    return this.#busy(this.#thread.call('compareBlocks', order));
+  }
+
+  /** Entries that could not be built from older files, when all messages are stored. */
+  unbuilt(): Promise<number[]> {
+    return this.#busy(this.#thread.call('unbuilt', undefined));
   }
 
   /** Messages are stored one after the other. @throws CastError where nothing more can be stored */

@@ -1,32 +1,60 @@
 import { PIECES_AHEAD } from '../constants.js';
 import { encodeControlFrame } from '../control/control-channel.js';
+import { BlockSet } from '../delta/block-set.js';
+import type { FileSurvey } from '../file-survey.js';
 import { isLacking } from '../manifest/entry-states.js';
-import { planGroups } from '../plan-groups.js';
+import { type DeltaFile, planGroups } from '../plan-groups.js';
+import type { BlockedFile } from '../reader/block-reader.js';
+import type { NextPiece } from '../reader/manifest-reader.js';
+import { BlockComparison } from './block-comparison.js';
 import { type Phase, phaseOf } from './phase.js';
 import type { ReaderThread } from './reader-thread.js';
 import { noRoom, type ReceiverLink } from './receiver-link.js';
 
 /** Asks receivers what they lack, and plans what is sent to which of them. */
 export class Comparison {
-  constructor(
-    private readonly reader: ReaderThread,
-    private readonly entries: number,
-  ) {}
+  #blocked: readonly BlockedFile[] = [];
 
-  /** Sends the manifest to all receivers, a few pieces ahead of their answers. A receiver that fails is left out. */
-  async run(links: readonly ReceiverLink[]): Promise<void> {
-    for (const link of links) link.states = new Uint8Array(this.entries);
+  /** The first pieces, which are read while the receivers are called. */
+  #next: Promise<NextPiece>;
+
+  constructor(private readonly reader: ReaderThread) {
+    this.#next = this.#piece(0);
+  }
+
+  /**
+   * Sends the manifest to all receivers, a few pieces ahead of their answers, and lists the entries meanwhile. A receiver
+   * that fails is left out.
+   *
+   * @param surveyed resolves when all entries are listed
+   */
+  async run(links: readonly ReceiverLink[], surveyed: () => Promise<FileSurvey>): Promise<void> {
     const pending: Promise<unknown>[] = [];
-    for (let first = 0; first < this.entries && links.some(({ alive }) => alive); ) {
-      const piece = await this.reader.piece(first);
+    let entries = 0;
+    for (let isEnd = false; !isEnd && links.some(({ alive }) => alive); ) {
+      const { piece, isLast } = await this.#next;
+      isEnd = isLast;
+      const first = entries;
+      entries += piece.count;
+      if (!isEnd) this.#next = this.#piece(entries);
+      if (piece.count === 0) break;
       const frame = encodeControlFrame({ type: 'offer', ...piece });
       const living = links.filter(({ alive }) => alive);
       pending.push(Promise.all(living.map((link) => link.compare(frame, first, piece.count))));
       if (pending.length >= PIECES_AHEAD) await pending.shift();
-      first += piece.count;
     }
     await Promise.all(pending);
-    await Promise.all(links.filter(({ alive }) => alive).map((link) => link.endOffers()));
+    const { files, bytes } = await surveyed();
+    const living = links.filter(({ alive }) => alive);
+    await Promise.all(living.map((link) => link.endOffers({ entries, files, bytes })));
+    this.#blocked = await new BlockComparison(this.reader, links).run();
+  }
+
+  #piece(first: number): Promise<NextPiece> {
+    const next = this.reader.piece(first);
+    // Nobody may wait for it any more when the reader ends.
+    next.catch(() => {});
+    return next;
   }
 
   /** Drops receivers without room for what they lack. Returns the phases of the others. */
@@ -37,9 +65,23 @@ export class Comparison {
     const groups = planGroups(
       living.map(({ states }) => states),
       costs,
+      this.#blocked.map((file) => deltaOf(file, living)),
     );
     return groups.map((group) => phaseOf(group, living));
   }
+}
+
+/** What the receivers lack of a file; all of it where they have no older one. */
+export function deltaOf(
+  { index, size, blocks }: BlockedFile,
+  links: readonly Pick<ReceiverLink, 'states' | 'blocks'>[],
+): DeltaFile {
+  const all = BlockSet.all(blocks);
+  const lacking = new Map<number, BlockSet>();
+  for (const [receiver, link] of links.entries()) {
+    if (isLacking(link.states[index]!)) lacking.set(receiver, link.blocks.lacking.get(index) ?? all);
+  }
+  return { entry: index, size, lacking };
 }
 
 function checkRoom(link: ReceiverLink, costs: Float64Array): void {

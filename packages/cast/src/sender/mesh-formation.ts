@@ -44,28 +44,30 @@ export interface Formation {
   readonly mesh: FormedMesh | undefined;
 }
 
+/** Totals of an invitation where entries are compared: they are listed meanwhile, and `offered` has the totals. */
+const NOT_LISTED = { files: 0, directories: 0, links: 0, bytes: 0, contentBytes: 0 };
+
 /** Connects to receivers, asks them what they lack, and joins the mesh with those that lack something. */
 export class MeshFormation {
-  /** The latest one: each round of connections has a cast id of its own. */
-  #invitation: Invitation;
+  readonly #invitation: Omit<Invitation, 'castId' | keyof typeof NOT_LISTED>;
+  /** Of the latest round of connections. */
+  #castId = '';
   readonly #checksum: Checksum;
 
   constructor(
     private readonly options: CheckedCastOptions,
-    private readonly survey: FileSurvey,
+    /** Resolves when all entries are listed. */
+    private readonly surveyed: () => Promise<FileSurvey>,
     private readonly reader: ReaderThread,
     private readonly signal: AbortSignal,
     /** Called with new links before they are connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
   ) {
-    const { files, directories, links, bytes, contentBytes } = survey;
     const { connectTimeoutMs, stallTimeoutMs } = options;
     this.#checksum = newChecksum(options.checksum);
     this.#invitation = {
       type: 'invite',
-      castId: randomUUID(),
       senderName: hostname(),
-      ...{ files, directories, links, bytes, contentBytes },
       ...{ connectTimeoutMs, stallTimeoutMs },
       checksum: this.#checksum.kind,
       checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
@@ -81,8 +83,9 @@ export class MeshFormation {
   async run(targets: readonly Target[]): Promise<Formation | undefined> {
     let wanted = targets;
     while (wanted.length > 0) {
+      const asked = await this.#prepare();
       const links = await this.#connect(wanted);
-      const phases = await this.#phases(links);
+      const phases = await this.#phases(links, asked);
       const living = links.filter(({ alive }) => alive);
       if (living.length === 0) return undefined;
       const formation = { links: living, phases, checksum: this.#checksum };
@@ -109,14 +112,23 @@ export class MeshFormation {
     return undefined;
   }
 
+  /** Begins to list and describe entries, where they are compared. */
+  async #prepare(): Promise<Comparison | undefined> {
+    const { comparison } = this.options;
+    if (!comparison) return undefined;
+    await this.reader.compare(this.#checksum, comparison.by === 'content');
+    return new Comparison(this.reader);
+  }
+
   /** Returns the links of receivers that are ready. */
   async #connect(targets: readonly Target[]): Promise<ReceiverLink[]> {
     const { sockets, connectTimeoutMs: timeoutMs } = this.options;
     const links = targets.map((target) => new ReceiverLink(target));
     this.onLinks(links);
     const addresses = await resolveHosts(targets);
-    const invitation = { ...this.#invitation, castId: randomUUID() };
-    this.#invitation = invitation;
+    const totals = await this.#announced();
+    this.#castId = randomUUID();
+    const invitation: Invitation = { ...this.#invitation, ...totals, castId: this.#castId };
     const opened = links.map(async (link) => {
       const address = addresses.get(link.target.host)!;
       if (address instanceof CastError) link.fail(address);
@@ -128,19 +140,25 @@ export class MeshFormation {
     return links.filter(({ alive }) => alive);
   }
 
+  async #announced(): Promise<typeof NOT_LISTED> {
+    if (this.options.comparison) return NOT_LISTED;
+    const { files, directories, links, bytes, contentBytes } = await this.surveyed();
+    return { files, directories, links, bytes, contentBytes };
+  }
+
   /** What is sent to which receivers. Receivers that fail meanwhile are left out. */
-  async #phases(links: readonly ReceiverLink[]): Promise<Phase[]> {
-    const { comparison, stallTimeoutMs } = this.options;
-    if (!comparison) return [{ links, selection: undefined, contentBytes: this.survey.contentBytes }];
+  async #phases(links: readonly ReceiverLink[], asked: Comparison | undefined): Promise<Phase[]> {
+    if (!asked) {
+      const { contentBytes } = await this.surveyed();
+      return [{ links, selection: undefined, sentBlocks: new Map(), contentBytes }];
+    }
     if (links.length === 0) return [];
-    const entries = await this.reader.compare(this.#checksum, comparison.by === 'content');
     const nobody = (): readonly ReceiverLink[] => [];
     const isSending = (): boolean => false;
     const drop = (link: ReceiverLink, error: CastError): void => link.fail(error);
-    const watch = new StallWatch(stallTimeoutMs, links, nobody, isSending, drop);
+    const watch = new StallWatch(this.options.stallTimeoutMs, links, nobody, isSending, drop);
     try {
-      const asked = new Comparison(this.reader, entries);
-      await asked.run(links);
+      await asked.run(links, this.surveyed);
       this.signal.throwIfAborted();
       return await asked.plan(links);
     } finally {
@@ -172,8 +190,16 @@ export class MeshFormation {
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });
-    const { castId, senderName } = this.#invitation;
-    return { castId, senderName, links, node, messageBytes, blockBytes, address: describeOwn(own, port) };
+    const { senderName } = this.#invitation;
+    return {
+      castId: this.#castId,
+      senderName,
+      links,
+      node,
+      messageBytes,
+      blockBytes,
+      address: describeOwn(own, port),
+    };
   }
 
   /** Blocks within one host use shared memory unless the transport is 'tcp'. */

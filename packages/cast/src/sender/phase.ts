@@ -7,17 +7,20 @@ export interface Phase {
   readonly links: readonly ReceiverLink[];
   /** A byte of `Selected` for each entry; undefined for all entries. */
   readonly selection: Uint8Array | undefined;
+  /** Bits of the blocks that are sent, of files that are not sent whole. */
+  readonly sentBlocks: ReadonlyMap<number, Uint8Array>;
   /** Bytes of contents, holes left out. */
   readonly contentBytes: number;
 }
 
 export function phaseOf(
-  { members, selection, cost, entries }: PlannedGroup,
+  { members, selection, sentBlocks, cost, entries }: PlannedGroup,
   links: readonly ReceiverLink[],
 ): Phase {
   return {
     links: members.map((index) => links[index]!),
     selection,
+    sentBlocks,
     contentBytes: cost - entries * ENTRY_COST_BYTES,
   };
 }

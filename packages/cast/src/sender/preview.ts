@@ -7,6 +7,7 @@ import type { ReceiverLink } from './receiver-link.js';
 const CHANGES: Readonly<Record<number, EntryChange['change']>> = {
   [EntryState.ABSENT]: 'create',
   [EntryState.DIFFERS]: 'replace',
+  [EntryState.OLDER]: 'replace',
   [EntryState.ATTRIBUTES]: 'attributes',
 };
 

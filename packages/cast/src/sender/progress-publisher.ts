@@ -52,6 +52,7 @@ export class ProgressPublisher {
       totalBytes,
       totalFiles: survey?.files ?? 0,
       sentBytes: pumps.reduce((sum, pump) => sum + pump.bytesIn(pump.sentMessages, 0), 0),
+      keptBytes: pumps.reduce((sum, pump) => sum + pump.keptBytes, 0),
       receivers: this.names.map((name) => this.#receiver(name, totalBytes)),
       ...(route && { route }),
     });

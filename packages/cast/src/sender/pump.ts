@@ -25,6 +25,8 @@ export class Pump {
   messages: number | undefined;
   /** Bytes of file contents up to the end of each message filled so far; entry 0 is 0. */
   readonly contentBytes: number[] = [0];
+  /** Bytes of the files in the messages filled so far that receivers take from their older files. */
+  keptBytes = 0;
   /** Sends that have not completed. */
   outstanding = 0;
   #next = 0;
@@ -79,6 +81,7 @@ export class Pump {
         });
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
+        this.keptBytes = filled.keptBytes;
         if (filled.last) this.#end(sequence + 1);
         if (filled.outline !== undefined) onOutline(sequence, filled.outline);
         const group = await forming;

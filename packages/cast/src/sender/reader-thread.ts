@@ -1,7 +1,15 @@
 import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
-import type { ManifestPiece } from '../manifest/piece-encoder.js';
-import type { CastReport, EntryFacts, FillOrder, RunOrder, SurveyOrder } from '../reader/orders.js';
+import type { BlockedFile, HashedBlocks } from '../reader/block-reader.js';
+import type { NextPiece } from '../reader/manifest-reader.js';
+import type {
+  BeginOrder,
+  CastReport,
+  EntryFacts,
+  FillOrder,
+  RunOrder,
+  SurveyOrder,
+} from '../reader/orders.js';
 import type { FilledMessage } from '../reader/stream-reader.js';
 import type { ReaderCalls } from '../reader.js';
 import { CallingThread } from '../worker-calls.js';
@@ -16,16 +24,21 @@ export class ReaderThread {
    * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNREADABLE, ERR_RDMC_DUPLICATE_NAME, ERR_RDMC_INVALID_OPTION,
    *   ERR_RDMC_UNSAFE_PATH
    */
-  survey(order: SurveyOrder): Promise<FileSurvey> {
-    return this.#thread.call('survey', order);
+  beginSurvey(order: SurveyOrder): Promise<void> {
+    return this.#thread.call('beginSurvey', order);
   }
 
-  /** Before the first piece of a manifest. Resolves with the number of entries. */
-  compare(checksum: Checksum, byContent: boolean): Promise<number> {
+  /** Lists all entries. Pieces of the manifest that are read before list only those that they need. */
+  finishSurvey(): Promise<FileSurvey> {
+    return this.#thread.call('finishSurvey', undefined);
+  }
+
+  /** Before the first piece of a manifest. */
+  compare(checksum: Checksum, byContent: boolean): Promise<void> {
     return this.#thread.call('compare', { checksum, byContent });
   }
 
-  piece(first: number): Promise<ManifestPiece> {
+  piece(first: number): Promise<NextPiece> {
     return this.#thread.call('piece', first);
   }
 
@@ -41,9 +54,18 @@ export class ReaderThread {
     return this.#thread.call('attach', { device });
   }
 
-  /** Begins a stream of the selected entries; of all where `selection` is undefined. */
-  begin(checksum: Checksum, selection: Uint8Array | undefined): Promise<void> {
-    return this.#thread.call('begin', { checksum, selection });
+  /** Of files of which receivers have older ones: those whose blocks are compared. */
+  blockedFiles(indices: Uint32Array): Promise<BlockedFile[]> {
+    return this.#thread.call('blockedFiles', indices);
+  }
+
+  /** Hashes blocks of a file from `first` on. Undefined where it cannot be read, or has changed. */
+  hashes(index: number, first: number): Promise<HashedBlocks | undefined> {
+    return this.#thread.call('hashes', { index, first });
+  }
+
+  begin(order: BeginOrder): Promise<void> {
+    return this.#thread.call('begin', order);
   }
 
   /** Begins a run of the last stream: the messages that are filled from now on are sent to another group. */

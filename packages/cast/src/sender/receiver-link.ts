@@ -23,11 +23,16 @@ import {
 } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { unpackStates } from '../manifest/packed-states.js';
+import type { BlockedFile } from '../reader/block-reader.js';
+import { BlockAnswers } from './block-answers.js';
 import { type Dialling, dial } from './dial.js';
 import type { Pump } from './pump.js';
 
 type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
+
+/** Totals of the cast that a receiver tells its application. */
+type Announced = Pick<Invitation, 'files' | 'bytes'>;
 
 const NOTHING: Omit<ProgressFrame, 'type'> = {
   receivedMessages: 0,
@@ -45,7 +50,9 @@ export class ReceiverLink {
   meshPort = 0;
   freeBytes = 0;
   /** A state for each entry, where entries are compared. */
-  states = new Uint8Array(0);
+  states: Uint8Array = new Uint8Array(0);
+  /** What it says about its older files. */
+  readonly blocks = new BlockAnswers();
   /** Paths that it has and the sender does not, in a dry run. */
   readonly surplus: string[] = [];
   progress = NOTHING;
@@ -126,18 +133,40 @@ export class ReceiverLink {
 
   /** Sends a piece of the manifest; resolves when it has answered, or has failed. */
   compare(offer: Buffer, first: number, count: number): Promise<void> {
+    if (first + count > this.states.length) this.#growStates(first + count);
     const answer = new Promise<void>((answered) => this.#offers.push({ first, count, answered }));
     this.#channel?.sendEncoded(offer);
     return Promise.race([answer, this.down]);
   }
 
+  /** Sends hashes of blocks; resolves when it has answered, or has failed. */
+  compareBlocks(hashes: Buffer, file: BlockedFile, first: number, count: number): Promise<void> {
+    const answered = this.blocks.expect(file, first, count);
+    this.#channel?.sendEncoded(hashes);
+    return Promise.race([answered, this.down]);
+  }
+
+  /** Resolves with the entries that it could not build from older files; with none where it fails first. */
+  check(): Promise<ReadonlySet<number>> {
+    const reported = this.blocks.expectUnbuilt();
+    this.send({ type: 'check' });
+    return Promise.race([reported, this.down.then(() => new Set<number>())]);
+  }
+
   /** There are no more pieces; resolves when it has reported what it has beside them, or has failed. */
-  endOffers(): Promise<void> {
+  endOffers({ entries, files, bytes }: { readonly entries: number } & Announced): Promise<void> {
+    this.states = this.states.subarray(0, entries);
     const reported = new Promise<void>((resolve) => {
       this.#surplusReported = resolve;
     });
-    this.send({ type: 'offered' });
+    this.send({ type: 'offered', files, bytes });
     return Promise.race([reported, this.down]);
+  }
+
+  #growStates(least: number): void {
+    const larger = new Uint8Array(Math.max(least, 2 * this.states.length));
+    larger.set(this.states);
+    this.states = larger;
   }
 
   /**
@@ -255,6 +284,8 @@ export class ReceiverLink {
       this.#checkReceived(frame.receivedMessages);
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
     } else if (frame.type === 'compared') this.#takeStates(frame.first, frame.states);
+    else if (frame.type === 'held') this.blocks.held(frame);
+    else if (frame.type === 'unbuilt') this.blocks.unbuilt(frame);
     else if (frame.type === 'surplus') this.#takeSurplus(frame);
     else if (frame.type === 'done' && this.state === 'storing') {
       this.done = frame;

@@ -7,10 +7,12 @@ import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
 import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
+import type { Phase } from './phase.js';
 import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
 import { Pump, type Region } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
+import { planRebuild } from './rebuild.js';
 import type { ReceiverLink } from './receiver-link.js';
 import { StallWatch } from './stall-watch.js';
 import { Streaming } from './streaming.js';
@@ -32,6 +34,7 @@ export class Session {
   readonly #over = new AbortController();
   /** Connections of the latest round of mesh formation; those of earlier rounds are closed. */
   #links: readonly ReceiverLink[] = [];
+  #survey: Promise<FileSurvey> | undefined;
   #node: RdmcNode | undefined;
   #watch: StallWatch | undefined;
 
@@ -63,10 +66,12 @@ export class Session {
 
   async #cast(): Promise<SessionOutcome> {
     const { publisher, options, paths } = this;
-    const survey = await this.#reader.survey({ paths, rules: options.rules, listed: options.listed });
-    publisher.survey = survey;
+    await this.#reader.beginSurvey({ paths, rules: options.rules, listed: options.listed });
+    // Where entries are compared, they are listed meanwhile.
+    if (!options.comparison) await this.#surveyed();
     publisher.enter('connecting');
-    const formation = new MeshFormation(options, survey, this.#reader, this.#over.signal, (links) => {
+    const surveyed = (): Promise<FileSurvey> => this.#surveyed();
+    const formation = new MeshFormation(options, surveyed, this.#reader, this.#over.signal, (links) => {
       this.#links = links;
       for (const link of links) publisher.links.set(link.name, link);
     });
@@ -77,6 +82,7 @@ export class Session {
       await this.#node?.close();
       this.#over.signal.throwIfAborted();
     }
+    const survey = await this.#surveyed();
     if (formed === undefined) return this.#outcome(survey, undefined, undefined);
     publisher.phases = formed.phases;
     if (formed.mesh) await this.#send(formed, formed.mesh);
@@ -86,6 +92,15 @@ export class Session {
     const preview = isDryRun ? await previewOf(this.#reader, formed.links, remove) : undefined;
     await this.#finish(formed, report, remove && !isDryRun);
     return this.#outcome(survey, report, preview);
+  }
+
+  /** Resolves when all entries are listed. */
+  #surveyed(): Promise<FileSurvey> {
+    this.#survey ??= this.#reader.finishSurvey().then((survey) => {
+      this.publisher.survey = survey;
+      return survey;
+    });
+    return this.#survey;
   }
 
   /** Sends the streams one after the other. */
@@ -102,7 +117,7 @@ export class Session {
       publisher.publish();
     });
     const { pumps } = publisher;
-    const receiving = (): readonly ReceiverLink[] => phases[pumps.length - 1]?.links ?? [];
+    const receiving = (): readonly ReceiverLink[] => publisher.phases?.[pumps.length - 1]?.links ?? [];
     const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0;
     const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
     this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
@@ -112,15 +127,22 @@ export class Session {
       this.#reader.attach(node.device.handle),
     ]);
     publisher.enter('sending');
-    for (const [stream, phase] of phases.entries()) {
+    const sendPhase = async (phase: Phase, isLast: boolean): Promise<void> => {
+      const { selection, sentBlocks } = phase;
       const confirmed = (): number => confirmedBy(phase.links);
       const pump = new Pump(this.#reader, bucket, regions, messageBytes, confirmed);
-      await this.#reader.begin(checksum, phase.selection);
+      await this.#reader.begin({ checksum, selection, sentBlocks });
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
-      const isLast = stream === phases.length - 1;
-      await streaming.run({ number: stream, isLast, receivers: phase.links, pump });
-    }
+      await streaming.run({ number: pumps.length - 1, isLast, receivers: phase.links, pump });
+    };
+    const sendAll = async (all: readonly Phase[]): Promise<void> => {
+      for (const [at, phase] of all.entries()) await sendPhase(phase, at === all.length - 1);
+    };
+    await sendAll(phases);
+    const rebuild = await planRebuild(links, this.#reader);
+    publisher.phases = [...phases, ...rebuild];
+    await sendAll(rebuild);
   }
 
   async #finish({ links }: Formation, report: CastReport, remove: boolean): Promise<void> {

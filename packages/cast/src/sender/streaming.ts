@@ -15,7 +15,7 @@ const OWN_FAILURES = new Set(['ERR_RDMC_DATAPLANE_DIED', 'ERR_RDMC_POST_FAILED',
 /** A stream of a cast, and the receivers that get it. */
 export interface SentStream {
   readonly number: number;
-  /** Whether the cast ends with it. */
+  /** Whether no further stream is planned: the cast ends with it, except where files have to be built again. */
   readonly isLast: boolean;
   readonly receivers: readonly ReceiverLink[];
   readonly pump: Pump;

@@ -31,6 +31,7 @@
  *    6 SYMBOLIC_LINK  u32 index | u32 pathBytes | time | path | target
  *    7 HARD_LINK      u32 index | u32 targetIndex | u32 pathBytes | u32 zero | path | path of the entry it is linked to
  *    8 STREAM_END     u32 files | u32 directories | u32 symbolicLinks | u32 hardLinks | u64 bytes
+ *    9 KEEP           u32 index | u32 zero | u64 offset | u64 length         not sent: the same bytes are in older files
  *
  *   time   is i64 seconds | u32 nanoseconds | u32 zero: the modification time
  *   mode   is the permission bits
@@ -38,10 +39,13 @@
  *   status is 0 where the file is complete, 1 where it changed while it was read, 2 where reading failed; with 1 and 2
  *          the receiver discards its data
  *
- * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA and HOLE of a file
+ * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA, HOLE and KEEP of a file
  * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between. A
  * FILE_END with status 1 or 2 may also be repeated, or come without a FILE_BEGIN: after survivors have regrouped, a
  * file that has changed meanwhile is given up in every message it was part of.
+ *
+ * A range of KEEP is one that every receiver which needs the file from this stream has at the same offset of its older
+ * file (see delta/blocks.ts). The digest of FILE_END covers its bytes as those of DATA, also where they are zeros.
  */
 export const MAGIC = 0x434d_4452;
 
@@ -71,6 +75,7 @@ export const FixedBytes = {
   SYMBOLIC_LINK: 8 + TIME_BYTES,
   HARD_LINK: 16,
   STREAM_END: 24,
+  KEEP: 24,
 } as const;
 
 export const RecordType = {
@@ -82,6 +87,7 @@ export const RecordType = {
   SYMBOLIC_LINK: 6,
   HARD_LINK: 7,
   STREAM_END: 8,
+  KEEP: 9,
 } as const;
 
 export const FileStatus = { WHOLE: 0, CHANGED: 1, UNREADABLE: 2 } as const;

@@ -92,14 +92,9 @@ function decodeRecord(type: number, fields: Buffer, data: Buffer): StreamRecord 
       needZero(fields, 4);
       return { type: 'data', index: fields.readUInt32LE(0), offset: lengthAt(fields, 8), data };
     case RecordType.HOLE:
-      need(fields, FixedBytes.HOLE);
-      needZero(fields, 4);
-      return {
-        type: 'hole',
-        index: fields.readUInt32LE(0),
-        offset: lengthAt(fields, 8),
-        length: lengthAt(fields, 16),
-      };
+      return { type: 'hole', ...rangeIn(fields) };
+    case RecordType.KEEP:
+      return { type: 'keep', ...rangeIn(fields) };
     case RecordType.FILE_END:
       return decodeFileEnd(fields);
     case RecordType.SYMBOLIC_LINK:
@@ -119,6 +114,13 @@ function decodeRecord(type: number, fields: Buffer, data: Buffer): StreamRecord 
     default:
       throw protocolError(`a record has the unknown type ${type}`);
   }
+}
+
+/** The fields of HOLE and KEEP. */
+function rangeIn(fields: Buffer) {
+  need(fields, FixedBytes.HOLE);
+  needZero(fields, 4);
+  return { index: fields.readUInt32LE(0), offset: lengthAt(fields, 8), length: lengthAt(fields, 16) };
 }
 
 function decodeFileEnd(fields: Buffer): StreamRecord {

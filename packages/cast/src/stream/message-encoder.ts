@@ -7,6 +7,7 @@ import type {
   FileEndRecord,
   HardLinkRecord,
   HoleRecord,
+  KeepRecord,
   StreamTotals,
   SymbolicLinkRecord,
   Timestamp,
@@ -19,6 +20,7 @@ const { RecordType, FixedBytes } = layout;
 /** Bytes of a DATA record beside the data. */
 export const DATA_OVERHEAD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.DATA;
 export const HOLE_RECORD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.HOLE;
+export const KEEP_RECORD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.KEEP;
 
 /**
  * Writes records into the memory of one message. Methods that write a record return false, and change nothing, where
@@ -59,12 +61,12 @@ export class MessageEncoder {
     });
   }
 
-  hole({ index, offset, length }: Fields<HoleRecord>): boolean {
-    return this.#record(RecordType.HOLE, FixedBytes.HOLE, (at) => {
-      this.#words(at, index, 0);
-      writeUnsigned64(this.target, at + 8, offset);
-      writeUnsigned64(this.target, at + 16, length);
-    });
+  hole(fields: Fields<HoleRecord>): boolean {
+    return this.#range(RecordType.HOLE, fields);
+  }
+
+  keep(fields: Fields<KeepRecord>): boolean {
+    return this.#range(RecordType.KEEP, fields);
   }
 
   fileEnd({ index, status, digest }: Fields<FileEndRecord>): boolean {
@@ -126,6 +128,14 @@ export class MessageEncoder {
     target.writeUInt32LE(this.#records, layout.RECORDS_AT);
     target.writeUInt32LE(crc32(target.subarray(0, layout.HEADER_CRC_AT)), layout.HEADER_CRC_AT);
     return this.#at;
+  }
+
+  #range(type: number, { index, offset, length }: Fields<HoleRecord | KeepRecord>): boolean {
+    return this.#record(type, FixedBytes.HOLE, (at) => {
+      this.#words(at, index, 0);
+      writeUnsigned64(this.target, at + 8, offset);
+      writeUnsigned64(this.target, at + 16, length);
+    });
   }
 
   #record(type: number, fieldBytes: number, write: (at: number) => void): boolean {

@@ -40,6 +40,14 @@ export interface HoleRecord {
   readonly length: number;
 }
 
+/** Bytes that receivers take from their older file, at the same offset. */
+export interface KeepRecord {
+  readonly type: 'keep';
+  readonly index: number;
+  readonly offset: number;
+  readonly length: number;
+}
+
 export interface FileEndRecord {
   readonly type: 'fileEnd';
   readonly index: number;
@@ -83,6 +91,7 @@ export type StreamRecord =
   | FileBeginRecord
   | DataRecord
   | HoleRecord
+  | KeepRecord
   | FileEndRecord
   | SymbolicLinkRecord
   | HardLinkRecord

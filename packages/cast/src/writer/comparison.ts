@@ -13,6 +13,7 @@ import type { DirectoryRecord } from '../stream/records.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { Examiner } from './examiner.js';
 import { ExistingFile } from './existing-file.js';
+import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
 import { Removal } from './removal.js';
 import { Surplus } from './surplus.js';
@@ -21,6 +22,7 @@ export interface ComparisonParts {
   readonly policy: ComparisonPolicy;
   readonly checksum: Checksum;
   readonly tree: DirectoryTree;
+  readonly older: OlderFiles;
   readonly outcomes: Outcomes;
   readonly timeUnitNs: bigint;
   /** Whether everything is synced before the cast is reported as complete. */
@@ -28,6 +30,8 @@ export interface ComparisonParts {
   /** A directory needs mode and time at the end of the cast. */
   readonly onDirectory: (directory: DirectoryRecord) => void;
   readonly active: () => void;
+  /** Called after every entry that was removed; throws where the cast was given up. */
+  readonly step: () => void;
 }
 
 /** The surplus entries of a receiver: their number, and their paths where they were asked for. */
@@ -44,13 +48,13 @@ export class Comparison {
   readonly #order = new ManifestOrder();
 
   constructor(private readonly parts: ComparisonParts) {
-    const { policy, checksum, tree, outcomes, timeUnitNs, durable, active } = parts;
+    const { policy, checksum, tree, older, outcomes, timeUnitNs, durable, active } = parts;
     const filter = new Filter(policy.rules);
     const onDirectory = (entry: ManifestEntry, index: number): void => this.#defer(entry, index);
     const file = new ExistingFile(new ContentComparison(checksum), durable, active);
-    this.#examiner = new Examiner(policy, { tree, outcomes, file, timeUnitNs, onDirectory });
+    this.#examiner = new Examiner(policy, { tree, outcomes, file, older, timeUnitNs, onDirectory });
     this.#surplus = policy.remove ? new Surplus(tree, filter, onDirectory) : undefined;
-    this.#removal = new Removal(tree, filter, outcomes, active);
+    this.#removal = new Removal(tree, filter, outcomes, parts.step);
   }
 
   get unchanged(): { readonly files: number; readonly bytes: number } {

@@ -1,10 +1,11 @@
-import { closeSync, constants, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } from 'node:fs';
 import { MAX_OPEN_DIRECTORIES } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { componentsOf, shown } from '../stream/paths.js';
 import { within } from './descriptor-paths.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const SLASH = 0x2f;
 /** Mode of new directories: only the owner has access until their own mode is set at the end. */
 const FIRST_MODE = 0o700;
 
@@ -26,6 +27,8 @@ export class DirectoryTree {
   /** Paths of directories that this cast made, parents first. */
   readonly #made = new Set<string>();
 
+  /** Path of the root when it was last looked at, as latin1, with a slash. */
+  #rootPath = '';
   /** The directory that `existing` found last, while it is open. */
   #latest: { readonly path: Buffer; readonly descriptor: number } | undefined;
 
@@ -58,11 +61,13 @@ export class DirectoryTree {
   }
 
   /**
-   * The descriptor of a directory.
+   * The descriptor of a directory. A directory that is open, and was moved or removed meanwhile, is opened or made again:
+   * files would follow the open one, even out of the receiving directory.
    * @throws CastError ERR_RDMC_UNSAFE_PATH where a component is a symbolic link, ERR_RDMC_PATH_CONFLICT where it is not
    *   a directory
    */
   open(path: Buffer): number {
+    if (!this.#isInPlace(path)) this.close();
     const known = this.#use(path.toString('latin1'));
     if (known !== undefined) return known;
     let descriptor = this.root;
@@ -111,6 +116,24 @@ export class DirectoryTree {
     for (const descriptor of this.#open.values()) closeSync(descriptor);
     this.#open.clear();
     this.#latest = undefined;
+  }
+
+  /** Whether the open directory that is nearest to this path, at it or above it, is still where it was opened. */
+  #isInPlace(path: Buffer): boolean {
+    for (let end = path.length; end > 0; end = path.lastIndexOf(SLASH, end - 1)) {
+      const key = path.toString('latin1', 0, end);
+      const descriptor = this.#open.get(key);
+      if (descriptor !== undefined) return this.#isAt(key, pathOf(descriptor));
+    }
+    return true;
+  }
+
+  #isAt(key: string, found: string): boolean {
+    if (found === `${this.#rootPath}${key}`) return true;
+    // The root itself may have been moved.
+    const root = pathOf(this.root);
+    this.#rootPath = root.endsWith('/') ? root : `${root}/`;
+    return found === `${this.#rootPath}${key}`;
   }
 
   #step(path: Buffer, parent: number, name: Buffer): number {
@@ -162,6 +185,15 @@ export class DirectoryTree {
       if (this.#latest?.descriptor === descriptor) this.#latest = undefined;
       return;
     }
+  }
+}
+
+/** The present path of an open directory, as latin1; of a removed one, with a suffix. Empty where it is too long. */
+function pathOf(descriptor: number): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`, 'latin1');
+  } catch {
+    return '';
   }
 }
 

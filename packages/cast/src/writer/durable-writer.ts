@@ -3,7 +3,8 @@ import type { Checksum } from '../checksum.js';
 import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { SurplusReport } from './comparison.js';
-import { type StoredReport, type StoredSoFar, StreamWriter, type WriterPorts } from './stream-writer.js';
+import type { StoredReport, StoredSoFar } from './stored-report.js';
+import { StreamWriter, type WriterPorts } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
 
@@ -48,6 +49,14 @@ export class DurableWriter {
 
   surplus(): SurplusReport {
     return this.#writer.surplus();
+  }
+
+  compareBlocks(index: number, first: number, data: string): string {
+    return this.#writer.compareBlocks(index, first, data);
+  }
+
+  get unbuilt(): number[] {
+    return this.#writer.unbuilt;
   }
 
   /** Stores the next message; then its memory is free. Some of its files may not have their names yet. */

@@ -7,6 +7,7 @@ import type { Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
 import type { ExistingFile } from './existing-file.js';
+import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
 
 const NOTHING = Buffer.alloc(0);
@@ -15,6 +16,8 @@ export interface ExaminerParts {
   readonly tree: DirectoryTree;
   readonly outcomes: Outcomes;
   readonly file: ExistingFile;
+  /** Gets the large files that will be replaced. */
+  readonly older: OlderFiles;
   /** Units in which the file system keeps times. */
   readonly timeUnitNs: bigint;
   /** A directory exists, with another mode or time than that of the entry. */
@@ -121,9 +124,17 @@ export class Examiner {
     const isSame = this.#isSameFile(entry, index, stats, place, isSameTime);
     if (isSame && isSameTime && hasMode(entry, stats)) return EntryState.HAS;
     if (this.policy.update && !isSame && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
-    if (!isSame || this.policy.by === 'none') return EntryState.DIFFERS;
+    if (!isSame || this.policy.by === 'none') return this.#replaced(entry, index, stats);
     if (this.policy.dryRun) return stats.nlink === 1n ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
-    return this.parts.file.setAttributes(place, stats, entry) ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
+    return this.parts.file.setAttributes(place, stats, entry)
+      ? EntryState.ATTRIBUTES
+      : this.#replaced(entry, index, stats);
+  }
+
+  /** The file will be replaced, perhaps by one that is built from its blocks. */
+  #replaced(entry: ManifestEntry, index: number, stats: BigIntStats): EntryStateValue {
+    const isOlder = this.policy.delta && this.parts.older.add(entry, index, stats);
+    return isOlder ? EntryState.OLDER : EntryState.DIFFERS;
   }
 
   #isSameFile(

@@ -1,11 +1,20 @@
 import type { Checksum } from '../checksum.js';
-import { protocolError } from '../errors.js';
+import { CHUNK_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
+import { codeOf, protocolError } from '../errors.js';
 import { FileStatus } from '../stream/layout.js';
-import type { DataRecord, FileBeginRecord, FileEndRecord, HoleRecord } from '../stream/records.js';
+import type {
+  DataRecord,
+  FileBeginRecord,
+  FileEndRecord,
+  HoleRecord,
+  KeepRecord,
+} from '../stream/records.js';
 import type { Commits } from './commits.js';
 import type { DirectoryTree } from './directory-tree.js';
 import { FileModes } from './file-modes.js';
 import { FileSink } from './file-sink.js';
+import type { OlderFiles } from './older-files.js';
+import type { OpenOlderFile } from './open-older-file.js';
 import type { Outcomes } from './outcomes.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
@@ -14,13 +23,29 @@ interface OpenFile {
   /** Undefined where it failed, or where it is for other receivers: its remaining records are checked and discarded. */
   sink: FileSink | undefined;
   offset: number;
+  /** The older file that some of its bytes come from. */
+  older: OpenOlderFile | undefined;
+  keptBytes: number;
 }
+
+interface AssemblerPorts {
+  readonly commits: Commits;
+  readonly active: () => void;
+  readonly older: OlderFiles;
+}
+
+const ZEROS = Buffer.alloc(HOLE_BYTES);
 
 /** Assembles files from their records, one file at a time, and checks the order of the records. */
 export class FileAssembler {
   /** Number and bytes of files that have their names. */
   files = 0;
   bytes = 0;
+  /** Of these bytes, those that came from older files. */
+  keptBytes = 0;
+  /** Paths of files that could not be built from their older ones, by index: the sender sends these whole. */
+  readonly unbuilt = new Map<number, Buffer>();
+  #chunk: Buffer | undefined;
   #file: OpenFile | undefined;
   readonly #modes = new FileModes();
 
@@ -29,7 +54,7 @@ export class FileAssembler {
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     private readonly checksum: Checksum,
-    private readonly ports: { readonly commits: Commits; readonly active: () => void },
+    private readonly ports: AssemblerPorts,
   ) {}
 
   /** Index of the open file. */
@@ -41,9 +66,9 @@ export class FileAssembler {
   begin(record: FileBeginRecord, isWanted = true): void {
     // The path is a view of a message, whose memory is reused.
     const begin = { ...record, path: Buffer.from(record.path) };
-    const file: OpenFile = { begin, sink: undefined, offset: 0 };
+    const file: OpenFile = { begin, sink: undefined, offset: 0, older: undefined, keptBytes: 0 };
     this.#file = file;
-    if (!isWanted) return;
+    if (!isWanted || this.ports.older.isStored(begin.index)) return;
     this.outcomes.attempt(begin.index, begin.path, () => {
       const path = this.temporary.file(begin.index);
       file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.ports.active);
@@ -63,27 +88,79 @@ export class FileAssembler {
     file.offset += length;
   }
 
+  /** Takes bytes from the older file, at most `MAX_KEEP_BYTES`. */
+  keep({ index, offset, length }: KeepRecord): void {
+    const file = this.#fileAt(index, offset, length);
+    if (length > MAX_KEEP_BYTES)
+      throw protocolError(`${length} bytes of entry ${index} are kept in one record`);
+    file.older ??= file.sink && this.ports.older.open(index);
+    const isPossible = file.sink === undefined || file.older?.holds(offset, length) === true;
+    if (!isPossible || !this.#copy(file, offset, length)) this.#passOver(file);
+    file.offset += length;
+    file.keptBytes += length;
+    if (file.sink) this.ports.commits.written(file.sink);
+  }
+
+  /** Copies bytes of the older file. Returns false where they are not there any more. */
+  #copy(file: OpenFile, offset: number, length: number): boolean {
+    this.#chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
+    const isSparse = file.older?.isSparse ?? false;
+    const pieceBytes = isSparse ? HOLE_BYTES : CHUNK_BYTES;
+    for (let done = 0; done < length && file.sink; done += pieceBytes) {
+      const piece = this.#chunk.subarray(0, Math.min(pieceBytes, length - done));
+      if (file.older!.read(piece, offset + done) < piece.length) return false;
+      const isHole = isSparse && Buffer.compare(piece, ZEROS.subarray(0, piece.length)) === 0;
+      this.#attempt(file, (sink) => sink.keep(piece, isHole));
+    }
+    return true;
+  }
+
+  /** The file cannot be built from the older one: it comes again, in another stream. */
+  #passOver(file: OpenFile): void {
+    const { begin, sink } = file;
+    file.sink = undefined;
+    sink?.discard();
+    this.unbuilt.set(begin.index, begin.path);
+  }
+
   /** Ends the open file. False where the record is of another file. */
   end({ index, status, digest }: FileEndRecord): boolean {
     const file = this.#file;
     if (file?.begin.index !== index) return false;
     if (status !== FileStatus.WHOLE) {
       // The sender has given it up, and reports the problem itself.
-      this.outcomes.missing.add(index);
+      if (!this.ports.older.isStored(index)) this.outcomes.missing.add(index);
+      this.unbuilt.delete(index);
       this.discard();
       return true;
     }
     const { begin } = file;
     if (file.offset !== begin.size)
       throw protocolError(`entry ${index} ends after ${file.offset} of ${begin.size} bytes`);
-    this.#attempt(file, (sink) => sink.seal(digest));
+    this.#seal(file, digest);
     if (file.sink) this.#give(file, file.sink);
+    file.older?.close();
     this.#file = undefined;
     return true;
   }
 
+  /** A file that was built from an older one which has changed meanwhile is sent again; else a mismatch is a problem. */
+  #seal(file: OpenFile, digest: Buffer): void {
+    try {
+      file.sink?.seal(digest);
+    } catch (error) {
+      if (file.older && codeOf(error) === 'ERR_RDMC_HASH_MISMATCH') this.#passOver(file);
+      else
+        this.#attempt(file, () => {
+          throw error;
+        });
+    }
+  }
+
   #give(file: OpenFile, sink: FileSink): void {
-    const { path, size } = file.begin;
+    const { index, path, size } = file.begin;
+    this.unbuilt.delete(index);
+    this.ports.older.stored(index);
     this.ports.commits.file({
       sink,
       commit: () =>
@@ -91,6 +168,7 @@ export class FileAssembler {
           sink.commit(this.tree.place(path));
           this.files += 1;
           this.bytes += size;
+          this.keptBytes += file.keptBytes;
         }),
       fail: (error) =>
         this.#attempt(file, () => {
@@ -101,14 +179,16 @@ export class FileAssembler {
 
   /** Discards the open file. */
   discard(): void {
-    const sink = this.#file?.sink;
+    const { sink, older } = this.#file ?? {};
     this.#file = undefined;
+    older?.close();
     sink?.discard();
   }
 
   #attempt(file: OpenFile, action: (sink: FileSink) => void): void {
     const { begin, sink } = file;
     if (!sink || this.outcomes.attempt(begin.index, begin.path, () => action(sink))) return;
+    this.unbuilt.delete(begin.index);
     file.sink = undefined;
     sink.discard();
   }

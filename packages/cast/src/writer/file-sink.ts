@@ -60,6 +60,16 @@ export class FileSink {
     this.#endsInHole = false;
   }
 
+  /** As `write`, with bytes of an older file. Where `isHole`, they are zeros that need not be written. */
+  keep(data: Buffer, isHole: boolean): void {
+    this.#content.update(data);
+    if (!isHole) this.#writeAll(data, this.#offset);
+    this.#offset += data.length;
+    this.unsyncedBytes += isHole ? 0 : data.length;
+    this.#endsInHole = isHole;
+    this.active();
+  }
+
   skip(length: number): void {
     this.#content.hole(length);
     this.#offset += length;

@@ -19,6 +19,13 @@ export interface ExamineOrder {
   readonly data: string;
 }
 
+/** Hashes of blocks of a file. */
+export interface BlocksOrder {
+  readonly index: number;
+  readonly first: number;
+  readonly data: string;
+}
+
 export interface FinishOrder {
   /** Of all streams. */
   readonly messages: number;

@@ -25,7 +25,8 @@ export class Removal {
     private readonly tree: DirectoryTree,
     private readonly filter: Filter,
     private readonly outcomes: Outcomes,
-    private readonly active: () => void,
+    /** Called after every entry; what it throws ends the removal. */
+    private readonly step: () => void,
   ) {}
 
   /** A failure becomes a problem. @throws CastError where nothing more can be stored */
@@ -56,7 +57,7 @@ export class Removal {
       throw error;
     }
     this.removed += 1;
-    this.active();
+    this.step();
     return true;
   }
 

@@ -1,7 +1,8 @@
 import { closeSync, constants, openSync, statfsSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
-import { givenUp, protocolError } from '../errors.js';
+import { encodeHeld } from '../delta/hash-frames.js';
+import { CastError, givenUp, protocolError } from '../errors.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
 import { FileStatus } from '../stream/layout.js';
 import { decodeMessage } from '../stream/message-decoder.js';
@@ -19,32 +20,13 @@ import { Comparison, type SurplusReport } from './comparison.js';
 import { DeferredEntries } from './deferred-entries.js';
 import { DirectoryTree } from './directory-tree.js';
 import { FileAssembler } from './file-assembler.js';
+import { OlderFiles } from './older-files.js';
 import { Outcomes } from './outcomes.js';
+import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { asCastError } from './system-errors.js';
 import { TemporaryDirectory } from './temporary-directory.js';
 
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
-
-/** Number and bytes of files that have their names. */
-export interface StoredSoFar {
-  readonly files: number;
-  readonly bytes: number;
-}
-
-/** The totals of a finished cast at this receiver. */
-export interface StoredReport {
-  readonly files: number;
-  readonly directories: number;
-  readonly links: number;
-  readonly bytes: number;
-  /** Regular files that the receiver had already. */
-  readonly unchangedFiles: number;
-  readonly unchangedBytes: number;
-  /** Entries that the sender does not have. */
-  readonly removed: number;
-  readonly problems: readonly CastProblem[];
-  readonly problemCount: number;
-}
 
 /** Callbacks of a writer. */
 export interface WriterPorts {
@@ -70,6 +52,7 @@ export class StreamWriter {
   readonly #root: number;
   readonly #temporary: TemporaryDirectory;
   readonly #tree: DirectoryTree;
+  readonly #older: OlderFiles;
   readonly #files: FileAssembler;
   readonly #deferred: DeferredEntries;
   readonly #comparison: Comparison | undefined;
@@ -112,9 +95,10 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
+    this.#older = new OlderFiles(this.#tree, checksum);
     this.#files = new FileAssembler(this.#tree, this.#temporary, this.#outcomes, checksum, {
-      commits,
-      active,
+      ...{ commits, active },
+      older: this.#older,
     });
     this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
     try {
@@ -129,10 +113,12 @@ export class StreamWriter {
     return new Comparison({
       ...{ policy, checksum, durable },
       tree: this.#tree,
+      older: this.#older,
       outcomes: this.#outcomes,
       timeUnitNs: this.#temporary.timeUnitNs(),
       onDirectory: (directory) => this.#deferred.directory(directory),
       active: this.active,
+      step: () => this.#step(),
     });
   }
 
@@ -169,6 +155,19 @@ export class StreamWriter {
   /** After the last piece of the manifest: what the directory has beside its entries. */
   surplus(): SurplusReport {
     return this.#comparison?.surplus() ?? { count: 0, paths: [] };
+  }
+
+  /**
+   * Compares blocks of an older file with hashes of the sender. Returns which of them it has: see `delta/hash-frames.ts`.
+   * @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_ABORTED
+   */
+  compareBlocks(index: number, first: number, data: string): string {
+    return encodeHeld(this.#older.compare(index, first, data, () => this.#step()));
+  }
+
+  /** Entries that could not be built from older files in the streams so far. */
+  get unbuilt(): number[] {
+    return [...this.#files.unbuilt.keys()];
   }
 
   /** Stores the next message. @throws CastError where nothing more can be stored */
@@ -224,6 +223,7 @@ export class StreamWriter {
         `the stream is incomplete: ${this.#allMessages} of ${messages} messages, or totals other than announced`,
       );
     }
+    this.#reportUnbuilt();
     for (const isMade of this.#deferred.links()) {
       if (isMade) this.#links += 1;
       this.#throwIfGivenUp();
@@ -238,6 +238,17 @@ export class StreamWriter {
     this.#finished = true;
   }
 
+  /** Files that the sender did not send again. */
+  #reportUnbuilt(): void {
+    for (const [index, path] of this.#files.unbuilt) {
+      this.#outcomes.attempt(index, path, () => {
+        const message =
+          'its older file here changed during the cast, and it was not sent whole; cast it again';
+        throw new CastError('ERR_RDMC_HASH_MISMATCH', message);
+      });
+    }
+  }
+
   /** Removes temporary files. @throws errors of the system */
   report(): StoredReport {
     this.close();
@@ -246,6 +257,7 @@ export class StreamWriter {
       ...this.stored,
       directories: this.#deferred.directories,
       links: this.#links,
+      keptBytes: this.#files.keptBytes,
       unchangedFiles: this.#comparison?.unchanged.files ?? 0,
       unchangedBytes: this.#comparison?.unchanged.bytes ?? 0,
       removed: this.#comparison?.removed ?? 0,
@@ -275,6 +287,12 @@ export class StreamWriter {
     }
   }
 
+  /** Something was done. @throws CastError ERR_RDMC_ABORTED */
+  #step(): void {
+    this.active();
+    this.#throwIfGivenUp();
+  }
+
   /** @throws CastError ERR_RDMC_ABORTED */
   #throwIfGivenUp(): void {
     if (this.#givenUp || this.isGivenUp()) throw givenUp();
@@ -293,6 +311,7 @@ export class StreamWriter {
   #take(record: StreamRecord): void {
     if (record.type === 'data') this.#files.data(record);
     else if (record.type === 'hole') this.#files.hole(record);
+    else if (record.type === 'keep') this.#files.keep(record);
     else if (record.type === 'fileEnd') this.#fileEnd(record);
     else if (record.type === 'fileBegin') this.#fileBegin(record);
     else if (record.type === 'directory') this.#directory(record);

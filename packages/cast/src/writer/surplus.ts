@@ -5,6 +5,7 @@ import type { Filter } from '../filters/filter.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { within } from './descriptor-paths.js';
 import type { DirectoryTree } from './directory-tree.js';
+import { SortedNames } from './sorted-names.js';
 
 const SLASH = Buffer.from('/');
 
@@ -12,13 +13,18 @@ interface OpenDirectory {
   readonly entry: ManifestEntry;
   readonly index: number;
   /** Names that the sender has in it, as latin1. */
-  readonly names: Set<string>;
+  readonly names: SortedNames;
 }
 
 /** An entry that the receiver has, in a directory of the cast, and the sender does not. */
 export interface SurplusEntry {
   readonly path: Buffer;
   readonly isDirectory: boolean;
+}
+
+interface Candidate extends SurplusEntry {
+  /** Undefined where it is gone again. */
+  readonly id: string | undefined;
 }
 
 /**
@@ -43,7 +49,7 @@ export class Surplus {
     this.#open.at(-1)?.names.add(entry.path.toString('latin1', slash + 1));
     if (entry.kind !== 'directory') return;
     // The path is a view of a piece.
-    this.#open.push({ entry: { ...entry, path: Buffer.from(entry.path) }, index, names: new Set() });
+    this.#open.push({ entry: { ...entry, path: Buffer.from(entry.path) }, index, names: new SortedNames() });
   }
 
   /** After the last entry. */
@@ -61,20 +67,26 @@ export class Surplus {
   #look({ entry, index, names }: OpenDirectory): void {
     const descriptor = this.#descriptor(entry.path);
     if (descriptor === undefined) return;
-    const before = this.found.length;
-    let own: Set<string> | undefined;
+    const candidates = this.#candidates(descriptor, entry.path, names);
+    const own = identities(descriptor, names, new Set(candidates.map(({ id }) => id)));
+    const found = candidates.filter(({ id }) => id === undefined || !own.has(id));
+    for (const { path, isDirectory } of found) this.found.push({ path, isDirectory });
+    if (found.length > 0) this.onDirectory(entry, index);
+  }
+
+  /** What has none of the sender's names. */
+  #candidates(descriptor: number, directory: Buffer, names: SortedNames): Candidate[] {
+    const found: Candidate[] = [];
     for (const name of namesIn(descriptor)) {
       if (names.has(name.toString('latin1')) || isTemporary(name)) continue;
       const stats = statsOf(descriptor, name);
       const isDirectory = stats?.isDirectory() ?? false;
-      const path = Buffer.concat([entry.path, SLASH, name]);
+      const path = Buffer.concat([directory, SLASH, name]);
       if (this.filter.excludes(path, isDirectory)) continue;
-      own ??= identities(descriptor, names);
-      if (stats && own.has(identity(stats))) continue;
-      if (this.found.length >= MAX_SURPLUS) throw tooMany();
-      this.found.push({ path, isDirectory });
+      if (this.found.length + found.length >= MAX_SURPLUS) throw tooMany();
+      found.push({ path, isDirectory, id: stats && identity(stats) });
     }
-    if (this.found.length > before) this.onDirectory(entry, index);
+    return found;
   }
 
   /** Undefined where it does not exist, or is not a directory here: storing it fails for that reason. */
@@ -101,15 +113,21 @@ export function namesIn(descriptor: number): Buffer[] {
 }
 
 /**
- * What the sender's names lead to. Where the file system ignores case, or stores another normal form of Unicode, a name
+ * Those of the wanted entries that the sender's names lead to. Where the file system ignores case, or stores another normal form of Unicode, a name
  * in the directory differs from the sender's name of the same entry: removing it would remove the sender's entry.
  * Another hard link to a file is another entry.
  */
-function identities(descriptor: number, names: ReadonlySet<string>): Set<string> {
+function identities(
+  descriptor: number,
+  names: SortedNames,
+  wanted: ReadonlySet<string | undefined>,
+): Set<string> {
   const found = new Set<string>();
+  if (wanted.size === 0) return found;
   for (const name of names) {
     const stats = statsOf(descriptor, Buffer.from(name, 'latin1'));
-    if (stats && (stats.isDirectory() || stats.nlink === 1n)) found.add(identity(stats));
+    const id = stats && (stats.isDirectory() || stats.nlink === 1n) ? identity(stats) : undefined;
+    if (id !== undefined && wanted.has(id)) found.add(id);
   }
   return found;
 }

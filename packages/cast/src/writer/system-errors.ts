@@ -34,10 +34,13 @@ const ADVICE: Partial<Record<CastErrorCode, string>> = {
     'it is on another file system than the receiving directory; receive into that one directly',
 };
 
+/** Errors of this package that end the cast here. */
+const ENDING = new Set(['ERR_RDMC_CAST_PROTOCOL', 'ERR_RDMC_VERSION_MISMATCH', 'ERR_RDMC_ABORTED']);
+
 /** Whether nothing more can be stored after this error. */
 export function isFatal(error: unknown): boolean {
   const code = codeOf(error) ?? '';
-  return FATAL.has(code) || code === 'ERR_RDMC_CAST_PROTOCOL' || code === 'ERR_RDMC_VERSION_MISMATCH';
+  return FATAL.has(code) || ENDING.has(code);
 }
 
 /** Converts an error of the system. */

@@ -5,8 +5,9 @@ import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
 import { DurableWriter } from './durable-writer.js';
 import { removeLeftovers } from './leftovers.js';
-import type { EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
-import { type StoredReport, type StoredSoFar, StreamWriter } from './stream-writer.js';
+import type { BlocksOrder, EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
+import type { StoredReport, StoredSoFar } from './stored-report.js';
+import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { asCastError } from './system-errors.js';
 import { WriterSigns } from './writer-signs.js';
@@ -52,6 +53,18 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     },
 
     enterRun: (order: EnterOrder): void => arrivals.enterRun(order),
+
+    /** Returns which blocks an older file has: see `delta/hash-frames.ts`. */
+    compareBlocks({ index, first, data }: BlocksOrder): string {
+      throwIfGivenUp();
+      return writer!.compareBlocks(index, first, data);
+    },
+
+    /** Entries that could not be built from older files, in the messages stored so far. */
+    unbuilt(_: undefined): number[] {
+      throwIfGivenUp();
+      return writer!.unbuilt;
+    },
 
     /** Returns the totals of files that have their names so far. */
     async store(order: StoreOrder): Promise<StoredSoFar> {

@@ -44,7 +44,8 @@ function file(random: Random, index: number): StreamRecord[] {
       content.update(data);
     } else {
       if (offset + length > Number.MAX_SAFE_INTEGER) break;
-      pieces.push({ type: 'hole', index, offset, length });
+      const type = random.of(['hole', 'hole', 'hole', 'keep'] as const);
+      pieces.push({ type, index, offset, length });
       content.hole(length);
     }
     offset += length;

@@ -4,7 +4,8 @@ import type { ReadHook } from '../../src/reader/file-source.js';
 import { resolveRoots } from '../../src/reader/roots.js';
 import { StreamReader } from '../../src/reader/stream-reader.js';
 import { Survey } from '../../src/reader/survey.js';
-import { type StoredReport, StreamWriter } from '../../src/writer/stream-writer.js';
+import type { StoredReport } from '../../src/writer/stored-report.js';
+import { StreamWriter } from '../../src/writer/stream-writer.js';
 
 export const MESSAGE_BYTES = 64 * 1024;
 /** The checksum of all local casts. */

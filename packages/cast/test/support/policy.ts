@@ -4,6 +4,7 @@ export const policy = {
   update: false,
   existing: false,
   remove: true,
+  delta: true,
   dryRun: false,
   rules: [],
 } as const;

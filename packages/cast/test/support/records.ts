@@ -28,6 +28,7 @@ export const record: fc.Arbitrary<StreamRecord> = fc.oneof(
     data: fc.uint8Array({ minLength: 1, maxLength: 300 }).map((data) => Buffer.from(data)),
   }),
   fc.record({ type: fc.constant('hole' as const), index, offset: bytes53, length: bytes53 }),
+  fc.record({ type: fc.constant('keep' as const), index, offset: bytes53, length: bytes53 }),
   fc.record({
     type: fc.constant('fileEnd' as const),
     index,
@@ -66,6 +67,7 @@ function put(encoder: MessageEncoder, target: Buffer, each: StreamRecord): boole
   if (each.type === 'directory') return encoder.directory(each);
   if (each.type === 'fileBegin') return encoder.fileBegin(each);
   if (each.type === 'hole') return encoder.hole(each);
+  if (each.type === 'keep') return encoder.keep(each);
   if (each.type === 'fileEnd') return encoder.fileEnd(each);
   if (each.type === 'symbolicLink') return encoder.symbolicLink(each);
   if (each.type === 'hardLink') return encoder.hardLink(each);

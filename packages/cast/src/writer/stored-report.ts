@@ -1,0 +1,24 @@
+import type { CastProblem } from '../cast-summary.js';
+
+/** Number and bytes of files that have their names. */
+export interface StoredSoFar {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+/** The totals of a finished cast at this receiver. */
+export interface StoredReport {
+  readonly files: number;
+  readonly directories: number;
+  readonly links: number;
+  readonly bytes: number;
+  /** Of these bytes, those that came from older files of the receiver. */
+  readonly keptBytes: number;
+  /** Regular files that the receiver had already. */
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  /** Entries that the sender does not have. */
+  readonly removed: number;
+  readonly problems: readonly CastProblem[];
+  readonly problemCount: number;
+}
