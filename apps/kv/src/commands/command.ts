@@ -1,5 +1,6 @@
 import type { Arguments } from '../resp/arguments.js';
 import type { RespVersion } from '../resp/writer.js';
+import type { Transaction } from '../transactions/transaction.js';
 import type { CommandContext } from './command-context.js';
 
 /** The state of a client's connection. */
@@ -9,15 +10,17 @@ export interface Session {
   name: string;
   authenticated: boolean;
   readonly address: string;
+  /** Undefined: the client does not queue commands and does not watch keys. */
+  transaction?: Transaction | undefined;
   /** The connection ends when its replies have left. */
   quit(): void;
 }
 
 /**
  * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
- * servers; or at the server of a scan's slot.
+ * servers; or at the server of a scan's slot. `transaction`: the router itself runs it (see `Transactions`).
  */
-export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan';
+export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan' | 'transaction';
 /** How the replies of several servers become one. */
 export type Merge = 'sum' | 'ok' | 'positions' | 'concatenation';
 
@@ -30,18 +33,28 @@ export interface Command {
   readonly route: Route;
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
+  /** The argument with the first key; a command with fewer arguments does not have a key. */
+  readonly first: number;
   readonly merge: Merge | undefined;
   /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
+  /** It takes microseconds, whatever its arguments and its key are: only low thresholds have it timed. */
+  readonly isBrief: boolean;
   /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
   readonly run: (x: CommandContext, args: Arguments, session: Session) => void;
 }
 
-type Details = Partial<Pick<Command, 'route' | 'step' | 'merge' | 'inSteps'>>;
+type Details = Partial<Pick<Command, 'route' | 'step' | 'first' | 'merge' | 'inSteps' | 'isBrief'>>;
 
 /** A command on the one key that is its first argument. */
-export function keyCommand(name: string, arity: number, flags: string, run: Command['run']): Command {
-  return define(name, arity, flags, run, { route: 'key', step: 1 });
+export function keyCommand(
+  name: string,
+  arity: number,
+  flags: string,
+  run: Command['run'],
+  details: Details = {},
+): Command {
+  return define(name, arity, flags, run, { route: 'key', step: 1, isBrief: true, ...details });
 }
 
 export function define(
@@ -49,7 +62,8 @@ export function define(
   arity: number,
   flags: string,
   run: Command['run'],
-  { route = 'here', step = 0, merge, inSteps = false }: Details = {},
+  { route = 'here', step = 0, first = 1, merge, inSteps = false, isBrief = false }: Details = {},
 ): Command {
-  return { name, arity, flags: flags.split(' '), route, step, merge, inSteps, run };
+  const words = flags === '' ? [] : flags.split(' ');
+  return { name, arity, flags: words, route, step, first, merge, inSteps, isBrief, run };
 }
