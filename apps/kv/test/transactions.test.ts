@@ -229,6 +229,13 @@ describe('a transaction in the log', () => {
             expect(reply.message).toMatch(/^ERR ERR_RDMC_ENTRY_TOO_LARGE the writes of a trans/);
           else expect(reply).toHaveLength(steps.length);
           expect(mine.length).toBe(reply instanceof Error ? 0 : 1);
+          let text: string | undefined;
+          for (const [name, bytes] of reply instanceof Error ? [] : steps) {
+            if (name !== 'HSET') text = (name === 'APPEND' ? (text ?? '') : '') + 'v'.repeat(bytes);
+          }
+          const found = contentOf(runner.store);
+          expect(found.get(`k${index}`)).toBe(text);
+          if (reply instanceof Error) expect(found.has(`h${index}`)).toBe(false);
         }
       }),
       { numRuns: 50 },
