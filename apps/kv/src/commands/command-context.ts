@@ -2,8 +2,8 @@ import type { Arguments } from '../resp/arguments.js';
 import type { ReplyWriter } from '../resp/writer.js';
 import type { KeyEntry } from '../store/hash.js';
 import type { Store } from '../store/store.js';
-import type { Command, Session } from './command.js';
 import type { NodeView } from './node-view.js';
+import type { Session } from './session.js';
 
 /** The parts that a command uses: the keys, the writer of its reply, and the server that runs it. */
 export interface CommandContext {
@@ -32,5 +32,14 @@ export interface CommandContext {
   /** The reply waits until the log has acknowledged this append. */
   waitFor(sequence: number): void;
   /** Runs a command as a part of this one; its error is its reply. */
-  attempt(command: Command, args: Arguments, session: Session): void;
+  attempt(command: Runnable, args: Arguments, session: Session): void;
+}
+
+/** What runs of a command. */
+export interface Runnable {
+  readonly flags: readonly string[];
+  /** It takes microseconds, whatever its arguments and its key are: only low thresholds have it timed. */
+  readonly isBrief: boolean;
+  /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
+  readonly run: (x: CommandContext, args: Arguments, session: Session) => void;
 }

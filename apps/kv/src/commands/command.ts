@@ -1,20 +1,4 @@
-import type { Arguments } from '../resp/arguments.js';
-import type { RespVersion } from '../resp/writer.js';
-import type { Transaction } from '../transactions/transaction.js';
-import type { CommandContext } from './command-context.js';
-
-/** The state of a client's connection. */
-export interface Session {
-  readonly id: number;
-  version: RespVersion;
-  name: string;
-  authenticated: boolean;
-  readonly address: string;
-  /** Undefined: the client does not queue commands and does not watch keys. */
-  transaction?: Transaction | undefined;
-  /** The connection ends when its replies have left. */
-  quit(): void;
-}
+import type { Runnable } from './command-context.js';
 
 /**
  * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
@@ -24,12 +8,11 @@ export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan' | 'transacti
 /** How the replies of several servers become one. */
 export type Merge = 'sum' | 'ok' | 'positions' | 'concatenation';
 
-export interface Command {
+export interface Command extends Runnable {
   /** Lower case. */
   readonly name: string;
   /** Arguments, the name included; negative: at least. */
   readonly arity: number;
-  readonly flags: readonly string[];
   readonly route: Route;
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
@@ -38,10 +21,6 @@ export interface Command {
   readonly merge: Merge | undefined;
   /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
-  /** It takes microseconds, whatever its arguments and its key are: only low thresholds have it timed. */
-  readonly isBrief: boolean;
-  /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
-  readonly run: (x: CommandContext, args: Arguments, session: Session) => void;
 }
 
 type Details = Partial<Pick<Command, 'route' | 'step' | 'first' | 'merge' | 'inSteps' | 'isBrief'>>;

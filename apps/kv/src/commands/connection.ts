@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { MAX_NAME_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
-import { type Command, define, type Session } from './command.js';
+import { type Command, define } from './command.js';
 import type { CommandContext } from './command-context.js';
+import type { Session } from './session.js';
 import { SERVER_NAME, SERVER_VERSION } from './version.js';
 
 function ping(x: CommandContext, args: Arguments): void {

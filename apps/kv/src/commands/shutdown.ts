@@ -1,7 +1,8 @@
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, SYNTAX } from '../resp/command-error.js';
-import { type Command, define, type Session } from './command.js';
+import { type Command, define } from './command.js';
 import type { CommandContext } from './command-context.js';
+import type { Session } from './session.js';
 
 const WORDS = ['SAVE', 'NOSAVE', 'NOW', 'FORCE', 'ABORT'];
 

@@ -30,7 +30,12 @@ function get(x: CommandContext, args: Arguments): void {
 }
 
 export const slowLogCommand: Command = container('slowlog', 'admin', {
-  GET: { least: 2, most: Number.POSITIVE_INFINITY, run: get, help: ['GET [<count>]', 'Return the latest slow commands; -1: all'] },
+  GET: {
+    least: 2,
+    most: Number.POSITIVE_INFINITY,
+    run: get,
+    help: ['GET [<count>]', 'Return the latest slow commands; -1: all'],
+  },
   LEN: {
     least: 2,
     most: 2,

@@ -1,4 +1,3 @@
-import type { Command } from '../commands/command.js';
 import { DEFAULT_SLOW_LOG_COMMANDS, DEFAULT_SLOW_LOG_US } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { Latency } from './latency.js';
@@ -39,7 +38,7 @@ export class Monitor {
 
   /** A command that was timed has run. */
   ran(
-    command: Command,
+    command: { readonly isBrief: boolean; readonly flags: readonly string[] },
     args: Arguments,
     client: { readonly address: string; readonly name: string },
     durationMs: number,

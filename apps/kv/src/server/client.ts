@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
-import type { Session } from '../commands/command.js';
+import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
 import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
 import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/parser.js';

@@ -1,6 +1,7 @@
-import type { Command, Session } from '../commands/command.js';
-import type { CommandContext } from '../commands/command-context.js';
+import type { Command } from '../commands/command.js';
+import type { CommandContext, Runnable } from '../commands/command-context.js';
 import type { NodeView } from '../commands/node-view.js';
+import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
 import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
@@ -210,7 +211,7 @@ export class Executor implements CommandContext {
 
   // The methods that commands use.
 
-  attempt(command: Command, args: Arguments, session: Session): void {
+  attempt(command: Runnable, args: Arguments, session: Session): void {
     const { writer } = this;
     const { monitor } = this.node;
     const before = writer.length;

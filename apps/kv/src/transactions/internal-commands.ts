@@ -9,8 +9,9 @@
  * The key of `rdmc.exec` decides where it runs; its commands' keys are in the same slot. A token has the id of the server's
  * store: versions of different servers cannot be compared, so a transaction whose keys changed hands is not executed.
  */
-import { type Command, keyCommand, type Session } from '../commands/command.js';
+import { type Command, keyCommand } from '../commands/command.js';
 import type { CommandContext } from '../commands/command-context.js';
+import type { Session } from '../commands/session.js';
 import { Arguments } from '../resp/arguments.js';
 import { CommandError, CROSS_SLOT } from '../resp/command-error.js';
 import { encodeCommand } from '../resp/encode.js';
