@@ -76,6 +76,16 @@ it('a password is not in the slow log', () => {
   expect(monitor.slowLog.length).toBe(0);
 });
 
+it('of a transaction, its commands are in the slow log', () => {
+  const runner = new CommandRunner(new ManualLog(), { slowLogUs: 0 });
+  runner.turn(['rdmc.watch', 'k'], ['rdmc.exec', 'k', '0', '3', 'SET', 'k', '1', '2', 'GET', 'k']);
+  const { slowLog } = runner.executor.node.monitor;
+  expect(slowLog.latest(10).map(({ words }) => words)).toEqual([
+    ['GET', 'k'],
+    ['SET', 'k', '1'],
+  ]);
+});
+
 it('LATENCY keeps the longest event of each second, from the threshold on', () => {
   vi.useFakeTimers({ toFake: ['Date'], now: 5_000_500 });
   onTestFinished(() => {

@@ -79,7 +79,7 @@ export async function runDemo(
   say(`starting a coordinator and ${servers} servers …`);
   const cluster = await LocalCluster.start({ servers, directory, serverArguments });
   try {
-    say(`ready: redis-cli -p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
+    say(`ready: redis-cli ${tls ? '--tls ' : ''}-p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
     const connection = await Connection.open('127.0.0.1', cluster.ports[0]!, tls);
     const loader = new Loader(connection);
     const started = performance.now();

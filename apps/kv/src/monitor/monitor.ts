@@ -6,6 +6,9 @@ import { SlowLog } from './slow-log.js';
 /** A brief command does not take so long, unless the whole process is held up. */
 const BRIEF_MS = 1;
 
+/** A password must not be kept; of a transaction, its commands are. */
+const NOT_LOGGED = ['no_auth', 'skip_slowlog'];
+
 /** The thresholds of SLOWLOG and LATENCY. */
 export interface MonitorOptions {
   /** Microseconds from which on a command is in the slow log (default 10,000); 0: each command; negative: none. */
@@ -44,7 +47,6 @@ export class Monitor {
     durationMs: number,
   ): void {
     this.latency.add(command.isBrief ? 'fast-command' : 'command', durationMs);
-    // A password must not be kept.
-    if (!command.flags.includes('no_auth')) this.slowLog.add(args, durationMs, client);
+    if (!command.flags.some((flag) => NOT_LOGGED.includes(flag))) this.slowLog.add(args, durationMs, client);
   }
 }

@@ -48,8 +48,10 @@ export function encodeExec({ key, watched, commands }: Transaction): Buffer {
 /** @param find the commands that a transaction may have */
 export function internalCommands(find: Find): readonly Command[] {
   return [
-    keyCommand(WATCH, -2, 'readonly', watch, { isBrief: false }),
-    keyCommand(EXEC, -3, 'write', (x, args, session) => exec(x, args, session, find), { isBrief: false }),
+    keyCommand(WATCH, -2, 'readonly skip_slowlog', watch, { isBrief: false }),
+    keyCommand(EXEC, -3, 'write skip_slowlog', (x, args, session) => exec(x, args, session, find), {
+      isBrief: false,
+    }),
   ];
 }
 
