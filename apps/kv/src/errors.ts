@@ -11,6 +11,16 @@ export const kvErrors = errorTable({
     'clients beyond loopback without a password',
     'give a key and a password, or --no-protected-mode',
   ],
+  ERR_RDMC_KV_INVALID_TLS: [
+    'usage',
+    'the certificate of TLS, or its key, cannot be used',
+    'the message says which file, and why',
+  ],
+  ERR_RDMC_KV_LISTEN_FAILED: [
+    'resource',
+    'the address for clients is not available',
+    'choose another address or port, or end the process that uses it',
+  ],
   ERR_RDMC_KV_PROTOCOL: ['refused', 'the other end violated the protocol', 'check the client'],
   ERR_RDMC_KV_MEMBER_LOST: ['peer-lost', 'a connection with a member ended', 'try again'],
   ERR_RDMC_KV_COORDINATOR_LOST: [

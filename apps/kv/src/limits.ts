@@ -25,6 +25,8 @@ export const MAX_MATCH_STEPS = 10_000_000;
 export const MATCH_STEPS_PER_TURN = 1_000_000;
 
 export const DEFAULT_MAX_CLIENTS = 10_000;
+/** How long a client may take for the handshake of TLS. */
+export const TLS_HANDSHAKE_MS = 10_000;
 /** Bytes of unfinished commands of all clients together; beyond that a client is disconnected. */
 export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
 /** With more bytes of replies, a client's commands are not read until it has read replies … */
@@ -48,6 +50,10 @@ export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
 /** Bytes of one append; a turn with more makes several appends. */
 export const MAX_BATCH_BYTES = 1024 * 1024;
+
+/** Of SLOWLOG, as Redis's: microseconds from which on a command is slow, and the commands that are kept. */
+export const DEFAULT_SLOW_LOG_US = 10_000;
+export const DEFAULT_SLOW_LOG_COMMANDS = 128;
 
 /** Expired keys are looked for this often, so many at a time. */
 export const EXPIRE_SWEEP_MS = 100;

@@ -12,6 +12,11 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
+/** Microseconds; −1: never. */
+export function slowLogThreshold(text: string): number {
+  return text === '-1' ? -1 : wholeNumber(0, 1e12)(text);
+}
+
 export interface Endpoint {
   readonly host: string;
   readonly port: number;

@@ -38,3 +38,20 @@ it('a client that waits is disconnected when the server does not come', async ()
   await port.close();
   await closed;
 });
+
+it('a port that is in use is an error that says what to do', async () => {
+  const { port } = await open(1);
+  const second = ClientPort.listen({ host: '127.0.0.1', port, maxClients: 1 });
+  await expect(second).rejects.toMatchObject({
+    code: 'ERR_RDMC_KV_LISTEN_FAILED',
+    message: `cannot listen for clients at 127.0.0.1:${port}: another process uses the port (EADDRINUSE); end it, or choose another port`,
+  });
+});
+
+it('an address that this host does not have is named', async () => {
+  const there = ClientPort.listen({ host: '192.0.2.1', port: 0, maxClients: 1 });
+  await expect(there).rejects.toMatchObject({
+    code: 'ERR_RDMC_KV_LISTEN_FAILED',
+    message: expect.stringContaining('192.0.2.1:0: this host does not have the address'),
+  });
+});

@@ -43,6 +43,26 @@ describe('a cluster of four', () => {
     expect(await a.command('MGET', 'm1', 'm2')).toBe('*2\r\n$-1\r\n$-1\r\n');
   });
 
+  it('runs a transaction in one step, at whichever server its keys are', async () => {
+    for (const [index, client] of clients.entries()) {
+      const [hash, counter] = [`{t${index}}h`, `{t${index}}n`];
+      for (const at of clients) {
+        const lines = [`WATCH ${hash}`, 'MULTI', `HINCRBY ${hash} f 1`, `INCR ${counter}`, 'EXEC'];
+        expect(await at.pipeline(lines)).toMatch(
+          /^\+OK\r\n\+OK\r\n\+QUEUED\r\n\+QUEUED\r\n\*2\r\n:(\d)\r\n:\1\r\n$/,
+        );
+      }
+      expect(await client.command('MGET', counter)).toBe('*1\r\n$1\r\n4\r\n');
+      expect(await client.command('HGETALL', hash)).toBe('*2\r\n$1\r\nf\r\n$1\r\n4\r\n');
+    }
+    await clients[0]!.command('WATCH', '{t0}h');
+    await clients[1]!.command('HSET', '{t0}h', 'f', '9');
+    const replies = await clients[0]!.pipeline(['MULTI', 'DEL {t0}h', 'EXEC']);
+    expect(replies).toBe('+OK\r\n+QUEUED\r\n*-1\r\n');
+    expect(await clients[2]!.command('HGET', '{t0}h', 'f')).toBe('$1\r\n9\r\n');
+    expect(await clients[0]!.command('FLUSHDB')).toBe('+OK\r\n');
+  });
+
   it('keeps the order of a pipeline', async () => {
     const [a] = clients as [RawClient];
     const words = Array.from({ length: 500 }, (_, i) => `INCR p${i % 7}\r\nGET p${i % 7}\r\nECHO ${i}\r\n`);
@@ -105,12 +125,19 @@ describe('a cluster that loses a server', () => {
         expect(await client.command('MSET', ...pairs.flat())).toBe('+OK\r\n');
       }
       expect(await client.command('DEL', 'k7', 'k8', 'k9')).toBe(':3\r\n');
+      for (let i = 0; i < 20; i += 1) {
+        expect(await client.command('HSET', `h${i}`, 'f', '1', 'g', '2')).toBe(':2\r\n');
+        expect(await client.command('HDEL', `h${i}`, 'g')).toBe(':1\r\n');
+      }
       const serving = cluster.serving();
       await cluster.servers[0]!.close();
       await serving;
       expect(cluster.failures).toEqual([]);
       expect(cluster.recoveries).toBe(1);
-      expect(await client.command('DBSIZE')).toBe(':997\r\n');
+      expect(await client.command('DBSIZE')).toBe(':1017\r\n');
+      for (let i = 0; i < 20; i += 1) {
+        expect(await client.command('HGETALL', `h${i}`)).toBe('*2\r\n$1\r\nf\r\n$1\r\n1\r\n');
+      }
       for (let i = 0; i < 1000; i += 1) {
         const expected = i >= 7 && i <= 9 ? '$-1\r\n' : `$${`v${i}`.length}\r\nv${i}\r\n`;
         expect(await client.command('GET', `k${i}`)).toBe(expected);

@@ -36,9 +36,9 @@ function frame(takeover: number, records: readonly KeyRecord[]): Buffer {
   const parts = records.flatMap((record) => {
     const { value } = record;
     const entry =
-      value === undefined
-        ? encodeKeyRemoval(record.key, record.version, 0n)
-        : encodeKeyObject({ ...record, value });
+      typeof value === 'string'
+        ? encodeKeyObject({ ...record, value })
+        : encodeKeyRemoval(record.key, record.version, 0n);
     const payload = Buffer.concat(entry.parts);
     return [recordHeader(entry.type, payload.length), payload];
   });
@@ -55,7 +55,7 @@ function slot(key: string): number {
 }
 
 /** What a recovery of this server's log would find: of every key the entry with the highest version. */
-function recovered(): Map<string, string | undefined> {
+function recovered(): Map<string, KeyRecord['value']> {
   const latest = new Map<string, KeyRecord>();
   for (const { type, parts } of log.appends.flat()) {
     const found = decodeRecord(type, Buffer.concat(parts))!;

@@ -8,6 +8,7 @@ import { repliesIn, requestHeader, u32 } from '../src/cluster/peer-frames.js';
 import { type PeerConnection, PeerSink } from '../src/cluster/peer-sink.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { createCommandTable } from '../src/commands/table.js';
+import { stringOf } from '../src/commands/value.js';
 import { RequestParser } from '../src/resp/parser.js';
 import { Executor } from '../src/server/executor.js';
 import type { Chunk, Sink } from '../src/server/sink.js';
@@ -115,7 +116,7 @@ class Fixture {
   }
 
   value(key: string): string | undefined {
-    return this.executor.look(this.executor.slot(argumentsOf(key), 1), key)?.value;
+    return stringOf(this.executor.look(this.executor.slot(argumentsOf(key), 1), key));
   }
 }
 
@@ -130,13 +131,13 @@ function argumentsOf(key: string) {
 function alone(words: readonly string[]): number {
   const [, ...rest] = words;
   let bytes = 0;
-  for (let i = 0; i < rest.length; i += 2) bytes += 12 + 12 + 1 + rest[i]!.length + rest[i + 1]!.length;
+  for (let i = 0; i < rest.length; i += 2) bytes += 12 + 12 + 2 + rest[i]!.length + rest[i + 1]!.length;
   return bytes;
 }
 
 /** A key whose removal would not fit is not taken either. */
 function fits(words: readonly string[], most: number): boolean {
-  return alone(words) <= most && words.every((word, i) => i % 2 === 0 || 12 + 16 + word.length <= most);
+  return alone(words) <= most && words.every((word, i) => i % 2 === 0 || 12 + 16 + 1 + word.length <= most);
 }
 
 function keysIn(entries: readonly LogEntry[]): string[] {

@@ -25,7 +25,17 @@ function valueIn(text: string, sample: string): number | undefined {
 it('a server alone serves its numbers', async () => {
   const server = new MemberProcess(
     'server',
-    ['server', '--replicas', '0', '--port', '0', '--metrics', '127.0.0.1:0'],
+    [
+      'server',
+      '--replicas',
+      '0',
+      '--port',
+      '0',
+      '--metrics',
+      '127.0.0.1:0',
+      '--slowlog-log-slower-than',
+      '0',
+    ],
     command,
   );
   onTestFinished(() => server.kill('SIGTERM').then(() => {}));
@@ -38,6 +48,11 @@ it('a server alone serves its numbers', async () => {
   expect(valueIn(text, 'rdmc_kv_commands_total')).toBe(6);
   expect(valueIn(text, 'rdmc_kv_clients')).toBe(1);
   expect(valueIn(text, 'rdmc_kv_start_time_seconds')).toBeGreaterThan(1.7e9);
+  expect(valueIn(text, 'rdmc_kv_connections_total')).toBe(1);
+  expect(valueIn(text, 'rdmc_kv_refused_connections_total')).toBe(0);
+  expect(valueIn(text, 'rdmc_kv_slow_commands_total')).toBe(6);
+  expect(valueIn(text, 'rdmc_kv_waiting_appends')).toBe(0);
+  expect(valueIn(text, 'rdmc_kv_replication_lag_seconds')).toBe(0);
   client.close();
 });
 

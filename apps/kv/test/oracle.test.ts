@@ -1,7 +1,8 @@
 /** Every command, against Debian's redis-server: the same bytes back. Left out where redis-server is not installed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Connection } from '../src/client/connection.js';
 import { Standalone } from '../src/index.js';
-import { SCRIPTS } from './support/oracle-scripts.js';
+import { PIPELINES, SCRIPTS } from './support/oracle-scripts.js';
 import { RawClient } from './support/raw-client.js';
 import { RedisServer } from './support/redis-server.js';
 
@@ -25,6 +26,14 @@ function isSameTime([name]: readonly string[], theirs: string, own: string, seco
   return name === 'TTL' && Math.abs(left! - right!) <= Math.round(seconds);
 }
 
+/** Arity, first and last key, and step of each command. */
+async function commandsAt(port: number): Promise<Map<string, unknown[]>> {
+  const connection = await Connection.open('127.0.0.1', port);
+  const reply = (await connection.command('COMMAND')) as [string, number, string[], number, number, number][];
+  connection.close();
+  return new Map(reply.map(([command, arity, , ...keys]) => [command, [arity, ...keys.slice(0, 3)]]));
+}
+
 describe.skipIf(!redis)(name, () => {
   for (const version of ['2', '3']) {
     it.each(Object.entries(SCRIPTS))(`RESP${version}: %s`, async (_, script) => {
@@ -43,5 +52,28 @@ describe.skipIf(!redis)(name, () => {
       }
       for (const client of clients) client.close();
     });
+
+    it.each(Object.entries(PIPELINES))(`RESP${version}: %s`, async (_, lines) => {
+      const [theirs, own] = await Promise.all(
+        [redis!.port, ours.port].map(async (port) => {
+          const client = await RawClient.connect(port);
+          await client.command('HELLO', version);
+          await client.command('FLUSHDB');
+          const replies = await client.pipeline(lines);
+          client.close();
+          return replies;
+        }),
+      );
+      expect(own).toBe(theirs);
+    });
   }
+
+  it('says the same about its commands', async () => {
+    const [theirs, own] = await Promise.all([redis!.port, ours.port].map(commandsAt));
+    for (const [name, facts] of own!) {
+      // Redis 7 tells the keys of these by their subcommands only.
+      if (!['object', 'memory'].includes(name))
+        expect([name, ...facts]).toEqual([name, ...theirs!.get(name)!]);
+    }
+  });
 });

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import { Connection } from '../client/connection.js';
+import { type ClientTls, Connection } from '../client/connection.js';
 import type { Reply } from '../client/reply-reader.js';
-import { encodeCommand } from '../cluster/split.js';
 import { SLOTS } from '../limits.js';
+import { encodeCommand } from '../resp/encode.js';
 import { slotOf } from '../store/slot.js';
 import type { Endpoint } from '../values.js';
 import type { Operation, Workload } from './workload.js';
@@ -18,6 +18,8 @@ export interface LoadOptions {
   readonly wait: number;
   /** Whether commands go to the servers of their keys, by CLUSTER SLOTS; else all go to the first server. */
   readonly direct: boolean;
+  /** Undefined: without TLS. */
+  readonly tls?: ClientTls | undefined;
 }
 
 export interface LoadResult {
@@ -34,10 +36,10 @@ export interface LoadResult {
 /** Which connection of a client has a slot. */
 type SlotMap = Uint8Array;
 
-async function slotMap({ endpoints, direct }: LoadOptions): Promise<SlotMap> {
+async function slotMap({ endpoints, direct, tls }: LoadOptions): Promise<SlotMap> {
   const map = new Uint8Array(SLOTS);
   if (!direct) return map;
-  const connection = await Connection.open(endpoints[0]!.host, endpoints[0]!.port);
+  const connection = await Connection.open(endpoints[0]!.host, endpoints[0]!.port, tls);
   const ranges = (await connection.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
   connection.close();
   for (const [from, to, [, port]] of ranges) {
@@ -54,8 +56,8 @@ async function slotMap({ endpoints, direct }: LoadOptions): Promise<SlotMap> {
 }
 
 /** A hash tag of keys of the first server; any tag, where the server is not a cluster. */
-export async function tagOf({ host, port }: Endpoint): Promise<string> {
-  const connection = await Connection.open(host, port);
+export async function tagOf({ host, port }: Endpoint, tls?: ClientTls): Promise<string> {
+  const connection = await Connection.open(host, port, tls);
   try {
     const reply = await connection.command('CLUSTER', 'SLOTS').catch(() => []);
     const ranges = reply as [number, number, [string, number]][];
@@ -143,7 +145,9 @@ async function openClients(workload: Workload, options: LoadOptions): Promise<Lo
   const endpoints = options.direct ? options.endpoints : options.endpoints.slice(0, 1);
   return Promise.all(
     Array.from({ length: options.clients }, async () => {
-      const connections = await Promise.all(endpoints.map(({ host, port }) => Connection.open(host, port)));
+      const connections = await Promise.all(
+        endpoints.map(({ host, port }) => Connection.open(host, port, options.tls)),
+      );
       return new LoadClient(connections, map, workload, options);
     }),
   );

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { encodeCommand } from '../cluster/split.js';
+import { encodeCommand } from '../resp/encode.js';
 import { slotOf } from '../store/slot.js';
 import { Zipf } from './zipf.js';
 

@@ -4,11 +4,21 @@ import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/load.js';
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
+import type { ClientTls } from '../client/connection.js';
 import { LocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
 import type { Tell } from './tell.js';
+import {
+  type ClientTlsFlags,
+  clientTls,
+  clientTlsOptions,
+  clusterTls,
+  type ServerTlsFlags,
+  serverTlsArguments,
+  serverTlsOptions,
+} from './tls-options.js';
 
-interface BenchFlags {
+interface BenchFlags extends ServerTlsFlags, ClientTlsFlags {
   readonly workload: WorkloadName;
   readonly connect?: Endpoint[];
   readonly servers: number;
@@ -27,7 +37,7 @@ interface BenchFlags {
 }
 
 export function addBenchCommand(program: Command, tell: Tell): void {
-  program
+  const command = program
     .command('bench')
     .description(
       "YCSB's workloads (Zipf 0.99, 30-byte keys, 100-byte values) on a cluster of this machine, or on any server",
@@ -58,31 +68,43 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     .option('--forwarded', 'send all commands to the first server, which forwards them', false)
     .option('--one-primary', 'use only keys of the first server, which then does not forward commands', false)
     .option('--no-fill', 'do not load the records before the measurement')
-    .option('--json', 'one JSON document instead of text', false)
-    .action((flags: BenchFlags) => bench(flags, tell));
+    .option('--json', 'one JSON document instead of text', false);
+  serverTlsOptions(clientTlsOptions(command)).action((flags: BenchFlags) => bench(flags, tell));
 }
 
 async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
   if (flags.connect) {
-    tellResult(flags, await measure(flags, flags.connect), tell);
+    tellResult(flags, await measure(flags, flags.connect, clientTls(flags)), tell);
     return;
   }
+  const tls = clusterTls(flags);
   const directory = mkdtempSync(join(tmpdir(), 'kv-bench-'));
   const { servers, replicas, mode } = flags;
   const polling = flags.windowMs === undefined ? [] : ['--window-ms', String(flags.windowMs)];
-  const serverArguments = ['--replicas', String(replicas), '--mode', mode, ...polling];
+  const serverArguments = [
+    '--replicas',
+    String(replicas),
+    '--mode',
+    mode,
+    ...polling,
+    ...serverTlsArguments(flags),
+  ];
   const cluster = await LocalCluster.start({ servers, directory, serverArguments });
   try {
     const all = cluster.ports.map((port) => ({ host: '127.0.0.1', port }));
-    tellResult(flags, await measure(flags, all), tell);
+    tellResult(flags, await measure(flags, all, tls), tell);
   } finally {
     await cluster.stop();
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<LoadResult> {
-  const prefix = flags.onePrimary ? await tagOf(all[0]!) : undefined;
+async function measure(
+  flags: BenchFlags,
+  all: readonly Endpoint[],
+  tls: ClientTls | undefined,
+): Promise<LoadResult> {
+  const prefix = flags.onePrimary ? await tagOf(all[0]!, tls) : undefined;
   const workload = new Workload(WORKLOADS[flags.workload], flags.records, prefix);
   const { clients, batch, seconds, wait } = flags;
   const options: LoadOptions = {
@@ -91,6 +113,7 @@ async function measure(flags: BenchFlags, all: readonly Endpoint[]): Promise<Loa
     batch,
     seconds,
     wait,
+    tls,
     direct: all.length > 1 && !flags.forwarded && !flags.onePrimary,
   };
   if (flags.fill) await fill(workload, flags.records, options);

@@ -2,15 +2,23 @@ import type { Command } from 'commander';
 import { runDemo } from '../demo/run.js';
 import { wholeNumber } from '../values.js';
 import type { Tell } from './tell.js';
+import {
+  type ClientTlsFlags,
+  clientTlsOptions,
+  clusterTls,
+  type ServerTlsFlags,
+  serverTlsArguments,
+  serverTlsOptions,
+} from './tls-options.js';
 
-interface DemoFlags {
+interface DemoFlags extends ServerTlsFlags, ClientTlsFlags {
   readonly servers: number;
   readonly keys: number;
   readonly json: boolean;
 }
 
 export function addDemoCommand(program: Command, tell: Tell): void {
-  program
+  const command = program
     .command('demo')
     .description(
       'starts five servers and a coordinator on this machine, loads keys, kills one server with -9, and reads all keys',
@@ -22,9 +30,11 @@ export function addDemoCommand(program: Command, tell: Tell): void {
       5,
     )
     .option('-k, --keys <n>', 'keys to load', wholeNumber(1, 100_000_000), 100_000)
-    .option('--json', 'one JSON document instead of text', false)
-    .action(async ({ json, ...options }: DemoFlags) => {
-      const result = await runDemo(options, json ? () => {} : (line) => tell(line, {}));
-      if (json) tell(JSON.stringify(result), result);
-    });
+    .option('--json', 'one JSON document instead of text', false);
+  serverTlsOptions(clientTlsOptions(command)).action(async (flags: DemoFlags) => {
+    const { servers, keys, json } = flags;
+    const options = { servers, keys, tls: clusterTls(flags), serverArguments: serverTlsArguments(flags) };
+    const result = await runDemo(options, json ? () => {} : (line) => tell(line, {}));
+    if (json) tell(JSON.stringify(result), result);
+  });
 }

@@ -3,12 +3,20 @@ import type { Member } from '@rdmc/mesh';
 import type { MetricsAddress } from '@rdmc/metrics';
 import { type Command, Option } from 'commander';
 import { KvError } from '../errors.js';
-import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
-import { members, metricsAddress, wholeNumber } from '../values.js';
+import {
+  DEFAULT_MAX_CLIENTS,
+  DEFAULT_PORT,
+  DEFAULT_REPLICAS,
+  DEFAULT_SLOW_LOG_COMMANDS,
+  DEFAULT_SLOW_LOG_US,
+} from '../limits.js';
+import type { MonitorOptions } from '../monitor/monitor.js';
+import { members, metricsAddress, slowLogThreshold, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
 import type { Tell } from './tell.js';
+import { type ServerTlsFlags, serverTls, serverTlsOptions } from './tls-options.js';
 
 const MIB = 1024 * 1024;
 
@@ -19,7 +27,7 @@ interface MemberFlags {
   readonly joinSeconds: number;
 }
 
-interface ServerFlags extends MemberFlags {
+interface ServerFlags extends MemberFlags, ServerTlsFlags {
   readonly id?: number;
   readonly host: string;
   readonly port: number;
@@ -34,6 +42,9 @@ interface ServerFlags extends MemberFlags {
   readonly maxClients: number;
   readonly protectedMode: boolean;
   readonly metrics?: MetricsAddress;
+  readonly slowlogLogSlowerThan: number;
+  readonly slowlogMaxLen: number;
+  readonly latencyMonitorThreshold: number;
 }
 
 type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
@@ -55,7 +66,17 @@ function memberOptions(command: Command): Command {
 
 /** `kv server` and `kv coordinator`. */
 export function addMemberCommands(program: Command, tell: Tell): void {
-  memberOptions(
+  addServerCommand(program, tell);
+  const coordinator = program
+    .command('coordinator')
+    .description('runs the coordinator, which assigns keys to servers: one per cluster');
+  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
+    startCoordinator(flags, tell),
+  );
+}
+
+function addServerCommand(program: Command, tell: Tell): void {
+  const command = memberOptions(
     program
       .command('server')
       .description('runs a server: it serves a part of the keys, and keeps backups of the other servers'),
@@ -88,41 +109,68 @@ export function addMemberCommands(program: Command, tell: Tell): void {
     .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
     .option('--window-ms <n>', 'time that the data plane polls after work', wholeNumber(0, 60_000))
     .option('--device <name>', 'RDMA device (default: one that is present)')
-    .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS)
+    .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS);
+  serverTlsOptions(monitorFlags(command)).action((flags: ServerFlags) => startServer(flags, tell));
+}
+
+/** The options of what can be observed. */
+function monitorFlags(command: Command): Command {
+  return command
     .option(
       '--metrics <[host:]port>',
       'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)',
       metricsAddress,
     )
-    .action((flags: ServerFlags) => startServer(flags, tell));
-  const coordinator = program
-    .command('coordinator')
-    .description('runs the coordinator, which assigns keys to servers: one per cluster');
-  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
-    startCoordinator(flags, tell),
-  );
+    .option(
+      '--slowlog-log-slower-than <µs>',
+      'commands that take so many microseconds are in SLOWLOG; 0: all, -1: none',
+      slowLogThreshold,
+      DEFAULT_SLOW_LOG_US,
+    )
+    .option(
+      '--slowlog-max-len <n>',
+      'commands that SLOWLOG keeps',
+      wholeNumber(0, 1e6),
+      DEFAULT_SLOW_LOG_COMMANDS,
+    )
+    .option(
+      '--latency-monitor-threshold <ms>',
+      'events that take so many milliseconds are in LATENCY; 0: none',
+      wholeNumber(0, 1e9),
+      0,
+    );
 }
 
 function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   const { host, port, maxClients, id, replicas, protectedMode } = flags;
   const password = process.env.RDMC_KV_PASSWORD;
+  const monitor = monitorOptions(flags);
+  const tls = serverTls(flags);
+  const clients = { host, port, maxClients, password, protectedMode, tls, monitor };
   if (!flags.members) {
     if (replicas !== 0)
       throw needsMembers('a server without --members does not replicate: give --replicas 0');
-    return runStandalone({ host, port, maxClients, password, protectedMode }, tell, flags.metrics);
+    return runStandalone(clients, tell, flags.metrics);
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be the number of a server in --members');
   const { mode, buffers, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);
-  const clients = { host, port, maxClients, password, protectedMode };
   const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
   return runServer(
     { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
     tell,
     flags.metrics,
   );
+}
+
+function monitorOptions(flags: ServerFlags): MonitorOptions {
+  return {
+    slowLogUs: flags.slowlogLogSlowerThan,
+    slowLogCommands: flags.slowlogMaxLen,
+    latencyMs: flags.latencyMonitorThreshold,
+  };
 }
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { version } from '../version.js';
 import { addBenchCommand } from './bench-command.js';
 import { addDemoCommand } from './demo-command.js';
 import { addMemberCommands } from './member-commands.js';
@@ -11,6 +12,7 @@ export function createProgram(tell: Tell): Command {
     .description(
       "A key-value store in memory, replicated by one-sided RDMA writes (Tailwind), for clients of Redis. Try 'kv demo'.",
     )
+    .version(version, '-V, --version', 'print the version')
     .showSuggestionAfterError();
   addDemoCommand(program, tell);
   addMemberCommands(program, tell);

@@ -18,9 +18,9 @@ export async function runStandalone(
   tell: Tell,
   metricsAddress?: MetricsAddress,
 ): Promise<void> {
-  new PlannedEnd('server', tell);
+  const end = new PlannedEnd('server', tell);
   const metrics = await ServedMetrics.start('server', metricsAddress, tell);
-  const server = await Standalone.start(options);
+  const server = await Standalone.start(options, { shutdown: () => end.begin(0) });
   metrics?.of(server);
   tell(`ready: clients at port ${server.port}; one process without replication`, { ready: server.port });
 }
@@ -36,6 +36,7 @@ export async function runServer(
   const metrics = await ServedMetrics.start(name, metricsAddress, tell);
   const server = await KvServer.start(options, {
     memberLost: (event) => tellLost(name, event, tell),
+    shutdown: () => end.begin(0),
     httpRefused: (event) =>
       tell(
         `${name}: disconnected ${event.address}: it sent HTTP, as a browser does that a web page directs here`,
@@ -62,11 +63,10 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
   const coordinator = await KvCoordinator.start(options, {
     serving: (epoch) => tell(`all slots are served (epoch ${epoch})`, { serving: epoch }),
     recovered: (event) =>
-      tell(`log ${event.logId} recovered: ${event.entries} entries in ${event.milliseconds} ms`, {
+      tell(`${ownerText(event)} recovered: ${event.entries} entries in ${event.milliseconds} ms`, {
         recovered: event,
       }),
-    failed: (event) =>
-      tell(`${failedText(event.logId)} yet: ${event.code}: ${event.reason}`, { failed: event }),
+    failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
     memberLost: (event) => tellLost('coordinator', event, tell),
   });
   end.beforeExit(() => coordinator.close());
@@ -82,6 +82,13 @@ function tellLost(name: string, lost: { member: number; reason: string }, tell: 
   tell(`${name}: ${who} is lost: ${lost.reason}`, { memberLost: lost });
 }
 
-function failedText(logId: string | undefined): string {
-  return logId === undefined ? 'slots cannot be assigned' : `log ${logId} is not recovered`;
+/** The log as people know it: by its server. */
+function ownerText({ server, logId }: { server: number | undefined; logId: string }): string {
+  return server === undefined ? `log ${logId}` : `the log of server ${server} (number ${logId})`;
+}
+
+function failedText({ server, logId }: { server: number | undefined; logId: string | undefined }): string {
+  return logId === undefined
+    ? 'slots cannot be assigned'
+    : `${ownerText({ server, logId })} is not recovered`;
 }

@@ -1,9 +1,16 @@
 import type { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { encodeCommand } from '../cluster/split.js';
+import { connect as connectTls } from 'node:tls';
 import { KvError } from '../errors.js';
+import { encodeCommand } from '../resp/encode.js';
 import { type Reply, ReplyReader } from './reply-reader.js';
+
+/** A connection with TLS. */
+export interface ClientTls {
+  /** The authority of the server's certificate, in PEM; undefined: those of Node.js. */
+  readonly ca?: Buffer;
+}
 
 interface Waiting {
   missing: number;
@@ -27,10 +34,10 @@ export class Connection {
     });
   }
 
-  /** @throws the system's error */
-  static async open(host: string, port: number): Promise<Connection> {
-    const socket = connect({ host, port });
-    await once(socket, 'connect');
+  /** @param tls undefined: without TLS. @throws the error of the system, or of the certificate's check */
+  static async open(host: string, port: number, tls?: ClientTls): Promise<Connection> {
+    const socket = tls ? connectTls({ host, port, ...tls }) : connect({ host, port });
+    await once(socket, tls ? 'secureConnect' : 'connect');
     return new Connection(socket);
   }
 

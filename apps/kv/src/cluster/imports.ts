@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Deferred, within } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { TAKEOVER_FRAME_BYTES } from '../limits.js';
+import type { Hash } from '../store/hash.js';
 import { decodeRecord, type KeyRecord } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 import type { Store } from '../store/store.js';
@@ -18,12 +19,14 @@ export interface ImportedFrames {
   readonly session: string;
 }
 
-/** What arrived of one takeover on one connection: of every key the latest, removals too. */
+/** What arrived of one takeover on one connection: of every key and field the latest, removals too. */
 interface Import {
   readonly takeover: number;
   readonly session: string;
   frames: number;
   readonly latest: Map<string, KeyRecord & { slot: number }>;
+  /** By key, the latest record of each field. */
+  readonly fields: Map<string, Map<string, KeyRecord>>;
   /** All frames are here: the connection may end. */
   isComplete: boolean;
   /** Why it cannot be finished. */
@@ -49,11 +52,8 @@ export class Imports {
     const found = this.#of(takeover, session);
     for (const { type, payload } of recordsIn(frame)) {
       const record = decodeRecord(type, payload);
-      if (!record) continue;
-      const known = found.latest.get(record.key);
-      if (known && known.version >= record.version) continue;
-      const bytes = Buffer.from(record.key, 'latin1');
-      found.latest.set(record.key, { ...record, slot: slotOf(bytes, 0, bytes.length) });
+      if (record?.field !== undefined) takeField(found.fields, record, record.field);
+      else if (record) takeKey(found.latest, record);
     }
     found.frames += 1;
     found.changed();
@@ -77,17 +77,16 @@ export class Imports {
     while (found.frames < frames) await changeOf(found, signal);
     found.isComplete = true;
     let count = 0;
-    for (const [key, { slot, version, value, expiresAt }] of found.latest) {
-      this.store.raiseVersion(version);
+    for (const { version } of recordsOf(found)) this.store.raiseVersion(version);
+    for (const record of found.latest.values()) {
+      const { slot, key, value, expiresAt } = record;
       if (value === undefined) continue;
       // A version of this log's own: an attempt that was given up may have left a removal of the key here, which is
       // newer than the dead log's version and would win when this log is recovered.
-      this.store.put(slot, key, value, expiresAt);
+      if (typeof value === 'string') this.store.put(slot, key, value, expiresAt);
+      else if (!(await this.#finishHash(found, record, value))) continue;
       count += 1;
-      if (this.store.batchBytes < TAKEOVER_FRAME_BYTES) continue;
-      await this.#commit();
-      await turn();
-      if (found.failure) throw found.failure;
+      if (this.#isFrameFull) await this.#yield(found);
     }
     await this.#commit();
     if (found.failure) throw found.failure;
@@ -106,11 +105,34 @@ export class Imports {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {
           this.store.remove(slot, key);
-          if (this.store.batchBytes >= TAKEOVER_FRAME_BYTES) await this.#commit();
+          if (this.#isFrameFull) await this.#commit();
         }
       }
     }
     await this.#commit();
+  }
+
+  /** Writes the fields of a hash that belong to its generation; false: there are none, so there is no hash. */
+  async #finishHash(found: Import, head: KeyRecord & { slot: number }, generation: number): Promise<boolean> {
+    let hash: Hash | undefined;
+    for (const { field, version, value } of found.fields.get(head.key)?.values() ?? []) {
+      if (version <= generation || typeof value !== 'string') continue;
+      hash ??= this.store.putHash(head.slot, head.key, head.expiresAt);
+      this.store.putField(hash, head.key, field!, value);
+      if (this.#isFrameFull) await this.#yield(found);
+    }
+    return hash !== undefined;
+  }
+
+  get #isFrameFull(): boolean {
+    return this.store.batchBytes >= TAKEOVER_FRAME_BYTES;
+  }
+
+  /** Sends the writes so far to the log, and lets others have a turn. */
+  async #yield(found: Import): Promise<void> {
+    await this.#commit();
+    await turn();
+    if (found.failure) throw found.failure;
   }
 
   #of(takeover: number, session: string): Import {
@@ -122,6 +144,7 @@ export class Imports {
       session,
       frames: 0,
       latest: new Map(),
+      fields: new Map(),
       isComplete: false,
       failure: undefined,
       changed: () => {},
@@ -134,6 +157,7 @@ export class Imports {
     this.#imports.delete(found);
     found.failure = failure;
     found.latest.clear();
+    found.fields.clear();
     found.changed();
   }
 
@@ -148,6 +172,30 @@ export class Imports {
 }
 
 const GIVEN_UP = 'was given up';
+
+function takeKey(latest: Import['latest'], record: KeyRecord): void {
+  if (isKnown(latest.get(record.key), record)) return;
+  const bytes = Buffer.from(record.key, 'latin1');
+  latest.set(record.key, { ...record, slot: slotOf(bytes, 0, bytes.length) });
+}
+
+function takeField(all: Import['fields'], record: KeyRecord, field: string): void {
+  let fields = all.get(record.key);
+  if (!fields) {
+    fields = new Map();
+    all.set(record.key, fields);
+  }
+  if (!isKnown(fields.get(field), record)) fields.set(field, record);
+}
+
+function isKnown(known: KeyRecord | undefined, { version }: KeyRecord): boolean {
+  return known !== undefined && known.version >= version;
+}
+
+function* recordsOf({ latest, fields }: Import): Generator<KeyRecord, void> {
+  yield* latest.values();
+  for (const each of fields.values()) yield* each.values();
+}
 
 /** @throws why there is no more to come of it; the signal's reason */
 async function changeOf(found: Import, signal: AbortSignal): Promise<void> {

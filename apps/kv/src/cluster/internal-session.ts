@@ -1,4 +1,4 @@
-import type { Session } from '../commands/command.js';
+import type { Session } from '../commands/session.js';
 
 /** The session of forwarded commands. Commands about a connection are not forwarded. */
 export const INTERNAL_SESSION: Session = Object.freeze({

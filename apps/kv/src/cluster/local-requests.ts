@@ -24,7 +24,7 @@ export class LocalRequests implements Sink {
     this.#current = request;
     this.executor.begin(this);
     this.#parser.feed(request.bytes);
-    const command = this.#parser.next() ? this.commands.find(this.#parser.arguments) : undefined;
+    const command = this.#parser.next() ? this.commands.findOfServer(this.#parser.arguments) : undefined;
     if (command) this.executor.run(command, this.#parser.arguments, INTERNAL_SESSION);
     else this.executor.fail('ERR unknown command');
     this.executor.endRun();

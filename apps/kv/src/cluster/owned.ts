@@ -8,8 +8,8 @@ export function slotOfCommand(command: Command, args: Arguments): number {
   if (command.route === 'scan') {
     return slotOfCursor(args.integer(1)) ?? -1;
   }
-  if (command.step === 0) return -1;
-  return slotOfKey(args, 1);
+  if (command.step === 0 || args.count <= command.first) return -1;
+  return slotOfKey(args, command.first);
 }
 
 /** Whether this server owns the slots of all keys of a command. */

@@ -146,8 +146,8 @@ export class PeerSink implements Sink {
     const parser = this.#parser;
     parser.feed(bytes);
     const isWhole = parser.next() && parser.command.length === bytes.length;
-    const command = isWhole ? this.commands.find(parser.arguments) : undefined;
-    const isSent = command && command.route !== 'here';
+    const command = isWhole ? this.commands.findOfServer(parser.arguments) : undefined;
+    const isSent = command && command.route !== 'here' && command.route !== 'transaction';
     if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
       throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent a command that is not valid');
     }

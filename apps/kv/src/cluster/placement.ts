@@ -17,10 +17,20 @@ import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placem
 import { NOBODY, rangesOf } from './slot-table.js';
 
 export interface PlacementEvents {
-  /** A server's log is recovered, and its slots are served again. */
-  recovered?(event: { logId: string; entries: number; milliseconds: number }): void;
+  /** A server's log is recovered, and its slots are served again. `server` had the log. */
+  recovered?(event: {
+    logId: string;
+    server: number | undefined;
+    entries: number;
+    milliseconds: number;
+  }): void;
   /** Without a log: slots cannot be given out at all now. It is tried again. */
-  failed?(event: { logId: string | undefined; code: string; reason: string }): void;
+  failed?(event: {
+    logId: string | undefined;
+    server: number | undefined;
+    code: string;
+    reason: string;
+  }): void;
   serving?(epoch: number): void;
   /** A server is gone. */
   memberLost?(event: { member: number; reason: string }): void;
@@ -110,7 +120,12 @@ export class Placement {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        this.events.failed?.({ logId: undefined, code: codeOf(error), reason: messageOf(error) });
+        this.events.failed?.({
+          logId: undefined,
+          server: undefined,
+          code: codeOf(error),
+          reason: messageOf(error),
+        });
         await delay(TAKEOVER_RETRY_MS, undefined, { signal }).catch(() => {});
       }
     }
@@ -163,10 +178,10 @@ export class Placement {
       this.#tries.set(logId, tries + 1);
       const leader = shares[tries % shares.length]!.member;
       const answer = await this.#attempt(leader, logId, shares);
-      this.events.recovered?.({ logId, ...answer });
+      this.events.recovered?.({ logId, server: owner, ...answer });
       return true;
     } catch (error) {
-      this.events.failed?.({ logId, code: codeOf(error), reason: messageOf(error) });
+      this.events.failed?.({ logId, server: owner, code: codeOf(error), reason: messageOf(error) });
       return false;
     }
   }

@@ -7,6 +7,7 @@ import type { Client } from '../server/client.js';
 import type { Executor } from '../server/executor.js';
 import { isHttp } from '../server/http.js';
 import { refusalOf } from '../server/refusals.js';
+import { Transactions } from '../transactions/transactions.js';
 import { LocalRequests } from './local-requests.js';
 import { ownsAll, slotOfCommand } from './owned.js';
 import type { Asker } from './peer-link.js';
@@ -37,6 +38,7 @@ export interface RouterOptions {
 export class Router implements Asker {
   readonly #local: LocalRequests;
   readonly #waiting: WaitingRequests;
+  readonly #transactions: Transactions;
   readonly #parser = new RequestParser();
   readonly #isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
   private readonly executor: Executor;
@@ -55,6 +57,12 @@ export class Router implements Asker {
     this.onHttp = onHttp;
     this.#local = new LocalRequests(executor, commands);
     this.#waiting = new WaitingRequests(slotWaitMs);
+    this.#transactions = new Transactions({
+      executor,
+      isAlone: peers === undefined,
+      route: (request) => this.route(request),
+      runHere: (request) => this.#local.run(request),
+    });
     table.onUpdate(() => this.#release());
     peers?.onLinked(() => this.#release());
   }
@@ -69,7 +77,9 @@ export class Router implements Asker {
       return;
     }
     const refusal = refusalOf(command, args, client.authenticated);
+    if (client.transaction !== undefined && this.#transactions.queued(client, command, refusal)) return;
     if (refusal !== undefined) this.executor.fail(refusal);
+    else if (command!.route === 'transaction') this.#transactions.run(client, command!);
     else if (command!.inSteps) this.#everywhere(client, command!);
     else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);

@@ -1,6 +1,7 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { Command } from '../commands/command.js';
 import type { Arguments } from '../resp/arguments.js';
+import { encodeCommand } from '../resp/encode.js';
 import { slotOfKey } from '../store/slot.js';
 
 /** The part of a command for one server. `positions` are the places of its keys in the whole command. */
@@ -32,10 +33,4 @@ export function splitByOwner(command: Command, args: Arguments, owner: (slot: nu
     }
     return { slot, positions, bytes: encodeCommand(words) };
   });
-}
-
-/** A command in RESP; one character of a word is one byte. */
-export function encodeCommand(words: readonly string[]): Buffer {
-  const parts = words.map((word) => `$${word.length}\r\n${word}\r\n`);
-  return Buffer.from(`*${words.length}\r\n${parts.join('')}`, 'latin1');
 }

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
 import type { Mesh } from '@rdmc/mesh';
-import { decodeObject, decodeTombstone, EntryType, type Logs, type Recovery } from '@rdmc/tailwind';
+import type { Logs, Recovery } from '@rdmc/tailwind';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 import { type Imports, OWN_SESSION } from './imports.js';
 import { COORDINATOR, type TakeoverMessage, Topic } from './messages.js';
@@ -82,7 +83,7 @@ async function handOver(
   for await (const segment of recovery.segments()) {
     links.signal.throwIfAborted();
     for (const { type, payload } of segment.entries()) {
-      const key = keyOf(type, payload);
+      const key = decodeKey(type, payload)?.key;
       const heir = key ? heirs[slotOf(key, 0, key.length)]! : NOBODY;
       const parcel = parcels.get(heir);
       // Of slots that this log lost, or never got, there may be leftovers.
@@ -103,9 +104,4 @@ async function handOver(
     }),
   );
   return entries;
-}
-
-function keyOf(type: number, payload: Uint8Array): Uint8Array | undefined {
-  if (type === EntryType.OBJECT) return decodeObject(payload).key;
-  return type === EntryType.TOMBSTONE ? decodeTombstone(payload).key : undefined;
 }

@@ -3,26 +3,51 @@ import type { Command } from './command.js';
 
 /** Finds commands by the bytes of their names, in any case. */
 export class CommandTable {
-  readonly #byHash = new Map<number, Command>();
+  readonly #ofClients: ReadonlyMap<number, Command>;
+  readonly #ofServers: ReadonlyMap<number, Command>;
 
-  constructor(readonly all: readonly Command[]) {
-    for (const command of all) {
-      const bytes = Buffer.from(command.name);
-      const hash = hashOf(bytes, 0, bytes.length);
-      if (this.#byHash.has(hash)) throw new Error(`Two commands have the hash of '${command.name}'`);
-      this.#byHash.set(hash, command);
-    }
+  /** @param internal commands that only servers send to each other */
+  constructor(
+    readonly all: readonly Command[],
+    internal: readonly Command[] = [],
+  ) {
+    this.#ofClients = byHash(all);
+    this.#ofServers = byHash([...all, ...internal]);
   }
 
-  find({ buffer, starts, ends }: Arguments): Command | undefined {
-    const [start, end] = [starts[0]!, ends[0]!];
-    const command = this.#byHash.get(hashOf(buffer, start, end));
-    if (command?.name.length !== end - start) return undefined;
-    for (let i = 0; i < command.name.length; i += 1) {
-      if ((buffer[start + i]! | 0x20) !== command.name.charCodeAt(i)) return undefined;
-    }
-    return command;
+  /** A command of a client. */
+  find(args: Arguments): Command | undefined {
+    return findIn(this.#ofClients, args);
   }
+
+  /** A command of a server, for a client. */
+  findOfServer(args: Arguments): Command | undefined {
+    return findIn(this.#ofServers, args);
+  }
+}
+
+function byHash(commands: readonly Command[]): Map<number, Command> {
+  const found = new Map<number, Command>();
+  for (const command of commands) {
+    const bytes = Buffer.from(command.name);
+    const hash = hashOf(bytes, 0, bytes.length);
+    if (found.has(hash)) throw new Error(`Two commands have the hash of '${command.name}'`);
+    found.set(hash, command);
+  }
+  return found;
+}
+
+function findIn(
+  commands: ReadonlyMap<number, Command>,
+  { buffer, starts, ends }: Arguments,
+): Command | undefined {
+  const [start, end] = [starts[0]!, ends[0]!];
+  const command = commands.get(hashOf(buffer, start, end));
+  if (command?.name.length !== end - start) return undefined;
+  for (let i = 0; i < command.name.length; i += 1) {
+    if ((buffer[start + i]! | 0x20) !== command.name.charCodeAt(i)) return undefined;
+  }
+  return command;
 }
 
 function hashOf(bytes: Uint8Array, start: number, end: number): number {

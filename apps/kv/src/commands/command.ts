@@ -1,47 +1,39 @@
-import type { Arguments } from '../resp/arguments.js';
-import type { RespVersion } from '../resp/writer.js';
-import type { CommandContext } from './command-context.js';
-
-/** The state of a client's connection. */
-export interface Session {
-  readonly id: number;
-  version: RespVersion;
-  name: string;
-  authenticated: boolean;
-  readonly address: string;
-  /** The connection ends when its replies have left. */
-  quit(): void;
-}
+import type { Runnable } from './command-context.js';
 
 /**
  * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
- * servers; or at the server of a scan's slot.
+ * servers; or at the server of a scan's slot. `transaction`: the router itself runs it (see `Transactions`).
  */
-export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan';
+export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan' | 'transaction';
 /** How the replies of several servers become one. */
 export type Merge = 'sum' | 'ok' | 'positions' | 'concatenation';
 
-export interface Command {
+export interface Command extends Runnable {
   /** Lower case. */
   readonly name: string;
   /** Arguments, the name included; negative: at least. */
   readonly arity: number;
-  readonly flags: readonly string[];
   readonly route: Route;
   /** Arguments from one key to the next; 0 without keys. */
   readonly step: number;
+  /** The argument with the first key; a command with fewer arguments does not have a key. */
+  readonly first: number;
   readonly merge: Merge | undefined;
   /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
-  /** Writes exactly one reply, at once. @throws CommandError, which becomes the reply */
-  readonly run: (x: CommandContext, args: Arguments, session: Session) => void;
 }
 
-type Details = Partial<Pick<Command, 'route' | 'step' | 'merge' | 'inSteps'>>;
+type Details = Partial<Pick<Command, 'route' | 'step' | 'first' | 'merge' | 'inSteps' | 'isBrief'>>;
 
 /** A command on the one key that is its first argument. */
-export function keyCommand(name: string, arity: number, flags: string, run: Command['run']): Command {
-  return define(name, arity, flags, run, { route: 'key', step: 1 });
+export function keyCommand(
+  name: string,
+  arity: number,
+  flags: string,
+  run: Command['run'],
+  details: Details = {},
+): Command {
+  return define(name, arity, flags, run, { route: 'key', step: 1, isBrief: true, ...details });
 }
 
 export function define(
@@ -49,7 +41,8 @@ export function define(
   arity: number,
   flags: string,
   run: Command['run'],
-  { route = 'here', step = 0, merge, inSteps = false }: Details = {},
+  { route = 'here', step = 0, first = 1, merge, inSteps = false, isBrief = false }: Details = {},
 ): Command {
-  return { name, arity, flags: flags.split(' '), route, step, merge, inSteps, run };
+  const words = flags === '' ? [] : flags.split(' ');
+  return { name, arity, flags: words, route, step, first, merge, inSteps, isBrief, run };
 }

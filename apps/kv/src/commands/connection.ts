@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { MAX_NAME_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, NOT_AN_INTEGER, SYNTAX } from '../resp/command-error.js';
-import { type Command, define, type Session } from './command.js';
+import { type Command, define } from './command.js';
 import type { CommandContext } from './command-context.js';
+import type { Session } from './session.js';
 import { SERVER_NAME, SERVER_VERSION } from './version.js';
 
 function ping(x: CommandContext, args: Arguments): void {
@@ -135,6 +136,7 @@ function client(x: CommandContext, args: Arguments, session: Session): void {
 function reset(x: CommandContext, _: Arguments, session: Session): void {
   session.version = 2;
   session.name = '';
+  session.transaction = undefined;
   session.authenticated = x.node.password === undefined;
   x.writer.simple('RESET');
 }
@@ -153,10 +155,10 @@ function ok(x: CommandContext): void {
 export const connectionCommands: readonly Command[] = [
   define('ping', -1, 'fast', ping),
   define('echo', 2, 'fast', echo),
-  define('hello', -1, 'noscript no-auth fast', hello),
-  define('auth', -2, 'noscript no-auth fast', auth),
-  define('quit', -1, 'noscript no-auth fast', quit),
-  define('reset', 1, 'noscript no-auth fast', reset),
+  define('hello', -1, 'noscript no_auth fast', hello),
+  define('auth', -2, 'noscript no_auth fast', auth),
+  define('quit', -1, 'noscript no_auth fast', quit),
+  define('reset', 1, 'noscript no_auth fast', reset),
   define('select', 2, 'fast', select),
   define('wait', 3, 'noscript', wait),
   define('client', -2, 'admin', client),

@@ -6,48 +6,6 @@ import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
 import { SERVER_VERSION } from './version.js';
 
-function tellCommand({ writer }: CommandContext, command: Command): void {
-  const { name, arity, flags, step } = command;
-  writer.array(7);
-  writer.bulk(name);
-  writer.integer(arity);
-  writer.array(flags.length);
-  for (const flag of flags) writer.simple(flag);
-  const isMulti = command.route === 'keys';
-  writer.integer(step === 0 ? 0 : 1);
-  writer.integer(isMulti ? -1 : step === 0 ? 0 : 1);
-  writer.integer(step);
-  writer.array(0);
-}
-
-/** The commands, and COMMAND, which lists them and itself. */
-export function withCommandCommand(others: readonly Command[]): readonly Command[] {
-  const run: Command['run'] = (x, args) => listCommands(x, args, all);
-  const all = [...others, define('command', -1, 'fast', run)];
-  return all;
-}
-
-function listCommands(x: CommandContext, args: Arguments, all: readonly Command[]): void {
-  const word = args.count > 1 ? args.word(1) : '';
-  if (word === '') {
-    x.writer.array(all.length);
-    for (const command of all) tellCommand(x, command);
-  } else if (word === 'COUNT') x.writer.integer(all.length);
-  else if (word === 'DOCS') x.writer.map(0);
-  else if (word === 'LIST') {
-    x.writer.array(all.length);
-    for (const { name } of all) x.writer.bulk(name);
-  } else if (word === 'INFO') {
-    x.writer.array(args.count - 2);
-    for (let i = 2; i < args.count; i += 1) {
-      const wanted = args.string(i).toLowerCase();
-      const command = all.find(({ name }) => name === wanted);
-      if (command) tellCommand(x, command);
-      else x.writer.missing();
-    }
-  } else throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Try COMMAND HELP.`);
-}
-
 function config(x: CommandContext, args: Arguments): void {
   if (args.word(1) !== 'GET' || args.count < 3)
     throw new CommandError(`ERR unknown subcommand '${args.string(1)}'. Only CONFIG GET exists.`);
@@ -62,6 +20,9 @@ function config(x: CommandContext, args: Arguments): void {
     'cluster-enabled': x.node.nodes().length > 1 ? 'yes' : 'no',
     'proto-max-bulk-len': String(MAX_BULK_BYTES),
     'min-replicas-to-write': String(x.store.replicas),
+    'slowlog-log-slower-than': String(x.node.monitor.slowLog.thresholdUs),
+    'slowlog-max-len': String(x.node.monitor.slowLog.mostCommands),
+    'latency-monitor-threshold': String(x.node.monitor.latency.thresholdMs),
   };
   const patterns: string[] = [];
   for (let i = 2; i < args.count; i += 1) patterns.push(args.string(i).toLowerCase());

@@ -4,6 +4,7 @@ import { NO_EXPIRY } from '../store/entry.js';
 import { type Command, define, keyCommand } from './command.js';
 import type { CommandContext } from './command-context.js';
 import { momentOf } from './expiry.js';
+import { stringOf, typeOf } from './value.js';
 
 function del(x: CommandContext, args: Arguments): void {
   let removed = 0;
@@ -25,7 +26,7 @@ function exists(x: CommandContext, args: Arguments): void {
 }
 
 function type(x: CommandContext, args: Arguments): void {
-  x.writer.simple(x.find(args, 1) ? 'string' : 'none');
+  x.writer.simple(typeOf(x.find(args, 1)));
 }
 
 function expire(name: string, unitMs: number, absolute: boolean) {
@@ -40,7 +41,7 @@ function expire(name: string, unitMs: number, absolute: boolean) {
       return;
     }
     if (at <= x.nowMs) x.remove(slot, key);
-    else x.put(slot, key, entry.value!, at);
+    else x.retime(slot, key, entry, at);
     x.writer.integer(1);
   };
 }
@@ -83,7 +84,7 @@ function persist(x: CommandContext, args: Arguments): void {
   const key = args.string(1);
   const entry = x.look(slot, key);
   const changes = entry !== undefined && entry.expiresAt !== NO_EXPIRY;
-  if (changes) x.put(slot, key, entry.value!, NO_EXPIRY);
+  if (changes) x.retime(slot, key, entry, NO_EXPIRY);
   x.writer.integer(changes ? 1 : 0);
 }
 
@@ -95,6 +96,7 @@ function getEx(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const entry = x.look(slot, key);
+  const value = stringOf(entry);
   if (args.count > 2) {
     const word = args.word(2);
     const unit = { EX: 1000, PX: 1, EXAT: 1000, PXAT: 1 }[word];
@@ -103,10 +105,10 @@ function getEx(x: CommandContext, args: Arguments): void {
     const at = isPersist ? NO_EXPIRY : momentOf(args, 3, unit!, word.endsWith('AT') ? 0 : x.nowMs, 'getex');
     if (entry && at !== entry.expiresAt) {
       if (!isPersist && at <= x.nowMs) x.remove(slot, key);
-      else x.put(slot, key, entry.value!, at);
+      else x.retime(slot, key, entry, at);
     }
   }
-  x.writer.bulkOrMissing(entry?.value);
+  x.writer.bulkOrMissing(value);
 }
 
 const multi = { route: 'keys', step: 1, merge: 'sum' } as const;

@@ -1,3 +1,5 @@
+import type { Monitor } from '../monitor/monitor.js';
+
 /** A server in replies to clients. */
 export interface NodeAddress {
   readonly member: number;
@@ -23,6 +25,10 @@ export interface NodeView {
   readonly clients: number;
   readonly epoch: number;
   commandsProcessed: number;
+  /** The commands and events that took long. */
+  readonly monitor: Monitor;
+  /** Ends this server as planned; false: whoever started it does not do that. */
+  shutdown(): boolean;
   nodes(): NodeAddress[];
   ranges(): SlotRange[];
   isOwn(slot: number): boolean;

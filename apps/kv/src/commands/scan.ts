@@ -24,7 +24,8 @@ const CURSORS = SLOTS * HASHES;
 interface ScanOptions {
   count: number;
   pattern: string;
-  isStrings: boolean;
+  /** Undefined: all types. */
+  type: string | undefined;
 }
 
 /** The slot of a cursor; undefined: the cursor is not valid. */
@@ -37,8 +38,8 @@ export function scan(x: CommandContext, args: Arguments): void {
   const start = slotOfCursor(cursor);
   if (start === undefined) throw new CommandError('ERR invalid cursor');
   const options = optionsOf(args);
-  const search = new Search(x, options.pattern);
-  const next = options.isStrings ? walk(x, cursor!, start, options.count, search) : 0;
+  const search = new Search(x, options.pattern, options.type);
+  const next = walk(x, cursor!, start, options.count, search);
   x.writer.array(2);
   x.writer.bulk(String(next));
   search.tell();
@@ -91,12 +92,12 @@ function lowerBound(ordered: readonly { hash: number }[], hash: number): number 
 }
 
 function optionsOf(args: Arguments): ScanOptions {
-  const options = { count: DEFAULT_COUNT, pattern: '*', isStrings: true };
+  const options: ScanOptions = { count: DEFAULT_COUNT, pattern: '*', type: undefined };
   for (let i = 2; i < args.count; i += 2) {
     if (i + 1 >= args.count) throw new CommandError(SYNTAX);
     const word = args.word(i);
     if (word === 'MATCH') options.pattern = args.string(i + 1);
-    else if (word === 'TYPE') options.isStrings = args.word(i + 1) === 'STRING';
+    else if (word === 'TYPE') options.type = args.string(i + 1).toLowerCase();
     else if (word === 'COUNT') {
       const count = args.integer(i + 1);
       if (count === undefined) throw new CommandError(NOT_AN_INTEGER);

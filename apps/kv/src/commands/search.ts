@@ -2,6 +2,7 @@ import { MAX_MATCH_STEPS, MAX_PATTERN_BYTES } from '../limits.js';
 import { CommandError } from '../resp/command-error.js';
 import type { CommandContext } from './command-context.js';
 import { globMatches } from './glob.js';
+import { typeOf } from './value.js';
 
 /**
  * Finds keys by a pattern. Matching of a crafted pattern and keys can take very long, and other clients are not served
@@ -15,6 +16,8 @@ export class Search {
   constructor(
     private readonly x: CommandContext,
     private readonly pattern: string,
+    /** Undefined: keys of all types. */
+    private readonly type?: string,
   ) {
     if (pattern.length > MAX_PATTERN_BYTES)
       throw new CommandError(`ERR a pattern is over ${MAX_PATTERN_BYTES} bytes`);
@@ -34,7 +37,9 @@ export class Search {
   }
 
   key(slot: number, key: string): void {
-    if (globMatches(this.pattern, key, this) && this.x.look(slot, key)) this.#found.push(key);
+    if (!globMatches(this.pattern, key, this)) return;
+    const entry = this.x.look(slot, key);
+    if (entry && (this.type === undefined || typeOf(entry) === this.type)) this.#found.push(key);
   }
 
   tell(): void {

@@ -8,9 +8,10 @@ import type { CommandContext } from './command-context.js';
 import { addTo } from './counter.js';
 import { expiryOf } from './expiry.js';
 import { parseSet } from './set-options.js';
+import { stringOf } from './value.js';
 
 function get(x: CommandContext, args: Arguments): void {
-  x.writer.bulkOrMissing(x.find(args, 1)?.value);
+  x.writer.bulkOrMissing(stringOf(x.find(args, 1)));
 }
 
 function set(x: CommandContext, args: Arguments): void {
@@ -19,13 +20,14 @@ function set(x: CommandContext, args: Arguments): void {
   const key = args.string(1);
   const needsBefore = options.get || options.keepTtl || options.only !== undefined;
   const before = needsBefore ? x.look(slot, key) : undefined;
+  const value = options.get ? stringOf(before) : undefined;
   const exists = before !== undefined;
   const refused = (options.only === 'nx' && exists) || (options.only === 'xx' && !exists);
   if (!refused) {
     const kept = options.keepTtl ? (before?.expiresAt ?? NO_EXPIRY) : options.expiresAt;
     x.put(slot, key, args.string(2), kept);
   }
-  if (options.get) x.writer.bulkOrMissing(before?.value);
+  if (options.get) x.writer.bulkOrMissing(value);
   else if (refused) x.writer.missing();
   else x.writer.ok();
 }
@@ -48,7 +50,7 @@ function setWithExpiry(unitMs: number, name: string) {
 function getSet(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
-  const before = x.look(slot, key)?.value;
+  const before = stringOf(x.look(slot, key));
   x.put(slot, key, args.string(2), NO_EXPIRY);
   x.writer.bulkOrMissing(before);
 }
@@ -56,7 +58,7 @@ function getSet(x: CommandContext, args: Arguments): void {
 function getDel(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
-  const before = x.look(slot, key)?.value;
+  const before = stringOf(x.look(slot, key));
   if (before !== undefined) x.remove(slot, key);
   x.writer.bulkOrMissing(before);
 }
@@ -65,23 +67,27 @@ function append(x: CommandContext, args: Arguments): void {
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const before = x.look(slot, key);
-  const length = (before?.value?.length ?? 0) + args.length(2);
+  const value = stringOf(before) ?? '';
+  const length = value.length + args.length(2);
   if (length > MAX_BULK_BYTES) {
     throw new CommandError(
       `ERR ERR_RDMC_ENTRY_TOO_LARGE a value of ${length} bytes is over the limit of ${MAX_BULK_BYTES}; nothing was done`,
     );
   }
-  x.put(slot, key, (before?.value ?? '') + args.string(2), before?.expiresAt ?? NO_EXPIRY);
+  x.put(slot, key, value + args.string(2), before?.expiresAt ?? NO_EXPIRY);
   x.writer.integer(length);
 }
 
 function strLen(x: CommandContext, args: Arguments): void {
-  x.writer.integer(x.find(args, 1)?.value?.length ?? 0);
+  x.writer.integer(stringOf(x.find(args, 1))?.length ?? 0);
 }
 
 function mget(x: CommandContext, args: Arguments): void {
   x.writer.array(args.count - 1);
-  for (let i = 1; i < args.count; i += 1) x.writer.bulkOrMissing(x.find(args, i)?.value);
+  for (let i = 1; i < args.count; i += 1) {
+    const value = x.find(args, i)?.value;
+    x.writer.bulkOrMissing(typeof value === 'string' ? value : undefined);
+  }
 }
 
 /** All keys of this server in one append: after a failure all of them are stored, or none. */
@@ -111,7 +117,7 @@ function stepBy(sign: 1n | -1n) {
 function getRange(x: CommandContext, args: Arguments): void {
   const [start, end] = [args.integer(2), args.integer(3)];
   if (start === undefined || end === undefined) throw new CommandError(NOT_AN_INTEGER);
-  const value = x.find(args, 1)?.value ?? '';
+  const value = stringOf(x.find(args, 1)) ?? '';
   const from = Math.max(0, start < 0 ? value.length + start : start);
   const to = end < 0 ? value.length + end : end;
   x.writer.bulk(from > to ? '' : value.slice(from, to + 1));

@@ -71,6 +71,11 @@ export class MemberProcess {
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (this.exit !== undefined) return;
     this.#child.kill(signal);
+    await this.ended();
+  }
+
+  /** Resolves when it has ended. */
+  async ended(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#child.once('exit', () => resolve());
       if (this.exit !== undefined) resolve();

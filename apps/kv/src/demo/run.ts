@@ -1,14 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Connection } from '../client/connection.js';
-import { encodeCommand } from '../cluster/split.js';
+import { type ClientTls, Connection } from '../client/connection.js';
 import { KvError } from '../errors.js';
+import { encodeCommand } from '../resp/encode.js';
 import { LocalCluster } from './processes.js';
 
 export interface DemoOptions {
   readonly servers: number;
   readonly keys: number;
+  /** More arguments of `kv server`. */
+  readonly serverArguments?: readonly string[];
+  /** Undefined: without TLS. */
+  readonly tls?: ClientTls | undefined;
 }
 
 export interface DemoResult {
@@ -68,15 +72,15 @@ async function verify(connection: Connection, keys: readonly number[]): Promise<
  * recovery, and reads all acknowledged keys.
  */
 export async function runDemo(
-  { servers, keys }: DemoOptions,
+  { servers, keys, serverArguments = [], tls }: DemoOptions,
   say: (line: string) => void,
 ): Promise<DemoResult> {
   const directory = mkdtempSync(join(tmpdir(), 'kv-demo-'));
   say(`starting a coordinator and ${servers} servers …`);
-  const cluster = await LocalCluster.start({ servers, directory });
+  const cluster = await LocalCluster.start({ servers, directory, serverArguments });
   try {
-    say(`ready: redis-cli -p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
-    const connection = await Connection.open('127.0.0.1', cluster.ports[0]!);
+    say(`ready: redis-cli ${tls ? '--tls ' : ''}-p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
+    const connection = await Connection.open('127.0.0.1', cluster.ports[0]!, tls);
     const loader = new Loader(connection);
     const started = performance.now();
     let next = 0;

@@ -1,4 +1,6 @@
 import type { Member } from '@rdmc/mesh';
+import type { MonitorOptions } from '../monitor/monitor.js';
+import type { ServerTls } from '../server/client-port.js';
 import type { Protection } from './protection.js';
 
 /** The options that servers and the coordinator have in common. */
@@ -25,6 +27,8 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly port?: number | undefined;
   /** The name or address that clients are told (default: as `host`, or the member's where that is a wildcard). */
   readonly announce?: string | undefined;
+  /** Clients connect with TLS only; undefined: without TLS. */
+  readonly tls?: ServerTls | undefined;
   /** The password of clients, for AUTH; needs a key. */
   readonly password?: string | undefined;
   /** Connections of clients at once. */
@@ -45,6 +49,8 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly windowMs?: number | undefined;
   /** How long commands wait for slots whose server is lost. */
   readonly slotWaitMs?: number | undefined;
+  /** The thresholds of SLOWLOG and LATENCY. */
+  readonly monitor?: MonitorOptions | undefined;
 }
 
 /** The events of a server. */
@@ -53,6 +59,8 @@ export interface ServerEvents {
   memberLost?(event: { member: number; reason: string }): void;
   /** A client that sent HTTP was disconnected: a web page may have directed it here. At most one event in a minute. */
   httpRefused?(event: { address: string }): void;
+  /** A client sent SHUTDOWN: close the server, or end the process. Without this function SHUTDOWN is refused. */
+  shutdown?(): void;
 }
 
 export const JOIN_TIMEOUT_MS = 60_000;

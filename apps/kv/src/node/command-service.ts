@@ -48,7 +48,16 @@ export function serveCommands({
   const clients = new ClientSet();
   const { port } = clientPort;
   const nodes = (): ReturnType<Membership['nodes']> => membership.nodes();
-  const view = new View({ member: id, table, clients, port, password, nodes });
+  const view = new View({
+    member: id,
+    table,
+    clients,
+    port,
+    password,
+    nodes,
+    monitor: options.monitor,
+    onShutdown: events.shutdown && (() => events.shutdown!()),
+  });
   const peers = new PeerLinks(node.mesh);
   closers.add(() => peers.close());
   const executor = new Executor(store, lease, view, () => peers.flush());

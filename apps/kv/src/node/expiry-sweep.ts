@@ -19,6 +19,14 @@ export class ExpirySweep {
     const { store, node } = this.executor;
     if (store.keyspace.expiring.size === 0) return;
     this.executor.schedule();
+    const { latency } = node.monitor;
+    const started = latency.isOn ? performance.now() : 0;
+    this.#look();
+    if (latency.isOn) latency.add('expire-cycle', performance.now() - started);
+  }
+
+  #look(): void {
+    const { store, node } = this.executor;
     this.#keys ??= store.keyspace.expiring.entries();
     for (let i = 0; i < EXPIRE_SWEEP_KEYS; i += 1) {
       const next = this.#keys.next();

@@ -34,7 +34,7 @@ export class KvServer {
 
   /**
    * Resolves when this server has its log and is registered; the coordinator then says which slots it serves.
-   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_LEFT_BEHIND; NodeError, MeshError, TailwindError, VerbsError
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_LEFT_BEHIND, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
@@ -66,7 +66,7 @@ export class KvServer {
 
   /** What this server has done, and holds, at this moment. */
   statistics(): ServerStatistics {
-    return statisticsOf(this.serving.service.executor);
+    return statisticsOf(this.serving.service.executor, this.membership.clientPort);
   }
 
   /** The port for clients, also if any port was asked for. */

@@ -24,7 +24,7 @@ export async function becomeMember(options: ServerOptions, closers: CloseStack):
   const { id, members, key, host = '127.0.0.1' } = options;
   const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS } = options;
   const own = members.find((member) => member.id === id)!;
-  const clientPort = await ClientPort.listen({ host, port, maxClients });
+  const clientPort = await ClientPort.listen({ host, port, maxClients, tls: options.tls });
   closers.add(() => clientPort.close());
   const announced = options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
   const { joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, device, windowMs } = options;

@@ -1,3 +1,4 @@
+import type { ClientPort } from '../server/client-port.js';
 import type { Executor } from '../server/executor.js';
 
 /** What a server has done since its start, and what it holds. */
@@ -6,6 +7,16 @@ export interface ServerStatistics {
   readonly commands: number;
   /** Connected clients. */
   readonly clients: number;
+  /** Connections that were accepted. */
+  readonly connections: number;
+  /** Connections that were refused, because there were too many. */
+  readonly refusedConnections: number;
+  /** Commands that took longer than the threshold of the slow log. */
+  readonly slowCommands: number;
+  /** Appends that not all backups have acknowledged; 0 without replication. */
+  readonly waitingAppends: number;
+  /** For how long the oldest of these appends has waited, in milliseconds. */
+  readonly replicationLagMs: number;
   /** Keys, also those that have expired and are not removed yet. */
   readonly keys: number;
   /** Epoch of the slot table; 0 for a server alone. */
@@ -14,7 +25,19 @@ export interface ServerStatistics {
   readonly startedAt: number;
 }
 
-export function statisticsOf({ node, store }: Executor): ServerStatistics {
+export function statisticsOf({ node, store }: Executor, port: ClientPort): ServerStatistics {
   const { commandsProcessed: commands, clients, epoch, startedAt } = node;
-  return { commands, clients, keys: store.keyspace.size, epoch, startedAt };
+  const { appends, oldestMs } = store.lag;
+  return {
+    commands,
+    clients,
+    connections: port.accepted,
+    refusedConnections: port.refused,
+    slowCommands: node.monitor.slowLog.total,
+    waitingAppends: appends,
+    replicationLagMs: oldestMs,
+    keys: store.keyspace.size,
+    epoch,
+    startedAt,
+  };
 }

@@ -1,5 +1,6 @@
 import type { SlotTable } from '../cluster/slot-table.js';
 import type { NodeAddress, NodeView, SlotRange } from '../commands/node-view.js';
+import { Monitor, type MonitorOptions } from '../monitor/monitor.js';
 import type { ClientSet } from '../server/client-set.js';
 
 export interface ViewOptions {
@@ -11,14 +12,27 @@ export interface ViewOptions {
   readonly password: string | undefined;
   /** All servers of the cluster. */
   readonly nodes: () => NodeAddress[];
+  readonly monitor?: MonitorOptions | undefined;
+  /** Ends the server; undefined: clients cannot. */
+  readonly onShutdown?: (() => void) | undefined;
 }
 
 /** The facts about this server in replies to clients. */
 export class View implements NodeView {
   readonly startedAt = Date.now();
   commandsProcessed = 0;
+  readonly monitor: Monitor;
 
-  constructor(private readonly options: ViewOptions) {}
+  constructor(private readonly options: ViewOptions) {
+    this.monitor = new Monitor(options.monitor);
+  }
+
+  shutdown(): boolean {
+    const { onShutdown } = this.options;
+    // Behind the end of this turn, at which the replies before leave.
+    if (onShutdown) setImmediate(onShutdown);
+    return onShutdown !== undefined;
+  }
 
   get member(): number {
     return this.options.member;

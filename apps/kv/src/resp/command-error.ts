@@ -4,6 +4,8 @@ export class CommandError extends Error {
 }
 
 export const SYNTAX = 'ERR syntax error';
+export const WRONG_TYPE = 'WRONGTYPE Operation against a key holding the wrong kind of value';
+export const CROSS_SLOT = "CROSSSLOT Keys in request don't hash to the same slot";
 export const NOT_AN_INTEGER = 'ERR value is not an integer or out of range';
 
 /**

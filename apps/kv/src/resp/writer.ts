@@ -64,6 +64,12 @@ export class ReplyWriter {
     this.#header(STAR, length);
   }
 
+  /** So many elements without an order. */
+  set(length: number): void {
+    if (this.version === 2) this.array(length);
+    else this.#text(`~${length}${CRLF}`);
+  }
+
   /** So many names, each followed by its value. */
   map(length: number): void {
     if (this.version === 2) this.array(length * 2);
@@ -72,6 +78,11 @@ export class ReplyWriter {
 
   missing(): void {
     this.#text(this.version === 2 ? '$-1\r\n' : '_\r\n');
+  }
+
+  /** A missing list. */
+  missingArray(): void {
+    this.#text(this.version === 2 ? '*-1\r\n' : '_\r\n');
   }
 
   /** A bulk string whose characters are bytes. */

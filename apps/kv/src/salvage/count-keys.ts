@@ -1,7 +1,7 @@
-import { decodeTombstone, EntryType } from '@rdmc/tailwind';
+import { EntryType } from '@rdmc/tailwind';
 import { segmentEntries } from '@rdmc/tailwind/format';
 import { type LogSurvey, readWhole } from '@rdmc/tailwind/salvage';
-import { decodeKey } from '../store/record.js';
+import { decodeKey, latin1 } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 
 /** The highest version of a key in the files, and whether it is a removal. */
@@ -19,19 +19,16 @@ export async function countKeys(
   let entries = 0;
   for (const { file, byteLength } of segments) {
     for (const { type, payload } of segmentEntries(await readWhole(file), byteLength)) {
-      if (type !== EntryType.OBJECT && type !== EntryType.TOMBSTONE) continue;
-      const isRemoval = type === EntryType.TOMBSTONE;
-      const { key, version } = isRemoval ? decodeTombstone(payload) : keyOfObject(payload);
-      if (!isOurs(slotOf(key, 0, key.length))) continue;
+      const found = decodeKey(type, payload);
+      if (!found || !isOurs(slotOf(found.key, 0, found.key.length))) continue;
       entries += 1;
-      const text = Buffer.from(key).toString('latin1');
+      // The fields of a hash are not keys; its head is one.
+      if (found.field) continue;
+      const isRemoval = type === EntryType.TOMBSTONE;
+      const { version } = found;
+      const text = latin1(found.key);
       if ((latest.get(text)?.version ?? -1) < version) latest.set(text, { version, isRemoval });
     }
   }
   return { keys: [...latest.values()].filter(({ isRemoval }) => !isRemoval).length, entries };
-}
-
-function keyOfObject(payload: Uint8Array): { key: Uint8Array; version: number } {
-  const { keyBytes: key, version } = decodeKey(payload);
-  return { key, version };
 }

@@ -1,10 +1,11 @@
 import type { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
-import type { Session } from '../commands/command.js';
+import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
 import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
 import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
+import type { Transaction } from '../transactions/transaction.js';
 import type { Executor } from './executor.js';
 import { Chunk, type Sink } from './sink.js';
 import type { UnfinishedCommands } from './unfinished-commands.js';
@@ -26,6 +27,7 @@ export class Client implements Sink, Session {
   readonly parser = new RequestParser();
   version: RespVersion = 2;
   name = '';
+  transaction: Transaction | undefined = undefined;
   readonly address: string;
   #queue: Chunk[] = [];
   #queuedBytes = 0;
@@ -193,7 +195,7 @@ export class Client implements Sink, Session {
   #account(hasBegunAnew: boolean): void {
     const { unfinished } = this.host;
     if (hasBegunAnew) unfinished.set(this, 0);
-    unfinished.set(this, this.parser.pendingBytes);
+    unfinished.set(this, this.parser.pendingBytes + (this.transaction?.bytes ?? 0));
   }
 
   #closed(): void {

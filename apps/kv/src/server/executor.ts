@@ -1,12 +1,13 @@
-import type { Command, Session } from '../commands/command.js';
-import type { CommandContext } from '../commands/command-context.js';
+import type { Command } from '../commands/command.js';
+import type { CommandContext, Runnable } from '../commands/command-context.js';
 import type { NodeView } from '../commands/node-view.js';
+import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
 import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
-import type { Entry } from '../store/entry.js';
+import type { KeyEntry } from '../store/hash.js';
 import { slotOfKey } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import { Chunk, type Sink } from './sink.js';
@@ -53,6 +54,8 @@ export class Executor implements CommandContext {
     /** Called at the end of each turn, before replies leave. */
     private readonly onTurnEnd: () => void = () => {},
   ) {
+    const { latency } = node.monitor;
+    if (latency.isOn) store.onAppendWait((ms) => latency.add('append', ms));
     store.subscribe({
       acknowledged: (sequence) => this.#acknowledged(sequence),
       refused: (sequence, code, message) => this.#refused(sequence, replyOf(code, message)),
@@ -90,12 +93,7 @@ export class Executor implements CommandContext {
     writer.version = this.#sink!.version;
     this.sequence = 0;
     this.reads = false;
-    try {
-      command.run(this, args, session);
-    } catch (error) {
-      writer.truncate(before);
-      writer.error(replyToThrown(error));
-    }
+    this.attempt(command, args, session);
     if (!isFramed && this.isLater(this.#runSequence)) {
       this.endRun(before);
       before = 0;
@@ -109,6 +107,12 @@ export class Executor implements CommandContext {
   /** Adds an error reply without a command. */
   fail(error: string): void {
     this.writer.error(error);
+    this.#runReplies += 1;
+  }
+
+  /** Adds a status reply without a command. */
+  say(text: string): void {
+    this.writer.simple(text);
     this.#runReplies += 1;
   }
 
@@ -207,16 +211,31 @@ export class Executor implements CommandContext {
 
   // The methods that commands use.
 
+  attempt(command: Runnable, args: Arguments, session: Session): void {
+    const { writer } = this;
+    const { monitor } = this.node;
+    const before = writer.length;
+    const isTimed = command.isBrief ? monitor.timesBrief : monitor.timesOthers;
+    const started = isTimed ? performance.now() : 0;
+    try {
+      command.run(this, args, session);
+    } catch (error) {
+      writer.truncate(before);
+      writer.error(replyToThrown(error));
+    }
+    if (isTimed) monitor.ran(command, args, session, performance.now() - started);
+  }
+
   slot(args: Arguments, index: number): number {
     return slotOfKey(args, index);
   }
 
   /** The entry of a key; the reply waits until the log has acknowledged it. */
-  find(args: Arguments, index: number): Entry | undefined {
+  find(args: Arguments, index: number): KeyEntry | undefined {
     return this.look(this.slot(args, index), args.string(index));
   }
 
-  look(slot: number, key: string): Entry | undefined {
+  look(slot: number, key: string): KeyEntry | undefined {
     this.reads = true;
     const entry = this.store.find(slot, key, this.nowMs);
     if (!entry) return undefined;
@@ -230,6 +249,14 @@ export class Executor implements CommandContext {
 
   remove(slot: number, key: string): void {
     this.sequence = this.store.remove(slot, key).sequence;
+  }
+
+  retime(slot: number, key: string, entry: KeyEntry, expiresAt: number): void {
+    this.sequence = this.store.retime(slot, key, entry.value!, expiresAt).sequence;
+  }
+
+  waitFor(sequence: number): void {
+    if (sequence > this.sequence) this.sequence = sequence;
   }
 
   /** Replies of this turn's reads stay: the lease is checked when the turn ends. */

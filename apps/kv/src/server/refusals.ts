@@ -13,12 +13,17 @@ export function refusalOf(
 ): string | undefined {
   if (!command) return unknownCommand(args);
   if (command.arity > 0 ? args.count !== command.arity : args.count < -command.arity)
-    return `ERR wrong number of arguments for '${command.name}' command`;
+    return `${kindOf(command)} wrong number of arguments for '${command.name}' command`;
   if (args.oversized) {
     return `ERR ERR_RDMC_ENTRY_TOO_LARGE an argument is over the limit of ${MAX_BULK_BYTES} bytes; nothing was done`;
   }
-  if (!authenticated && !command.flags.includes('no-auth')) return 'NOAUTH Authentication required.';
+  if (!authenticated && !command.flags.includes('no_auth')) return 'NOAUTH Authentication required.';
   return undefined;
+}
+
+/** An EXEC that is refused ends its transaction. */
+function kindOf({ name }: Command): string {
+  return name === 'exec' ? 'EXECABORT Transaction discarded because of:' : 'ERR';
 }
 
 function unknownCommand(args: Arguments): string {

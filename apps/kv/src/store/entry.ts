@@ -3,16 +3,19 @@ import type { EntryLocation } from '@rdmc/tailwind';
 /** Never expires. */
 export const NO_EXPIRY = 0;
 
-/** The value of a key. A removed key keeps an entry without a value until its removal is acknowledged. */
-export class Entry {
+/**
+ * The value of a key, or of a field of a hash. One that was removed keeps an entry without a value until its removal is
+ * acknowledged.
+ */
+export class Entry<Value = string> {
   /** Its place in the log, once that is known. */
   location: EntryLocation | undefined;
   /** Superseded: the log may free it. */
   stale = false;
 
   constructor(
-    /** One character per byte. Undefined: the key was removed. */
-    readonly value: string | undefined,
+    /** A string has one character per byte. Undefined: removed. */
+    readonly value: Value | undefined,
     /** Rises with every change in the store. */
     readonly version: number,
     /** Milliseconds since 1970, or NO_EXPIRY. */

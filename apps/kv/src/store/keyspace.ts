@@ -1,5 +1,6 @@
 import { SLOTS } from '../limits.js';
-import { type Entry, NO_EXPIRY } from './entry.js';
+import { NO_EXPIRY } from './entry.js';
+import type { KeyEntry } from './hash.js';
 
 /** Number of slots whose order is kept for scans. */
 const ORDERED_SLOTS = 4;
@@ -21,7 +22,7 @@ function hashOf(key: string): number {
 export class Keyspace {
   /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
   acknowledged = 0;
-  readonly #slots: (Map<string, Entry> | undefined)[] = new Array(SLOTS).fill(undefined);
+  readonly #slots: (Map<string, KeyEntry> | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #live = new Int32Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which the expiry was set. */
   readonly expiring = new Map<string, number>();
@@ -37,12 +38,12 @@ export class Keyspace {
     return this.#live[slot]!;
   }
 
-  get(slot: number, key: string): Entry | undefined {
+  get(slot: number, key: string): KeyEntry | undefined {
     return this.#slots[slot]?.get(key);
   }
 
   /** Returns the previous entry. */
-  set(slot: number, key: string, entry: Entry): Entry | undefined {
+  set(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
     let keys = this.#slots[slot];
     if (!keys) {
       keys = new Map();
@@ -63,7 +64,7 @@ export class Keyspace {
     if (keys.size === 0) this.#slots[slot] = undefined;
   }
 
-  *entries(slot: number): Generator<[string, Entry], void> {
+  *entries(slot: number): Generator<[string, KeyEntry], void> {
     for (const pair of this.#slots[slot] ?? []) if (pair[1].value !== undefined) yield pair;
   }
 
@@ -86,7 +87,7 @@ export class Keyspace {
     this.#ordered.delete(slot);
   }
 
-  #count(slot: number, key: string, before: Entry | undefined, after: Entry | undefined): void {
+  #count(slot: number, key: string, before: KeyEntry | undefined, after: KeyEntry | undefined): void {
     const change = Number(after?.value !== undefined) - Number(before?.value !== undefined);
     this.#size += change;
     this.#live[slot]! += change;

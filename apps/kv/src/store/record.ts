@@ -1,11 +1,25 @@
 /**
- * What an object of the log holds of a key: the log's own payload (version, key, value; see @rdmc/tailwind), whose
- * value begins with the expiry.
+ * Entries of the log. The log knows keys, versions and removals (see @rdmc/tailwind); a key of the log is a key of the
+ * store, or one field of a hash. Little endian.
  *
  * ```
- * value   = u8 0, bytes                      never expires
- *           u8 1, f64 expiresAt, bytes       little endian; milliseconds since 1970 on the wall clock
+ * key of the log = u8 0, key                          a string, or the head of a hash
+ *                  u8 1, u32 keyLength, key, field    a field of a hash
+ *
+ * value of a key   = u8 0, bytes                      a string that never expires
+ *                    u8 1, f64 expiresAt, bytes       a string; milliseconds since 1970 on the wall clock
+ *                    u8 2, u64 generation             a hash that never expires
+ *                    u8 3, f64 expiresAt, u64 generation
+ * value of a field = bytes
  * ```
+ *
+ * A write of a field is one entry, whatever the size of its hash. The generation of a hash is the version of its head when it
+ * was created, and versions rise in the whole store: so a field belongs to the hash exactly where its version is above the
+ * generation. One removal of the head, or a string in its place, removes all fields. Their entries are garbage, also where the
+ * key becomes a hash again: the new generation is above their versions.
+ *
+ * A field that is removed alone leaves a removal with the field's key of the log. The log keeps it as long as another segment
+ * has an entry of that field, as it does for keys.
  */
 import { Buffer } from 'node:buffer';
 import {
@@ -15,83 +29,192 @@ import {
   encodeObject,
   encodeTombstone,
   type LogEntry,
+  TailwindError,
 } from '@rdmc/tailwind';
 import { NO_EXPIRY } from './entry.js';
 
-const [LASTING, EXPIRING] = [0, 1] as const;
+const [KEY, FIELD] = [0, 1] as const;
+const [EXPIRING, HASH] = [1, 2] as const;
 const EXPIRY_BYTES = 8;
+const GENERATION_BYTES = 8;
+const FIELD_PREFIX_BYTES = 1 + 4;
+const TWO_32 = 4_294_967_296;
 /** What the log puts before a key: the entry's header, and the version with the key's length or the segment. */
 const OBJECT_OVERHEAD_BYTES = 12 + 12;
 const REMOVAL_OVERHEAD_BYTES = 12 + 16;
 
-/** The content of an entry for a key, apart from the log. */
+/** The content of an entry, apart from the log. */
 export interface KeyRecord {
   readonly key: string;
+  /** Undefined: the record is of the key, not of a field. */
+  readonly field?: string | undefined;
   readonly version: number;
-  /** Undefined: removed. */
-  readonly value: string | undefined;
+  /** A number is the generation of a hash. Undefined: removed. */
+  readonly value: string | number | undefined;
   readonly expiresAt: number;
 }
 
-/** What an object takes of an append, in bytes: exactly what the log counts. */
-export function objectBytes(keyBytes: number, valueBytes: number, expiresAt: number): number {
-  return OBJECT_OVERHEAD_BYTES + keyBytes + prefixBytes(expiresAt) + valueBytes;
+/** The key of an entry of the log, in parts of the entry's memory. */
+export interface LogKey {
+  readonly key: Uint8Array;
+  /** Undefined: the entry is of the key. */
+  readonly field: Uint8Array | undefined;
+  readonly version: number;
 }
 
-/** What a removal takes of an append, likewise. */
+/** What a string takes of an append, in bytes: exactly what the log counts. */
+export function objectBytes(keyBytes: number, valueBytes: number, expiresAt: number): number {
+  return OBJECT_OVERHEAD_BYTES + 1 + keyBytes + prefixBytes(expiresAt) + valueBytes;
+}
+
+/** What the head of a hash takes of an append, likewise. */
+export function headBytes(keyBytes: number, expiresAt: number): number {
+  return objectBytes(keyBytes, GENERATION_BYTES, expiresAt);
+}
+
+/** What a field takes of an append, likewise. */
+export function fieldBytes(keyBytes: number, nameBytes: number, valueBytes: number): number {
+  return OBJECT_OVERHEAD_BYTES + FIELD_PREFIX_BYTES + keyBytes + nameBytes + valueBytes;
+}
+
+/** What the removal of a key takes of an append, likewise. */
 export function removalBytes(keyBytes: number): number {
-  return REMOVAL_OVERHEAD_BYTES + keyBytes;
+  return REMOVAL_OVERHEAD_BYTES + 1 + keyBytes;
+}
+
+/** What the removal of a field takes of an append, likewise. */
+export function fieldRemovalBytes(keyBytes: number, nameBytes: number): number {
+  return REMOVAL_OVERHEAD_BYTES + FIELD_PREFIX_BYTES + keyBytes + nameBytes;
 }
 
 export function encodeKeyObject({ key, version, value, expiresAt }: KeyRecord & { value: string }): LogEntry {
-  const prefix = prefixBytes(expiresAt);
-  const bytes = Buffer.allocUnsafe(key.length + prefix + value.length);
-  bytes.write(key, 0, key.length, 'latin1');
-  if (expiresAt === NO_EXPIRY) bytes[key.length] = LASTING;
-  else {
-    bytes[key.length] = EXPIRING;
-    bytes.writeDoubleLE(expiresAt, key.length + 1);
-  }
-  bytes.write(value, key.length + prefix, value.length, 'latin1');
-  const parts = encodeObject(version, bytes.subarray(0, key.length), bytes.subarray(key.length));
-  return { type: EntryType.OBJECT, parts };
+  const keyEnd = 1 + key.length;
+  const valueStart = keyEnd + prefixBytes(expiresAt);
+  const bytes = Buffer.allocUnsafe(valueStart + value.length);
+  writeKey(bytes, key);
+  writePrefix(bytes, keyEnd, 0, expiresAt);
+  bytes.write(value, valueStart, value.length, 'latin1');
+  return object(version, bytes, keyEnd);
+}
+
+/** The head of a hash. */
+export function encodeHead({ key, version, value, expiresAt }: KeyRecord & { value: number }): LogEntry {
+  const keyEnd = 1 + key.length;
+  const valueStart = keyEnd + prefixBytes(expiresAt);
+  const bytes = Buffer.allocUnsafe(valueStart + GENERATION_BYTES);
+  writeKey(bytes, key);
+  writePrefix(bytes, keyEnd, HASH, expiresAt);
+  bytes.writeUInt32LE(value % TWO_32, valueStart);
+  bytes.writeUInt32LE(Math.floor(value / TWO_32), valueStart + 4);
+  return object(version, bytes, keyEnd);
+}
+
+export function encodeField(key: string, field: string, version: number, value: string): LogEntry {
+  const keyEnd = FIELD_PREFIX_BYTES + key.length + field.length;
+  const bytes = Buffer.allocUnsafe(keyEnd + value.length);
+  writeFieldKey(bytes, key, field);
+  bytes.write(value, keyEnd, value.length, 'latin1');
+  return object(version, bytes, keyEnd);
 }
 
 export function encodeKeyRemoval(key: string, version: number, segmentId: bigint): LogEntry {
-  return {
-    type: EntryType.TOMBSTONE,
-    parts: encodeTombstone(version, segmentId, Buffer.from(key, 'latin1')),
-  };
+  const bytes = Buffer.allocUnsafe(1 + key.length);
+  writeKey(bytes, key);
+  return { type: EntryType.TOMBSTONE, parts: encodeTombstone(version, segmentId, bytes) };
 }
 
-/** @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
+export function encodeFieldRemoval(key: string, field: string, version: number, segmentId: bigint): LogEntry {
+  const bytes = Buffer.allocUnsafe(FIELD_PREFIX_BYTES + key.length + field.length);
+  writeFieldKey(bytes, key, field);
+  return { type: EntryType.TOMBSTONE, parts: encodeTombstone(version, segmentId, bytes) };
+}
+
+/** Undefined for entries that are not of a key. @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
 export function decodeRecord(type: number, payload: Uint8Array): KeyRecord | undefined {
-  if (type === EntryType.TOMBSTONE) {
-    const { key, version } = decodeTombstone(payload);
-    return { key: latin1(key), version, value: undefined, expiresAt: NO_EXPIRY };
-  }
-  if (type !== EntryType.OBJECT) return undefined;
-  const { key, version, value } = decodeObject(payload);
-  const isExpiring = value[0] === EXPIRING;
+  const found = decodeKey(type, payload);
+  if (!found) return undefined;
+  const { version } = found;
+  const key = latin1(found.key);
+  const field = found.field && latin1(found.field);
+  if (type === EntryType.TOMBSTONE) return { key, field, version, value: undefined, expiresAt: NO_EXPIRY };
+  const { value } = decodeObject(payload);
+  if (field !== undefined) return { key, field, version, value: latin1(value), expiresAt: NO_EXPIRY };
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.length);
+  const flags = bytes.length === 0 ? HASH | EXPIRING : bytes[0]!;
+  const start = flags & EXPIRING ? 1 + EXPIRY_BYTES : 1;
+  if (flags > (HASH | EXPIRING) || bytes.length < start + (flags & HASH ? GENERATION_BYTES : 0)) {
+    throw damaged(`a value of ${bytes.length} bytes`);
+  }
   return {
-    key: latin1(key),
+    key,
+    field,
     version,
-    value: bytes.toString('latin1', isExpiring ? 1 + EXPIRY_BYTES : 1),
-    expiresAt: isExpiring ? bytes.readDoubleLE(1) : NO_EXPIRY,
+    value: flags & HASH ? readGeneration(bytes, start) : bytes.toString('latin1', start),
+    expiresAt: flags & EXPIRING ? bytes.readDoubleLE(1) : NO_EXPIRY,
   };
 }
 
-/** The key and version of an object, without its value. */
-export function decodeKey(payload: Uint8Array): { key: string; keyBytes: Uint8Array; version: number } {
-  const { key, version } = decodeObject(payload);
-  return { key: latin1(key), keyBytes: key, version };
+/** Key, field and version, without the value; undefined for entries that are not of a key. @throws TailwindError */
+export function decodeKey(type: number, payload: Uint8Array): LogKey | undefined {
+  if (type !== EntryType.OBJECT && type !== EntryType.TOMBSTONE) return undefined;
+  const { key: bytes, version } =
+    type === EntryType.OBJECT ? decodeObject(payload) : decodeTombstone(payload);
+  return splitKey(bytes, version);
+}
+
+/** The parts of a key of the log. @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
+export function splitKey(bytes: Uint8Array, version: number): LogKey {
+  if (bytes[0] === KEY) return { key: bytes.subarray(1), field: undefined, version };
+  if (bytes[0] !== FIELD || bytes.length < FIELD_PREFIX_BYTES) {
+    throw damaged(`a key of ${bytes.length} bytes, of kind ${bytes[0]}`);
+  }
+  const length = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).readUInt32LE(1);
+  if (length > bytes.length - FIELD_PREFIX_BYTES) throw damaged(`a field of ${bytes.length} bytes`);
+  const end = FIELD_PREFIX_BYTES + length;
+  return { key: bytes.subarray(FIELD_PREFIX_BYTES, end), field: bytes.subarray(end), version };
+}
+
+/** One character per byte. */
+export function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+}
+
+function object(version: number, bytes: Buffer, keyEnd: number): LogEntry {
+  const parts = encodeObject(version, bytes.subarray(0, keyEnd), bytes.subarray(keyEnd));
+  return { type: EntryType.OBJECT, parts };
+}
+
+function writeKey(bytes: Buffer, key: string): void {
+  bytes[0] = KEY;
+  bytes.write(key, 1, key.length, 'latin1');
+}
+
+function writeFieldKey(bytes: Buffer, key: string, field: string): void {
+  bytes[0] = FIELD;
+  bytes.writeUInt32LE(key.length, 1);
+  bytes.write(key, FIELD_PREFIX_BYTES, key.length, 'latin1');
+  bytes.write(field, FIELD_PREFIX_BYTES + key.length, field.length, 'latin1');
+}
+
+function writePrefix(bytes: Buffer, at: number, flags: number, expiresAt: number): void {
+  if (expiresAt === NO_EXPIRY) bytes[at] = flags;
+  else {
+    bytes[at] = flags | EXPIRING;
+    bytes.writeDoubleLE(expiresAt, at + 1);
+  }
 }
 
 function prefixBytes(expiresAt: number): number {
   return expiresAt === NO_EXPIRY ? 1 : 1 + EXPIRY_BYTES;
 }
 
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+function readGeneration(bytes: Buffer, at: number): number {
+  return bytes.readUInt32LE(at + 4) * TWO_32 + bytes.readUInt32LE(at);
+}
+
+function damaged(what: string): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_ENTRY_DAMAGED',
+    `An entry of the log has ${what}, which this version does not write; run the version that wrote it`,
+  );
 }

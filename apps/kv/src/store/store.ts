@@ -1,17 +1,24 @@
-import { codeOf, KvError, messageOf } from '../errors.js';
-import type { CommitLog, CommitTicket } from '../log/commit-log.js';
+import { randomBytes } from 'node:crypto';
+import { KvError } from '../errors.js';
+import type { CommitLog } from '../log/commit-log.js';
+import { type FieldChange, undoChange } from './changes.js';
 import { Entry, NO_EXPIRY } from './entry.js';
+import { Hash, type KeyEntry, type KeyValue } from './hash.js';
 import type { Keyspace } from './keyspace.js';
-import { encodeKeyObject, encodeKeyRemoval, objectBytes, removalBytes } from './record.js';
-import { type Append, type Change, TurnAppends } from './turn-appends.js';
-
-/** Hears of the appends' outcomes. */
-export interface StoreListener {
-  /** Replies up to this append may be sent. */
-  acknowledged(sequence: number): void;
-  /** The log refused this append: its writes did not happen. */
-  refused(sequence: number, code: string, message: string): void;
-}
+import {
+  encodeField,
+  encodeFieldRemoval,
+  encodeHead,
+  encodeKeyObject,
+  encodeKeyRemoval,
+  fieldBytes,
+  fieldRemovalBytes,
+  headBytes,
+  objectBytes,
+  removalBytes,
+} from './record.js';
+import { SentAppends, type StoreListener } from './sent-appends.js';
+import { AppendOverflow, TurnAppends } from './turn-appends.js';
 
 /**
  * The keys of this server over its log. A write changes the index at once and joins the turn's append, which `commit`
@@ -19,33 +26,33 @@ export interface StoreListener {
  * number of its append, and appends are acknowledged in order, so one number decides which replies may be sent.
  *
  * Before a write that does not fit into the append, a new one begins: a turn makes as many as its writes need, and a
- * write is refused only where it does not fit into an append of its own. `together` reserves room in one append.
+ * write is refused only where it does not fit into an append of its own. `together` reserves room in one append, and
+ * `atomically` keeps writes in one whose size is not known before.
  */
 export class Store {
+  /** Versions of two stores cannot be compared: this tells them apart. */
+  readonly id = randomBytes(6).toString('hex');
   readonly #maxAppendBytes: number;
   #lastVersion = 0;
   readonly #turn = new TurnAppends();
-  /** Appends that are not acknowledged, in order. */
-  #outstanding: Append[] = [];
-  #waiting: { sequence: number; resolve: () => void; reject: (reason: unknown) => void }[] = [];
-  readonly #listeners: StoreListener[] = [];
+  readonly #fate: SentAppends;
 
   constructor(
     readonly keyspace: Keyspace,
     private readonly log: CommitLog,
   ) {
     this.#maxAppendBytes = log.maxAppendBytes;
-    const onEnd = (): void => {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      for (const { reject } of waiting) reject(log.ended.reason);
-    };
-    log.ended.addEventListener('abort', onEnd, { once: true });
+    this.#fate = new SentAppends(keyspace, log, this.#turn);
   }
 
   /** Tells the listener of each append from now on. */
   subscribe(listener: StoreListener): void {
-    this.#listeners.push(listener);
+    this.#fate.subscribe(listener);
+  }
+
+  /** Calls the listener with the time that each append waits for its acknowledgement, in milliseconds. */
+  onAppendWait(listener: (ms: number) => void): void {
+    this.#fate.onWait = listener;
   }
 
   /** All appends up to this one are acknowledged. */
@@ -55,11 +62,12 @@ export class Store {
 
   /** Resolves when an append is acknowledged; rejects when the log ends before. */
   whenAcknowledged(sequence: number): Promise<void> {
-    if (sequence <= this.acknowledged) return Promise.resolve();
-    if (this.log.ended.aborted) return Promise.reject(this.log.ended.reason);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ sequence, resolve, reject });
-    });
+    return this.#fate.whenAcknowledged(sequence);
+  }
+
+  /** Appends that the log has not acknowledged, and for how long the oldest one has waited. */
+  get lag(): SentAppends['lag'] {
+    return this.#fate.lag;
   }
 
   get replicas(): number {
@@ -91,7 +99,7 @@ export class Store {
   }
 
   /** The entry of a key at a time. Removes an expired key, so that it is not found again when a clock is set back. */
-  find(slot: number, key: string, nowMs: number): Entry | undefined {
+  find(slot: number, key: string, nowMs: number): KeyEntry | undefined {
     const entry = this.keyspace.get(slot, key);
     if (!entry || entry.expiresAt === NO_EXPIRY || entry.expiresAt > nowMs || entry.value === undefined)
       return entry;
@@ -113,123 +121,122 @@ export class Store {
   }
 
   /** Leaves an entry without a value; the key must have one. */
-  remove(slot: number, key: string): Entry {
+  remove(slot: number, key: string): KeyEntry {
     const bytes = removalBytes(key.length);
     this.#reserve(bytes);
     this.#lastVersion += 1;
-    const after = new Entry(undefined, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
+    const after = new Entry<KeyValue>(undefined, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
     const before = this.keyspace.set(slot, key, after);
     const entry = encodeKeyRemoval(key, after.version, before?.location?.segmentId ?? 0n);
     this.#turn.add({ slot, key, before, after }, entry, bytes);
     return after;
   }
 
+  /** Gives a key another expiry, and the same value. @throws as `put` */
+  retime(slot: number, key: string, value: KeyValue, expiresAt: number): KeyEntry {
+    if (typeof value === 'string') return this.put(slot, key, value, expiresAt);
+    return this.#putHead(slot, key, value, expiresAt);
+  }
+
+  /** An empty hash in place of what the key has. A field must follow in the same append. @throws as `put` */
+  putHash(slot: number, key: string, expiresAt: number): Hash {
+    const hash = new Hash(this.#lastVersion + 1);
+    this.#putHead(slot, key, hash, expiresAt);
+    return hash;
+  }
+
+  /** @throws as `put` */
+  putField(hash: Hash, key: string, field: string, value: string): Entry {
+    const bytes = fieldBytes(key.length, field.length, value.length);
+    this.#reserve(bytes, Math.max(bytes, fieldRemovalBytes(key.length, field.length)));
+    const change = this.#change(hash, field, value);
+    this.#turn.add(change, encodeField(key, field, hash.version, value), bytes);
+    return change.after;
+  }
+
+  /** The field must have a value, and another field of the hash too: a hash is not empty. */
+  removeField(hash: Hash, key: string, field: string): Entry {
+    const bytes = fieldRemovalBytes(key.length, field.length);
+    this.#reserve(bytes);
+    const segmentId = hash.get(field)?.location?.segmentId ?? 0n;
+    const change = this.#change(hash, field, undefined);
+    this.#turn.add(change, encodeFieldRemoval(key, field, hash.version, segmentId), bytes);
+    return change.after;
+  }
+
   /**
    * The next writes are in one append: after a failure all of them are stored, or none.
-   * @param bytes the sum of `objectBytes` of all of it
+   * @param bytes the sum of what `record.ts` says of each
    * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append of the log has room for it
    */
   together(bytes: number): void {
     this.#reserve(bytes);
   }
 
-  /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
-  commit(): unknown {
-    const appends = this.#turn.take();
-    for (let index = 0; index < appends.length; index += 1) {
-      const error = this.#send(appends[index]!);
-      if (error === undefined) continue;
-      // Later appends may depend on it.
-      for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
-      return error;
-    }
-    return undefined;
+  /**
+   * All writes of `work` are in one append. `work` runs a second time, alone in an append, where they do not fit behind
+   * those of others; the writes of the first time are then undone.
+   * @param undone called when writes were undone: no reply may wait for them
+   * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append has room for them; what `work` throws. Then nothing was changed
+   */
+  atomically(work: () => void, undone: () => void): void {
+    if (this.#isWhole(work, undone)) return;
+    this.#turn.advance();
+    if (this.#isWhole(work, undone)) return;
+    throw new KvError(
+      'ERR_RDMC_ENTRY_TOO_LARGE',
+      `the writes of a transaction are over the limit of ${this.#maxAppendBytes} bytes of keys, values and headers of the ` +
+        'log (a quarter of a log segment); nothing was done',
+    );
   }
 
-  /** Returns the log's error where it refuses the append. */
-  #send(append: Append): unknown {
-    let ticket: CommitTicket;
+  /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
+  commit(): unknown {
+    return this.#fate.send(this.#turn.take());
+  }
+
+  #putHead(slot: number, key: string, hash: Hash, expiresAt: number): KeyEntry {
+    const bytes = headBytes(key.length, expiresAt);
+    this.#reserve(bytes, Math.max(bytes, removalBytes(key.length)));
+    this.#lastVersion += 1;
+    const after = new Entry<KeyValue>(hash, this.#lastVersion, expiresAt, this.#turn.sequence);
+    const before = this.keyspace.set(slot, key, after);
+    const entry = encodeHead({ key, version: after.version, value: hash.generation, expiresAt });
+    this.#turn.add({ slot, key, before, after }, entry, bytes);
+    return after;
+  }
+
+  #change(hash: Hash, field: string, value: string | undefined): FieldChange {
+    const { sequence, version } = hash;
+    this.#lastVersion += 1;
+    const after = new Entry(value, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
+    const before = hash.set(field, after);
+    hash.version = after.version;
+    hash.sequence = after.sequence;
+    return { hash, field, before, after, sequence, version };
+  }
+
+  /** Runs `work`, whose writes must all be in the append that is being filled; false: they did not fit, and are undone. */
+  #isWhole(work: () => void, undone: () => void): boolean {
+    const { mark } = this.#turn;
+    this.#turn.isWhole = true;
     try {
-      ticket = this.log.append(append.entries);
+      work();
+      return true;
     } catch (error) {
-      return error;
+      for (const change of this.#turn.takeSince(mark)) undoChange(this.keyspace, change);
+      undone();
+      if (error instanceof AppendOverflow) return false;
+      throw error;
+    } finally {
+      this.#turn.isWhole = false;
     }
-    this.#outstanding.push(append);
-    const placed = ticket.locations !== undefined;
-    if (placed) this.#place(append.changes, ticket.locations);
-    if (!ticket.acknowledged) this.#settle(append);
-    else {
-      ticket.acknowledged.then(
-        () => {
-          if (!placed) this.#place(append.changes, ticket.locations ?? []);
-          this.#settle(append);
-        },
-        (error: unknown) => this.#refused(append, error),
-      );
-    }
-    return undefined;
   }
 
   /** Room for so many bytes in one append; `least` is what an append must have room for. */
   #reserve(bytes: number, least = bytes): void {
     if (least > this.#maxAppendBytes) throw tooLarge(least, this.#maxAppendBytes);
     this.#turn.reserve(bytes, this.#maxAppendBytes);
-  }
-
-  /**
-   * The log refused an append that waited for room: it did not happen, nor did the appends behind it, nor may the turn's
-   * writes that depend on them. Where the log has ended the append may have happened; `Executor.logEnded` reports that.
-   */
-  #refused({ sequence }: Append, error: unknown): void {
-    if (this.log.ended.aborted) return;
-    const refused = this.#outstanding.filter((append) => append.sequence >= sequence);
-    if (refused.length === 0) return;
-    this.#outstanding = this.#outstanding.filter((append) => append.sequence < sequence);
-    refused.push(...this.#turn.take());
-    for (const append of refused.reverse()) this.#undo(append, error);
-    const waiting = this.#waiting.filter((waiter) => waiter.sequence >= sequence);
-    this.#waiting = this.#waiting.filter((waiter) => waiter.sequence < sequence);
-    for (const { reject } of waiting) reject(error);
-  }
-
-  /** Entries are superseded only by entries in the log. */
-  #place(changes: readonly Change[], locations: CommitTicket['locations']): void {
-    changes.forEach(({ before, after }, index) => {
-      if (before) this.#supersede(before);
-      const location = locations?.[index];
-      if (!location) return;
-      after.location = location;
-      if (after.stale && after.value !== undefined) this.log.dead(location);
-    });
-  }
-
-  #supersede(entry: Entry): void {
-    entry.stale = true;
-    if (entry.location && entry.value !== undefined) this.log.dead(entry.location);
-  }
-
-  #settle({ changes, sequence }: Append): void {
-    this.#outstanding.shift();
-    this.keyspace.acknowledged = sequence;
-    for (const { slot, key, after } of changes) {
-      if (after.value === undefined && this.keyspace.get(slot, key) === after)
-        this.keyspace.delete(slot, key);
-    }
-    for (const listener of this.#listeners) listener.acknowledged(sequence);
-    if (this.#waiting.length === 0) return;
-    const over = this.#waiting.filter((waiter) => waiter.sequence <= sequence);
-    this.#waiting = this.#waiting.filter((waiter) => waiter.sequence > sequence);
-    for (const { resolve } of over) resolve();
-  }
-
-  #undo({ changes, sequence }: Append, error: unknown): void {
-    for (let i = changes.length - 1; i >= 0; i -= 1) {
-      const { slot, key, before } = changes[i]!;
-      const isSettled = !before || (before.value === undefined && before.sequence <= this.acknowledged);
-      if (isSettled) this.keyspace.delete(slot, key);
-      else this.keyspace.set(slot, key, before);
-    }
-    for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
   }
 }
 

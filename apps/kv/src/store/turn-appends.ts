@@ -1,19 +1,25 @@
 import type { LogEntry } from '@rdmc/tailwind';
-import type { Entry } from './entry.js';
-
-/** A key that a write changes. */
-export interface Change {
-  readonly slot: number;
-  readonly key: string;
-  readonly before: Entry | undefined;
-  readonly after: Entry;
-}
+import type { Change } from './changes.js';
 
 /** One append to the log: after a failure all of its entries are stored, or none. */
 export interface Append {
   readonly sequence: number;
   readonly changes: Change[];
   readonly entries: LogEntry[];
+  /** The moment at which the log got it, by `performance.now`; 0: it was acknowledged at once. */
+  sentAt: number;
+}
+
+/** A place in the append that is being filled. */
+export interface Mark {
+  readonly changes: number;
+  readonly fillingBytes: number;
+  readonly bytes: number;
+}
+
+/** Writes that must be in one append do not fit into the one that is being filled. */
+export class AppendOverflow extends Error {
+  override readonly name = 'AppendOverflow';
 }
 
 const NONE: readonly Append[] = [];
@@ -27,6 +33,8 @@ export class TurnAppends {
   bytes = 0;
   /** Number of the append that is being filled. */
   sequence = 1;
+  /** All writes from now on must be in the append that is being filled. */
+  isWhole = false;
   #changes: Change[] = [];
   #entries: LogEntry[] = [];
   #fillingBytes = 0;
@@ -38,9 +46,14 @@ export class TurnAppends {
     return this.#full.length === 0 ? this.sequence : this.#full[0]!.sequence;
   }
 
-  /** Reserves room for writes of `bytes` bytes in one append of at most `most` bytes. */
+  /**
+   * Reserves room for writes of `bytes` bytes in one append of at most `most` bytes.
+   * @throws AppendOverflow where a new append would have to begin, and must not
+   */
   reserve(bytes: number, most: number): void {
-    if (this.#fillingBytes + bytes > most && this.#changes.length > 0) this.#full.push(this.#next());
+    if (this.#fillingBytes + bytes <= most || this.#changes.length === 0) return;
+    if (this.isWhole) throw new AppendOverflow();
+    this.#full.push(this.#next());
   }
 
   add(change: Change, entry: LogEntry, bytes: number): void {
@@ -48,6 +61,24 @@ export class TurnAppends {
     this.#entries.push(entry);
     this.#fillingBytes += bytes;
     this.bytes += bytes;
+  }
+
+  /** Begins a new append, unless the one that is being filled is empty. */
+  advance(): void {
+    if (this.#changes.length > 0) this.#full.push(this.#next());
+  }
+
+  get mark(): Mark {
+    return { changes: this.#changes.length, fillingBytes: this.#fillingBytes, bytes: this.bytes };
+  }
+
+  /** Takes the writes since the mark out of the append that is being filled. Returns their changes, the last one first. */
+  takeSince({ changes, fillingBytes, bytes }: Mark): Change[] {
+    const taken = this.#changes.splice(changes);
+    this.#entries.length = changes;
+    this.#fillingBytes = fillingBytes;
+    this.bytes = bytes;
+    return taken.reverse();
   }
 
   /** The turn's appends, in order; the next one begins. */
@@ -64,7 +95,7 @@ export class TurnAppends {
 
   /** Takes the append that was being filled; the next one begins. */
   #next(): Append {
-    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries };
+    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries, sentAt: 0 };
     this.sequence += 1;
     this.#changes = [];
     this.#entries = [];

@@ -4,6 +4,7 @@ import { Router } from '../../src/cluster/router.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
 import { createCommandTable } from '../../src/commands/table.js';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
+import type { MonitorOptions } from '../../src/monitor/monitor.js';
 import { View } from '../../src/node/view.js';
 import { ClientPort } from '../../src/server/client-port.js';
 import { ClientSet } from '../../src/server/client-set.js';
@@ -110,9 +111,9 @@ export interface ManualServer {
 }
 
 /** What a server without clients tells about itself; member 0 where no other is given. */
-export function viewOf(table: SlotTable, member = 0): View {
+export function viewOf(table: SlotTable, member = 0, monitor?: MonitorOptions): View {
   const clients = { size: 0, describe: () => [] };
-  return new View({ member, table, clients, port: 0, password: undefined, nodes: () => [] });
+  return new View({ member, table, clients, port: 0, password: undefined, nodes: () => [], monitor });
 }
 
 /** One server whose log and lease are in the test's hand; member 0, alone where no others are given. */

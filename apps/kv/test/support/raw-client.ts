@@ -47,9 +47,18 @@ export class RawClient {
 
   /** One reply, whole: a marker that comes after it tells where it ends. */
   async command(...words: readonly string[]): Promise<string> {
+    return this.#marked(encodeCommand(words));
+  }
+
+  /** The replies to lines of words that are sent at once; a transaction must have ended. */
+  async pipeline(lines: readonly string[]): Promise<string> {
+    return this.#marked(Buffer.concat(lines.map((line) => encodeCommand(line.split(' ')))));
+  }
+
+  async #marked(commands: Buffer): Promise<string> {
     const marker = '$16\r\nend-of-the-reply\r\n';
     this.#received = '';
-    this.socket.write(Buffer.concat([encodeCommand(words), encodeCommand(['ECHO', 'end-of-the-reply'])]));
+    this.socket.write(Buffer.concat([commands, encodeCommand(['ECHO', 'end-of-the-reply'])]));
     const text = await this.until((received) => received.endsWith(marker));
     return text.slice(0, -marker.length);
   }

@@ -1,0 +1,140 @@
+import { codeOf, messageOf } from '../errors.js';
+import type { CommitLog, CommitTicket } from '../log/commit-log.js';
+import { AppendWaiters } from './append-waiters.js';
+import { type Change, settleChange, undoChange } from './changes.js';
+import type { KeyEntry, KeyValue } from './hash.js';
+import type { Keyspace } from './keyspace.js';
+import type { Append, TurnAppends } from './turn-appends.js';
+
+/** Hears of the appends' outcomes. */
+export interface StoreListener {
+  /** Replies up to this append may be sent. */
+  acknowledged(sequence: number): void;
+  /** The log refused this append: its writes did not happen. */
+  refused(sequence: number, code: string, message: string): void;
+}
+
+/** The appends that the log got, until it has acknowledged or refused them. */
+export class SentAppends {
+  /** In order. */
+  #outstanding: Append[] = [];
+  readonly #waiters = new AppendWaiters();
+  readonly #listeners: StoreListener[] = [];
+  /** Called with the time from an append to its acknowledgement; not where the log acknowledges at once. */
+  onWait: ((ms: number) => void) | undefined;
+
+  constructor(
+    private readonly keyspace: Keyspace,
+    private readonly log: CommitLog,
+    /** The writes that were not sent yet: they may depend on an append that is refused. */
+    private readonly turn: TurnAppends,
+  ) {
+    const onEnd = (): void => this.#waiters.refused(0, log.ended.reason);
+    log.ended.addEventListener('abort', onEnd, { once: true });
+  }
+
+  /** Tells the listener of each append from now on. */
+  subscribe(listener: StoreListener): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Resolves when an append is acknowledged; rejects when it is refused, or the log ends before. */
+  whenAcknowledged(sequence: number): Promise<void> {
+    if (sequence <= this.keyspace.acknowledged) return Promise.resolve();
+    if (this.log.ended.aborted) return Promise.reject(this.log.ended.reason);
+    return this.#waiters.wait(sequence);
+  }
+
+  /** Number of appends that are not acknowledged, and for how long the oldest one has waited. */
+  get lag(): { readonly appends: number; readonly oldestMs: number } {
+    const [oldest] = this.#outstanding;
+    return {
+      appends: this.#outstanding.length,
+      oldestMs: oldest === undefined ? 0 : Math.max(0, performance.now() - oldest.sentAt),
+    };
+  }
+
+  /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
+  send(appends: readonly Append[]): unknown {
+    for (let index = 0; index < appends.length; index += 1) {
+      const error = this.#send(appends[index]!);
+      if (error === undefined) continue;
+      // Later appends may depend on it.
+      for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
+      return error;
+    }
+    return undefined;
+  }
+
+  /** Returns the log's error where it refuses the append. */
+  #send(append: Append): unknown {
+    let ticket: CommitTicket;
+    try {
+      ticket = this.log.append(append.entries);
+    } catch (error) {
+      return error;
+    }
+    this.#outstanding.push(append);
+    const placed = ticket.locations !== undefined;
+    if (placed) this.#place(append.changes, ticket.locations);
+    if (!ticket.acknowledged) this.#settle(append);
+    else {
+      append.sentAt = performance.now();
+      ticket.acknowledged.then(
+        () => {
+          if (!placed) this.#place(append.changes, ticket.locations ?? []);
+          this.onWait?.(performance.now() - append.sentAt);
+          this.#settle(append);
+        },
+        (error: unknown) => this.#refused(append, error),
+      );
+    }
+    return undefined;
+  }
+
+  /**
+   * The log refused an append that waited for room: it did not happen, nor did the appends behind it, nor may the turn's
+   * writes that depend on them. Where the log has ended the append may have happened; `Executor.logEnded` reports that.
+   */
+  #refused({ sequence }: Append, error: unknown): void {
+    if (this.log.ended.aborted) return;
+    const refused = this.#outstanding.filter((append) => append.sequence >= sequence);
+    if (refused.length === 0) return;
+    this.#outstanding = this.#outstanding.filter((append) => append.sequence < sequence);
+    refused.push(...this.turn.take());
+    for (const append of refused.reverse()) this.#undo(append, error);
+    this.#waiters.refused(sequence, error);
+  }
+
+  /** Entries are superseded only by entries in the log. */
+  #place(changes: readonly Change[], locations: CommitTicket['locations']): void {
+    changes.forEach(({ before, after }, index) => {
+      if (before) this.#supersede(before, after.value);
+      const location = locations?.[index];
+      if (!location) return;
+      after.location = location;
+      if (after.stale && after.value !== undefined) this.log.dead(location);
+    });
+  }
+
+  /** A hash that is not in the key any more takes its fields with it. */
+  #supersede(entry: KeyEntry, by: KeyValue | undefined): void {
+    entry.stale = true;
+    if (entry.location && entry.value !== undefined) this.log.dead(entry.location);
+    if (typeof entry.value !== 'object' || entry.value === by) return;
+    for (const field of entry.value.all()) this.#supersede(field, undefined);
+  }
+
+  #settle({ changes, sequence }: Append): void {
+    this.#outstanding.shift();
+    this.keyspace.acknowledged = sequence;
+    for (const change of changes) settleChange(this.keyspace, change);
+    for (const listener of this.#listeners) listener.acknowledged(sequence);
+    this.#waiters.acknowledged(sequence);
+  }
+
+  #undo({ changes, sequence }: Append, error: unknown): void {
+    for (let i = changes.length - 1; i >= 0; i -= 1) undoChange(this.keyspace, changes[i]!);
+    for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
+  }
+}

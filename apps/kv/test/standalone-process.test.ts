@@ -1,0 +1,42 @@
+/** `kv` as a command, without a cluster: needs the built dist. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { MemberProcess } from '../src/demo/processes.js';
+import { RawClient } from './support/raw-client.js';
+
+const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+async function start(): Promise<{ server: MemberProcess; port: number }> {
+  const server = new MemberProcess('server', ['server', '--replicas', '0', '--port', '0'], command);
+  onTestFinished(() => server.kill('SIGKILL'));
+  return { server, port: await server.until(({ ready }) => ready) };
+}
+
+it('--version prints the version of the package', () => {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  const { stdout, status } = spawnSync(process.execPath, [command, '--version'], { encoding: 'utf8' });
+  expect([stdout, status]).toEqual([`${version}\n`, 0]);
+});
+
+it('ends with 0 after SIGTERM, and names the address that another server has', async () => {
+  const { server, port } = await start();
+  const args = ['server', '--replicas', '0', '--port', String(port)];
+  const second = spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+  expect(second.stderr).toMatch(
+    new RegExp(`^error ERR_RDMC_KV_LISTEN_FAILED: cannot listen for clients at 127.0.0.1:${port}: [^\n]*\n$`),
+  );
+  expect(second.status).toBe(1);
+  await server.kill('SIGTERM');
+  expect(server.exit).toBe('code 0');
+});
+
+it('ends with 0 after SHUTDOWN, without a reply', async () => {
+  const { server, port } = await start();
+  const client = await RawClient.connect(port);
+  client.send('PING\r\nSHUTDOWN ABORT\r\nSHUTDOWN NOSAVE\r\n');
+  expect(await client.until(() => false)).toBe('+PONG\r\n-ERR No shutdown in progress.\r\n');
+  await server.ended();
+  expect(server.exit).toBe('code 0');
+});
