@@ -1,4 +1,5 @@
 import type { CastProblem } from '@rdmc/cast';
+import { adviceFor } from '../advice.js';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
 import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
@@ -18,14 +19,16 @@ function speed({ summary }: Outcome, complete: number): string {
     : `${took}, ${each} to each, ${formatRate((bytes * complete) / seconds)} in all`;
 }
 
-/** What was sent, where receivers had something already. Contents that were sent are verified. */
-function sentPart({ summary, receivers }: Outcome): string {
+/** What was sent, where receivers had something already. Nothing is called verified where something is missing. */
+function sentPart({ summary, receivers, kind }: Outcome): string {
   const { sentFiles, sentBytes, files } = summary;
   const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
-  if (files === sentFiles) return `verified, ${gone}`;
-  if (sentFiles === 0) return `nothing to send, ${gone}`;
-  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${gone}`;
+  if (sentFiles === 0 && files > 0) return `nothing to send, ${gone}`;
+  const verified = kind === 'all' ? 'verified' : '';
+  if (files === sentFiles) return verified === '' ? gone : `${verified}, ${gone}`;
+  const sent = verified === '' ? 'sent' : `sent and ${verified}`;
+  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} ${sent}, ${gone}`;
 }
 
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {
@@ -66,6 +69,8 @@ export function describeLack(outcome: Outcome, palette: Palette): string[] {
   if (lacking.length > 0) {
     lines.push(`${palette.bold('Incomplete')}:`, ...lacking.flatMap((one) => lackingLines(one, palette)));
   }
+  const advice = new Set(lacking.flatMap((one) => one.advice ?? adviceFor(one.code, 'cast') ?? []));
+  lines.push(...[...advice].map((line) => `  ${line}`));
   const groups = [...problemsBy(summary.problems)];
   for (const [index, [receiver, problems]] of groups.entries()) {
     const more = index === groups.length - 1 ? summary.problemCount - summary.problems.length : 0;
