@@ -111,6 +111,8 @@ const senderFrame = variants('type', {
     checksumKey: pattern(/^[0-9a-f]{64}$/),
     /** Entries are compared before they are sent. */
     comparison: optional(comparison),
+    /** It is one file whose length is not known; `bytes` is 0. */
+    isStream: optional(flag),
   },
   offer: { first: count, count: pieceEntries, data: packed },
   offered: {},
@@ -142,7 +144,12 @@ const receiverFrame = variants('type', {
     /** Distinguishes one receiver with two addresses from two receivers. */
     instance: uuid,
   },
-  ready: { meshPort: port, freeBytes: bytes },
+  ready: {
+    meshPort: port,
+    freeBytes: bytes,
+    /** Each message must end with a CHECK: the receiver passes bytes on before it has whole files. */
+    checked: optional(flag),
+  },
   refused: failure,
   compared: { first: count, states: packed },
   surplus: { count, paths: list(text(SHOWN_PATH)), last: flag },

@@ -1,12 +1,15 @@
 import type { CastProblem } from '../cast-summary.js';
 import type { FilterRule } from '../filters/filter-rule.js';
 import type { StreamTotals } from '../stream/records.js';
+import type { InputOrder } from './input-stream.js';
 
 export interface SurveyOrder {
   readonly paths: readonly Uint8Array[];
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the only one of `paths`. */
   readonly listed: readonly Uint8Array[] | undefined;
+  /** A file of unknown length, in the place of paths. */
+  readonly input?: InputOrder | undefined;
 }
 
 export interface FillOrder {

@@ -2,7 +2,8 @@ import type { Checksum } from '../checksum.js';
 import { MODE_MASK } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
-import { FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
+import { CHECK_RECORD_BYTES, FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
+import type { MessageChecks } from '../stream/message-check.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
 import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
@@ -10,6 +11,7 @@ import { type FileFacts, isAbandoned, NO_DIGEST } from './file-facts.js';
 import { fillData, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
 import { FileSource, type ReadHook } from './file-source.js';
+import type { FilledMessage, MessageSource } from './message-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Selected } from './selection.js';
 import { Totals } from './totals.js';
@@ -20,16 +22,8 @@ export interface StreamReaderOptions {
   readonly selection?: Uint8Array | undefined;
   /** Files that could not be sent completely; shared by the streams of a cast. */
   readonly missing?: Set<number>;
-}
-
-/** A filled message. */
-export interface FilledMessage {
-  /** 0: the stream ended before this message. */
-  readonly bytes: number;
-  /** The stream ends with this message. */
-  readonly last: boolean;
-  /** Bytes of file contents in the stream up to the end of this message. */
-  readonly contentBytes: number;
+  /** Where a receiver checks messages by themselves; shared by the streams of a cast. */
+  readonly checks?: MessageChecks | undefined;
 }
 
 /**
@@ -37,7 +31,7 @@ export interface FilledMessage {
  * A message that is filled again has the same entries, so that members that have it already can drop it; except that
  * files which changed meanwhile are given up.
  */
-export class StreamReader {
+export class StreamReader implements MessageSource {
   readonly problems = new ProblemList();
   readonly totals = new Totals();
   /** Where each message begins; the last position is where the next new message begins. */
@@ -50,6 +44,7 @@ export class StreamReader {
   private readonly hook: ReadHook | undefined;
   readonly #selection: Uint8Array | undefined;
   readonly #missing: Set<number>;
+  readonly #checks: MessageChecks | undefined;
   #forgottenBelow = 0;
   #ended = false;
   #open: { readonly index: number; readonly source: FileSource } | undefined;
@@ -57,12 +52,13 @@ export class StreamReader {
   constructor(
     private readonly entries: readonly Entry[],
     checksum: Checksum,
-    { hook, selection, missing = new Set() }: StreamReaderOptions = {},
+    { hook, selection, missing = new Set(), checks }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
     this.hook = hook;
     this.#selection = selection;
     this.#missing = missing;
+    this.#checks = checks;
   }
 
   /** Number of messages, once the stream has been read to its end. */
@@ -80,12 +76,14 @@ export class StreamReader {
     if (start === undefined)
       throw new RangeError(`message ${sequence} cannot be filled before message ${sequence - 1}`);
     const known = this.#starts[sequence + 1];
-    const encoder = new MessageEncoder(target, target.length - (known ? 0 : REPLAY_SLACK_BYTES));
+    const room = target.length - (this.#checks ? CHECK_RECORD_BYTES : 0);
+    const encoder = new MessageEncoder(target, room - (known ? 0 : REPLAY_SLACK_BYTES));
     const { position, contentBytes } = this.#run(encoder, target, start, known);
     if (known === undefined) {
       this.#starts.push(position);
       this.#contentBytes.push(this.#contentBytes[sequence]! + contentBytes);
     }
+    this.#checks?.add(encoder, target, sequence);
     return {
       bytes: encoder.finish(sequence),
       last: sequence + 1 === this.messages,

@@ -25,6 +25,8 @@ import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
+import { checkOneFile, runAfterCast } from './after-cast.js';
+import { SinkFeeder } from './sink-feeder.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
 
@@ -51,6 +53,9 @@ export class Reception {
   #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
   #node: RdmcNode | undefined;
   #stream: StreamReceiver | undefined;
+  #sinks: SinkFeeder | undefined;
+  /** What the application runs after the cast. */
+  #after: Promise<void> | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
   /** Pieces of the manifest that are not compared yet. */
@@ -109,10 +114,14 @@ export class Reception {
   }
 
   async #accept(): Promise<boolean> {
-    const { directory, meshPorts, fsync } = this.options;
+    const { directory, meshPorts, fsync, sink } = this.options;
     try {
+      if (this.options.oneFile) checkOneFile(this.invitation);
+      const { castId, from } = this.#facts();
+      this.#sinks = sink && new SinkFeeder(sink, { castId, from }, (error) => this.#fail(error));
       const { freeBytes } = await this.writer.open({
         directory,
+        sinks: this.#sinks?.workerPort,
         castId: this.invitation.castId,
         fsync,
         policy: this.invitation.comparison,
@@ -120,7 +129,8 @@ export class Reception {
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
       this.#event({ type: 'began', files: this.invitation.files, bytes: this.invitation.bytes });
-      this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
+      const meshPort = portOf(this.#server);
+      this.channel.send({ type: 'ready', meshPort, freeBytes, ...(sink && { checked: true }) });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
     } catch (error) {
@@ -273,7 +283,12 @@ export class Reception {
   async #finish({ messages, remove }: FinishFrame): Promise<void> {
     try {
       await this.#grouping.idle();
-      const stored = await this.writer.finish({ messages, remove });
+      const report = await this.writer.finish({ messages, remove });
+      const { afterCast } = this.options;
+      this.#after = runAfterCast(afterCast, this.invitation, this.#facts(), report, this.#over.signal);
+      await this.#after;
+      if (this.#failure) return;
+      const { names: _, ...stored } = report;
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);
@@ -293,7 +308,8 @@ export class Reception {
     });
     if (this.#outcome || this.#failure) return;
     const { files, bytes } = this.invitation;
-    const receivedBytes = Math.min(bytes, this.#stream?.bytes ?? 0);
+    const received = this.#stream?.bytes ?? 0;
+    const receivedBytes = this.invitation.isStream ? received : Math.min(bytes, received);
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }
 
@@ -317,6 +333,7 @@ export class Reception {
     clearInterval(this.#heartbeat);
     this.#server?.close();
     this.#groupOver.abort();
+    this.#sinks?.close(this.#failure);
     // When everything is stored and reported, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
@@ -326,6 +343,7 @@ export class Reception {
       if (this.#failed) this.#event(this.#failed);
     }
     await this.#node?.close();
+    await this.#after?.catch(() => {});
     await this.channel.end();
   }
 

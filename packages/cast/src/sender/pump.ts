@@ -1,8 +1,14 @@
 import type { Group, RdmcNode } from '@rdmc/group';
-import type { ReaderThread } from './reader-thread.js';
+import type { FilledMessage } from '../reader/message-source.js';
+import type { FillOrder } from '../reader/orders.js';
 import type { TokenBucket } from './token-bucket.js';
 
 export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
+
+/** Fills a buffer with a message of the stream, for a group that may still be forming. */
+export interface MessageFiller {
+  fill(order: FillOrder, forming: Promise<Group>): Promise<FilledMessage>;
+}
 
 /**
  * Moves the messages of one stream from the reader's thread to a group. It cycles a few buffers: the reader fills a buffer, the group
@@ -21,7 +27,7 @@ export class Pump {
   #stopped = false;
 
   constructor(
-    private readonly reader: ReaderThread,
+    private readonly reader: MessageFiller,
     private readonly bucket: TokenBucket,
     private readonly regions: readonly Region[],
     private readonly messageBytes: number,
@@ -60,12 +66,8 @@ export class Pump {
     try {
       while (!this.#stopped) {
         const sequence = this.#next++;
-        const filled = await this.reader.fill({
-          region: region.handle,
-          byteLength: this.messageBytes,
-          sequence,
-          forgetBelow: this.forgetBelow(),
-        });
+        const order = { region: region.handle, byteLength: this.messageBytes, sequence };
+        const filled = await this.reader.fill({ ...order, forgetBelow: this.forgetBelow() }, forming);
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
         if (filled.last) this.#end(sequence + 1);

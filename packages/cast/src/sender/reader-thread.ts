@@ -1,8 +1,8 @@
 import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { ManifestPiece } from '../manifest/piece-encoder.js';
+import type { FilledMessage } from '../reader/message-source.js';
 import type { CastReport, EntryFacts, FillOrder, SurveyOrder } from '../reader/orders.js';
-import type { FilledMessage } from '../reader/stream-reader.js';
 import type { ReaderCalls } from '../reader.js';
 import { CallingThread } from '../worker-calls.js';
 
@@ -17,7 +17,7 @@ export class ReaderThread {
    *   ERR_RDMC_UNSAFE_PATH
    */
   survey(order: SurveyOrder): Promise<FileSurvey> {
-    return this.#thread.call('survey', order);
+    return this.#thread.call('survey', order, order.input ? [order.input.port] : []);
   }
 
   /** Before the first piece of a manifest. Resolves with the number of entries. */
@@ -41,9 +41,12 @@ export class ReaderThread {
     return this.#thread.call('attach', { device });
   }
 
-  /** Begins a stream of the selected entries; of all where `selection` is undefined. */
-  begin(checksum: Checksum, selection: Uint8Array | undefined): Promise<void> {
-    return this.#thread.call('begin', { checksum, selection });
+  /**
+   * Begins a stream of the selected entries; of all where `selection` is undefined.
+   * @param checked whether each message ends with a CHECK
+   */
+  begin(checksum: Checksum, selection: Uint8Array | undefined, checked = false): Promise<void> {
+    return this.#thread.call('begin', { checksum, selection, checked });
   }
 
   fill(order: FillOrder): Promise<FilledMessage> {

@@ -43,6 +43,8 @@ export class ReceiverLink {
   state: ReceiverState = 'connecting';
   hello: HelloFrame | undefined;
   meshPort = 0;
+  /** Whether it checks each message by itself. */
+  checked = false;
   freeBytes = 0;
   /** A state for each entry, where entries are compared. */
   states = new Uint8Array(0);
@@ -178,16 +180,24 @@ export class ReceiverLink {
   /** @param totalBytes of the whole cast */
   snapshot(totalBytes: number): ReceiverProgress {
     const { receivedMessages, partialBytes, storedMessages } = this.progress;
-    const { failure } = this;
+    const failure = this.failure ?? this.#lack();
     const everything = this.done && totalBytes;
     return {
       name: this.name,
       hostName: this.hello?.hostName,
-      state: this.state,
+      state: failure ? 'failed' : this.state,
       receivedBytes: everything ?? this.#bytesIn(receivedMessages, partialBytes),
       storedBytes: everything ?? this.#bytesIn(storedMessages, 0),
       ...(failure && { error: { code: failure.code, message: failure.message } }),
     } satisfies CastProgress['receivers'][number];
+  }
+
+  /** It has stored what it could, and lacks some entries. */
+  #lack(): CastError | undefined {
+    const count = this.done?.problemCount ?? 0;
+    if (count === 0) return undefined;
+    const entries = count === 1 ? 'one entry' : `${count} entries`;
+    return new CastError('ERR_RDMC_PARTIAL', `${this.name} lacks ${entries}`, { receiver: this.name });
   }
 
   /** Bytes of file contents in the first messages of its streams, and in bytes of the next message. */
@@ -208,7 +218,8 @@ export class ReceiverLink {
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
     this.hello = await this.#expect(frames, 'hello');
     this.send(invitation);
-    const { meshPort, freeBytes } = await this.#expect(frames, 'ready');
+    const { meshPort, freeBytes, checked = false } = await this.#expect(frames, 'ready');
+    this.checked = checked;
     this.freeBytes = freeBytes;
     const { contentBytes, comparison } = invitation;
     if (!comparison && freeBytes < contentBytes) throw noRoom(this, contentBytes);

@@ -6,6 +6,7 @@ import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
+import { InputFeed } from './input-feed.js';
 import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
 import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
@@ -29,6 +30,7 @@ export interface SessionOutcome {
 /** Casts once to some receivers: surveys the files, compares, forms the mesh, streams, and ends. */
 export class Session {
   readonly #reader = new ReaderThread();
+  readonly #feed: InputFeed | undefined;
   readonly #over = new AbortController();
   /** Connections of the latest round of mesh formation; those of earlier rounds are closed. */
   #links: readonly ReceiverLink[] = [];
@@ -40,7 +42,9 @@ export class Session {
     private readonly targets: readonly Target[],
     private readonly options: CheckedCastOptions,
     private readonly publisher: ProgressPublisher,
-  ) {}
+  ) {
+    this.#feed = options.input && new InputFeed(options.input);
+  }
 
   /** @throws CastError where the sender itself fails; AbortError */
   async run(): Promise<SessionOutcome> {
@@ -63,7 +67,8 @@ export class Session {
 
   async #cast(): Promise<SessionOutcome> {
     const { publisher, options, paths } = this;
-    const survey = await this.#reader.survey({ paths, rules: options.rules, listed: options.listed });
+    const { rules, listed } = options;
+    const survey = await this.#reader.survey({ paths, rules, listed, input: this.#feed?.order() });
     publisher.survey = survey;
     publisher.enter('connecting');
     const formation = new MeshFormation(options, survey, this.#reader, this.#over.signal, (links) => {
@@ -102,7 +107,7 @@ export class Session {
     });
     const { pumps } = publisher;
     const receiving = (): readonly ReceiverLink[] => phases[pumps.length - 1]?.links ?? [];
-    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0;
+    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0 || this.#feed?.isHeldUp === true;
     const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
     this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
     const bucket = new TokenBucket(options.bandwidthLimit);
@@ -113,8 +118,13 @@ export class Session {
     publisher.enter('sending');
     for (const [stream, phase] of phases.entries()) {
       const confirmed = (): number => confirmedBy(phase.links);
-      const pump = new Pump(this.#reader, bucket, regions, messageBytes, confirmed);
-      await this.#reader.begin(checksum, phase.selection);
+      const filler = this.#feed?.filler(this.#reader, confirmed) ?? this.#reader;
+      const pump = new Pump(filler, bucket, regions, messageBytes, confirmed);
+      await this.#reader.begin(
+        checksum,
+        phase.selection,
+        links.some((link) => link.checked),
+      );
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
       await streaming.run(stream, phase.links, pump);
@@ -134,6 +144,7 @@ export class Session {
 
   async #end(failure: CastError | AbortError | undefined): Promise<void> {
     this.#over.abort();
+    this.#feed?.close();
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
     await this.#reader.end();

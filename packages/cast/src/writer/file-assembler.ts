@@ -1,6 +1,6 @@
 import type { Checksum } from '../checksum.js';
 import { protocolError } from '../errors.js';
-import { FileStatus } from '../stream/layout.js';
+import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
 import type { DataRecord, FileBeginRecord, FileEndRecord, HoleRecord } from '../stream/records.js';
 import type { Commits } from './commits.js';
 import type { DirectoryTree } from './directory-tree.js';
@@ -74,7 +74,7 @@ export class FileAssembler {
       return true;
     }
     const { begin } = file;
-    if (file.offset !== begin.size)
+    if (begin.size !== UNKNOWN_SIZE && file.offset !== begin.size)
       throw protocolError(`entry ${index} ends after ${file.offset} of ${begin.size} bytes`);
     this.#attempt(file, (sink) => sink.seal(digest));
     if (file.sink) this.#give(file, file.sink);
@@ -83,14 +83,14 @@ export class FileAssembler {
   }
 
   #give(file: OpenFile, sink: FileSink): void {
-    const { path, size } = file.begin;
+    const { path } = file.begin;
     this.ports.commits.file({
       sink,
       commit: () =>
         this.#attempt(file, () => {
           sink.commit(this.tree.place(path));
           this.files += 1;
-          this.bytes += size;
+          this.bytes += file.offset;
         }),
       fail: (error) =>
         this.#attempt(file, () => {
