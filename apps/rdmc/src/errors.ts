@@ -1,7 +1,7 @@
-import { AbortError, categoryOf, codeOf, errorTable, messageOf, RdmcError } from '@rdmc/common';
+import { AbortError, categoryOf, codeOf, errorTable, messageOf, RdmcError, systemReason } from '@rdmc/common';
 import { ExitCode } from './exit-codes.js';
 
-export { codeOf, messageOf };
+export { codeOf, messageOf, systemReason };
 
 /** The command's own codes. Those of the packages below and of the system pass through. */
 export const cliErrors = errorTable({
@@ -33,6 +33,16 @@ export const cliErrors = errorTable({
     'the two ends have different versions',
     'run the same version at both',
   ],
+  ERR_RDMC_COMMAND_FAILED: [
+    'resource',
+    'the command of `rdmc receive --exec` failed after everything was stored',
+    'see its exit code and its output at the receiver',
+  ],
+  ERR_RDMC_COMMAND_TIMEOUT: [
+    'timeout',
+    'the command of `rdmc receive --exec` took too long, and was killed',
+    'find why it hangs, or raise --exec-timeout',
+  ],
   ERR_RDMC_SELF_TEST: ['internal', 'the WRITE of the doctor failed', 'see `rdmc doctor`'],
   ERR_RDMC_UNEXPECTED: ['internal', 'a defect', 'please report it with the stack'],
 });
@@ -60,6 +70,21 @@ export class CliError extends RdmcError {
 /** @param advice what to do, as for {@link CliErrorDetails.advice} */
 export function usageError(message: string, advice?: string): CliError {
   return new CliError('ERR_RDMC_USAGE', message, advice ? { advice } : {});
+}
+
+/**
+ * The error of a call of the system on a file: the code of the system, and what was tried, with the path once.
+ * @param what for example: `cannot read the key file PATH`
+ */
+export function fileError(
+  what: string,
+  cause: unknown,
+  details: Omit<CliErrorDetails, 'cause'> = {},
+): CliError {
+  return new CliError(codeOf(cause) ?? 'ERR_RDMC_FILE', `${what}: ${systemReason(cause)}`, {
+    ...details,
+    cause,
+  });
 }
 
 /** Codes with another exit code than their category, for scripts. */

@@ -304,7 +304,8 @@ interface Listening {
   event: 'listening';
   host: string;
   port: number;
-  directory: string;
+  /** Null with --stdout. */
+  directory: string | null;
   /** Whether senders need a key. */
   keyed: boolean;
   pid: number;

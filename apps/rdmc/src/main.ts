@@ -4,6 +4,8 @@ import { errorDocument, exitCodeOf, usageError } from './errors.js';
 import { ExitCode } from './exit-codes.js';
 import { outputClosed } from './interrupt.js';
 import { createProgram } from './program.js';
+import { splitExec } from './receive/exec-arguments.js';
+import { errorRecord } from './receive/log.js';
 import type { Session } from './session.js';
 import { reportError } from './ui/report-error.js';
 import { createTerminal } from './ui/terminal.js';
@@ -21,8 +23,9 @@ function translated(error: unknown): unknown {
 const MACHINE_READABLE = ['--json', '--controlled'];
 const LINGER_MS = 3000;
 
-async function main(argv: readonly string[]): Promise<ExitCode> {
-  const session: Session = { terminal: createTerminal(), exitCode: ExitCode.OK };
+async function main(whole: readonly string[]): Promise<ExitCode> {
+  const { argv, exec } = splitExec(whole);
+  const session: Session = { terminal: createTerminal(), exec, exitCode: ExitCode.OK };
   try {
     const program = await createProgram(session, argv);
     await program.parseAsync(argv);
@@ -34,7 +37,9 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
       session.terminal.json({ error: errorDocument(error) });
     const exitCode = exitCodeOf(error);
     // A closed output is not reported: the user closed it.
-    if (exitCode !== ExitCode.OUTPUT_CLOSED) reportError(session.terminal, error);
+    if (exitCode === ExitCode.OUTPUT_CLOSED) return exitCode;
+    if (argv.includes('--log-json')) session.terminal.note(JSON.stringify(errorRecord(error)));
+    else reportError(session.terminal, error);
     return exitCode;
   }
 }

@@ -4,7 +4,8 @@ import { ExitCode } from './exit-codes.js';
 import type { Session } from './session.js';
 import { version } from './version.js';
 
-type AddCommand = (program: Command, session: Session) => void;
+/** @param whole makes the parser of all commands */
+type AddCommand = (program: Command, session: Session, whole: () => Promise<Command>) => void;
 
 /**
  * The commands in the order of the help. A command is loaded only when it is needed: loading all of them takes longer
@@ -24,6 +25,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   devices: async () => (await import('./commands/devices.js')).addDevicesCommand,
   doctor: async () => (await import('./commands/doctor.js')).addDoctorCommand,
   bench: async () => (await import('./commands/bench.js')).addBenchCommand,
+  completion: async () => (await import('./commands/completion.js')).addCompletionCommand,
+  manual: async () => (await import('./commands/manual.js')).addManualCommand,
 };
 
 /** The command in the arguments, or all commands for help and for suggestions; none for the version. */
@@ -51,6 +54,7 @@ export async function createProgram(session: Session, argv: readonly string[]): 
     exitCodes: Object.values(ExitCode),
   });
   const adders = await Promise.all(neededFor(argv[2]).map((name) => COMMANDS[name]!()));
-  for (const add of adders) add(program, session);
+  const whole = (): Promise<Command> => createProgram(session, []);
+  for (const add of adders) add(program, session, whole);
   return program;
 }

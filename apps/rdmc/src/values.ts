@@ -51,9 +51,9 @@ export function duration(leastMs: number, mostMs: number) {
   );
 }
 
-/** Bytes per second: `40MB/s`, `300Mbit/s`. */
+/** Bytes per second: `40MiB/s`, `300Mbit/s`. */
 export function rate(least: number, most: number) {
-  return expected(`a rate of at least ${formatRate(least)}, such as 40MB/s or 300Mbit/s`, (text) => {
+  return expected(`a rate of at least ${formatRate(least)}, such as 40MiB/s or 300Mbit/s`, (text) => {
     const bytesPerSecond = parseRate(text);
     return bytesPerSecond !== undefined && bytesPerSecond >= least && bytesPerSecond <= most
       ? bytesPerSecond
@@ -61,11 +61,11 @@ export function rate(least: number, most: number) {
   });
 }
 
-/** Bits per second of a link: `400Mbit/s`, `50MB/s`; or `none`. */
+/** Bits per second of a link: `400Mbit/s`, `50MiB/s`; or `none`. */
 export const linkRate = z.union(
   [z.literal('none'), rate(LEAST_LINK, MOST_LINK).transform((bytes) => bytes * 8)],
   {
-    error: () => 'expected none, or a rate from 1 Mbit/s to 1 Tbit/s, such as 400Mbit/s or 50MB/s',
+    error: () => 'expected none, or a rate from 1 Mbit/s to 1 Tbit/s, such as 400Mbit/s or 50MiB/s',
   },
 );
 

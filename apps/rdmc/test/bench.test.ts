@@ -20,7 +20,7 @@ describe('rdmc bench', () => {
     const { code, stdout } = await run('bench', 'rate', '-s', '64', '--seconds', '0.02');
     expect(code).toBe(0);
     expect(stdout).toContain('WRITE message rate between two processes, soft device over shared memory');
-    expect(stdout).toMatch(/^ *64 B +[\d,]+ +[\d.,]+ MB\/s +[\d.,]+ MB\/s +[\d,]+$/m);
+    expect(stdout).toMatch(/^ *64 B +[\d,]+ +[\d.,]+ [KMG]?i?B\/s +[\d.,]+ [KMG]?i?B\/s +[\d,]+$/m);
   });
 
   it.each(['write', 'send', 'read'])('latency of %s', async (operation) => {

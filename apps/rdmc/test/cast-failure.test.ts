@@ -73,6 +73,9 @@ describe('when something is missing', () => {
     const { code, stderr, stdout } = await run('cast', file, '--to', `${to},127.0.0.1:1`);
     expect(code).toBe(6);
     expect(stdout).toMatch(/^1 of 2 receivers has 1 file/m);
+    expect(stdout).not.toContain('verified');
+    for (const line of `${stdout}${stderr}`.split('\n'))
+      expect(line.match(/127\.0\.0\.1:1(?!\d)/g)?.length ?? 0, line).toBeLessThanOrEqual(1);
     expect(stderr).toMatch(/^ {2}127\.0\.0\.1:1 {2}ERR_RDMC_CAST_UNREACHABLE: /m);
     expect(stderr).toContain('the same command with --to 127.0.0.1:1');
     expectWhole(receivers[0]!, file);
@@ -90,9 +93,20 @@ describe('when something is missing', () => {
     const directory = join(scratch.path, 'not/there');
     const refused = await run('receive', '--listen', '127.0.0.1:0', '--dir', directory);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(directory);
+    expect(refused.stderr).toContain(`error ERR_RDMC_NOT_FOUND: ${directory} does not exist`);
+    expect(refused.stderr).toContain('--mkdir');
     mkdirSync(scratch.path, { recursive: true });
     expect((await run('receive', '--listen', '127.0.0.1:99999', '--dir', directory)).code).toBe(2);
+  });
+
+  it('the directory of a receiver is a file: it says so', async () => {
+    const file = sampleFile(join(scratch.path, 'sample'), 10);
+    const refused = await run('receive', '--listen', '127.0.0.1:0', '--dir', file);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain(`error ERR_RDMC_NOT_A_DIRECTORY: ${file} is not a directory`);
+    const made = await run('receive', '--listen', '127.0.0.1:0', '--dir', join(file, 'below'), '--mkdir');
+    expect(made.code).toBe(1);
+    expect(made.stderr).toMatch(/^error ENOTDIR: cannot make the directory \S+: not a directory$/m);
   });
 
   it('the port of a receiver is taken: it says so', async () => {

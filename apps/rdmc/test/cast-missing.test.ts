@@ -227,7 +227,11 @@ describe('rdmc cast refuses', () => {
       ['--files-from', 'x', '--delete'],
       '--files-from and --delete exclude each other',
     ],
-    ['a list that does not exist', ['--files-from', '/no/such/list'], 'cannot read the list of paths'],
+    [
+      'a list that does not exist',
+      ['--files-from', '/no/such/list'],
+      'cannot read the list of paths /no/such/list: no such file or directory\n',
+    ],
     ['key and list on standard input', ['--files-from', '-', '--key-stdin'], 'exclude each other'],
     ['--plan with --dry-run', ['--plan', '--dry-run'], '--plan and --dry-run exclude each other'],
   ])('%s, before anything starts', async (_name, args, text) => {

@@ -86,7 +86,7 @@ describe('rdmc cast --ssh', () => {
     expect(code).toBe(6);
     expect(stdout).toMatch(/^2 of 3 receivers have 1 file/m);
     expect(stderr).toMatch(
-      /^ {2}127\.0\.0\.2 {2}ERR_RDMC_REMOTE_START: 127\.0\.0\.2: Permission denied \(publickey\)\. \(.*fake-ssh ended with 255\)$/m,
+      /^ {2}127\.0\.0\.2 {2}ERR_RDMC_REMOTE_START: Permission denied \(publickey\)\. \(.*fake-ssh ended with 255\)$/m,
     );
   });
 

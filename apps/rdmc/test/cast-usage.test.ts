@@ -33,7 +33,7 @@ describe('rdmc cast refuses', () => {
     [
       'a host file that does not exist',
       ['f', '--hostfile', '/no/such/file'],
-      'error ENOENT: cannot read the host file',
+      'error ENOENT: cannot read the host file /no/such/file: no such file or directory\n',
     ],
     [
       'another host without a key',
@@ -53,11 +53,11 @@ describe('rdmc cast refuses', () => {
       "--remote-shell: the quote ' is not closed",
     ],
     ['an unknown algorithm', ['f', '--to', 'a', '-a', 'magic'], 'expected auto, sequential'],
-    ['a malformed rate', ['f', '--to', 'a', '--bandwidth-limit', 'fast'], 'such as 40MB/s or 300Mbit/s'],
+    ['a malformed rate', ['f', '--to', 'a', '--bandwidth-limit', 'fast'], 'such as 40MiB/s or 300Mbit/s'],
     [
       'a rate that is too low',
       ['f', '--to', 'a', '--bandwidth-limit', '1kB/s'],
-      'expected a rate of at least 0.07 MB/s',
+      'expected a rate of at least 64 KiB/s',
     ],
     ['a malformed time', ['f', '--to', 'a', '--stall-timeout', 'soon'], 'such as 30s, 500ms or 2min'],
     [

@@ -63,12 +63,12 @@ describe('the report of a demonstration', () => {
   it('has the whole table at 100 columns', () => {
     const plain = describeComparison(result, 32 << 20, true, { columns: 100, palette: createPalette(false) });
     expect(plain.slice(2)).toEqual([
-      '  algorithm          steps      time  delivered  × one copy',
-      `  one copy             256  698.9 ms    48 MB/s        1.00  ${'█'.repeat(3)}`,
-      `  sequential         1,792    4.91 s    48 MB/s        7.03  ${'█'.repeat(24)}`,
-      `  chain              1,791    2.46 s    96 MB/s        3.52  ${'█'.repeat(12)}`,
-      `  binomial-tree      1,790    1.64 s   144 MB/s        2.34  ${'█'.repeat(8)}`,
-      `  binomial-pipeline  1,789    1.23 s   192 MB/s        1.76  ${'█'.repeat(6)}`,
+      '  algorithm          steps      time    delivered  × one copy',
+      `  one copy             256  698.9 ms   45.8 MiB/s        1.00  ${'█'.repeat(3)}`,
+      `  sequential         1,792    4.91 s   45.8 MiB/s        7.03  ${'█'.repeat(24)}`,
+      `  chain              1,791    2.46 s   91.6 MiB/s        3.52  ${'█'.repeat(12)}`,
+      `  binomial-tree      1,790    1.64 s  137.3 MiB/s        2.34  ${'█'.repeat(8)}`,
+      `  binomial-pipeline  1,789    1.23 s  183.1 MiB/s        1.76  ${'█'.repeat(6)}`,
     ]);
   });
 });

@@ -103,7 +103,7 @@ describe('rdmc demo', () => {
     for (const name of ['one copy', 'sequential', 'chain', 'binomial-tree', 'binomial-pipeline']) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name} +[\\d.]+ [mµ]?s$`, 'm'));
       expect(stdout).toMatch(
-        new RegExp(`^ {2}${name} +\\d+ +[\\d.]+ [mµ]?s +[\\d.,]+ MB/s +[\\d.]+ +█+$`, 'm'),
+        new RegExp(`^ {2}${name} +\\d+ +[\\d.]+ [mµ]?s +[\\d.,]+ [KMG]?i?B/s +[\\d.]+ +█+$`, 'm'),
       );
     }
     expect(stdout).toContain("All 2 files have the sender's SHA-256.");

@@ -129,7 +129,7 @@ describe('when the disk is full', () => {
         const ended = await cli.ended;
         expect(ended.code).toBe(5);
         expect(ended.stderr).toMatch(
-          /error ENOSPC: member [12] \(pid \d+\): cannot write .*member-[12]: ENOSPC/,
+          /error ENOSPC: member [12] \(pid \d+\): cannot write .*member-[12]: no space left on device/,
         );
         expect(readdirSync(folder)).toEqual(['filler']);
       } finally {

@@ -18,6 +18,7 @@ const COMMANDS = [
   ['bench', 'latency'],
   ['bench', 'rate'],
   ['bench', 'multicast'],
+  ['completion'],
 ];
 
 describe('help', () => {
@@ -46,6 +47,7 @@ describe('help', () => {
       'devices',
       'doctor',
       'bench',
+      'completion',
     ]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
     }

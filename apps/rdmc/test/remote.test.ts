@@ -148,6 +148,16 @@ describe('receivers that are started', () => {
     });
   });
 
+  it('whose directory is missing are reported with the option that makes it', async () => {
+    const code = 'ERR_RDMC_NOT_FOUND';
+    const error = JSON.stringify({
+      error: { code, message: '/in does not exist', advice: null, exitCode: 1 },
+    });
+    await expect(
+      RemoteReceivers.start(request(`cat > /dev/null & echo '${error}'; exit 1`)),
+    ).rejects.toMatchObject({ advice: expect.stringContaining('--mkdir') });
+  });
+
   it('of which none starts are all named', async () => {
     const starting = RemoteReceivers.start(
       request('echo "no $1" >&2; exit 3', { targets: [{ host: '127.0.0.1' }, { host: '127.0.0.2' }] }),
@@ -165,7 +175,7 @@ describe('receivers that are started', () => {
       remote: { ...plain.remote, shell: ['/no/such/ssh'] },
     });
     await expect(starting).rejects.toMatchObject({
-      message: expect.stringContaining('cannot run /no/such/ssh: spawn /no/such/ssh ENOENT'),
+      message: expect.stringContaining('cannot run /no/such/ssh: no such file or directory'),
     });
   });
 

@@ -45,7 +45,7 @@ describe('sizes', () => {
 describe('other numbers', () => {
   it('durations, rates and counts', () => {
     expect([1.234, 0.0874, 3.2e-6].map(formatSeconds)).toEqual(['1.23 s', '87.4 ms', '3.2 µs']);
-    expect([8_312e6, 50_000].map(formatRate)).toEqual(['8,312 MB/s', '0.05 MB/s']);
+    expect([8_312e6, 50_000, 0.4].map(formatRate)).toEqual(['7.7 GiB/s', '48.8 KiB/s', '0 B/s']);
     expect([plural(1, 'block'), plural(1500, 'block')]).toEqual(['1 block', '1,500 blocks']);
   });
 });

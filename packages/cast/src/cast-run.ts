@@ -103,7 +103,8 @@ export class CastRun {
     // A receiver that was closed reports ERR_RDMC_ABORTED; for a cast that code means the signal of its caller.
     const isCommon = codes.size === 1 && first!.code !== 'ERR_RDMC_ABORTED';
     const code = isCommon ? first!.code! : 'ERR_RDMC_NO_RECEIVERS';
-    const others = failed.length > 1 ? ` (and ${failed.length - 1} more receivers failed)` : '';
+    const more = failed.length - 1;
+    const others = more > 0 ? ` (and ${more} more receiver${more === 1 ? '' : 's'} failed)` : '';
     throw new CastError(code, `${first!.message}${others}`, { summary });
   }
 

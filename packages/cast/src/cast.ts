@@ -3,7 +3,7 @@ import type { CastOptions } from './cast-options.js';
 import type { CastProgress } from './cast-progress.js';
 import { CastRun } from './cast-run.js';
 import type { CastSummary } from './cast-summary.js';
-import { checkCastOptions } from './checked-cast-options.js';
+import { type CheckedCastOptions, checkCastOptions } from './checked-cast-options.js';
 import { Latest } from './latest.js';
 import { checkPaths } from './paths-option.js';
 
@@ -64,11 +64,15 @@ export class Cast implements AsyncIterable<CastProgress>, AsyncDisposable {
  */
 export function castFiles(paths: readonly (string | Uint8Array)[], options: CastOptions): Cast {
   const checked = checkCastOptions(options);
-  const sources = checkPaths(paths);
+  return startCast(checkPaths(paths), checked);
+}
+
+/** Starts a cast of paths, or of an input in the options. */
+export function startCast(paths: readonly Uint8Array[], checked: CheckedCastOptions): Cast {
   const latest = new Latest<CastProgress>();
   const controller = new AbortController();
   const signal = checked.signal ? anySignal(checked.signal, controller.signal) : controller.signal;
-  const run = new CastRun(sources, { ...checked, signal }, latest);
+  const run = new CastRun(paths, { ...checked, signal }, latest);
   return new Cast(latest, controller, run.run());
 }
 

@@ -22,6 +22,7 @@ import {
 } from './options.js';
 import type { PortRange } from './ports.js';
 import { keyRequired } from './receive-options.js';
+import type { StreamInput } from './sender/input-feed.js';
 
 const WHERE = 'castFiles';
 const KNOWN = [
@@ -89,6 +90,8 @@ export interface CheckedCastOptions {
   readonly advertise: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
+  /** Bytes that are cast in the place of paths. */
+  readonly input?: StreamInput | undefined;
 }
 
 /** @throws CastError with the code of the wrong option; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY */

@@ -36,10 +36,10 @@ export interface FileDigest {
   digest(): Buffer;
 }
 
-/** The part of a file that a digest covers; see `content-digest.ts`. */
-const PARTS = { data: 0, holes: 1 } as const;
+/** What a digest covers: parts of a file, see `content-digest.ts`; or a message, see `message-check.ts`. */
+const PARTS = { data: 0, holes: 1, message: 2 } as const;
 
-/** `entry` is the file's index in the cast: with the part it is the nonce, which is used once under the cast's key. */
+/** `entry` is the file's index in the cast, or a message's number: with the part it is the nonce, which is used once under the cast's key. */
 export function fileDigest(
   { kind, key }: Checksum,
   entry: number,

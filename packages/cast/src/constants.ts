@@ -29,6 +29,12 @@ export const MIN_BLOCK_BYTES = 16 * KIB;
 export const RECORD_ALLOWANCE_BYTES = 8 * KIB;
 /** Buffers of one message each, at the sender and at every receiver. */
 export const MESSAGE_BUFFERS = 3;
+/** Messages of an input of unknown length: smaller, so that the first bytes arrive soon. */
+export const INPUT_MESSAGE_BYTES = 8 * MIB;
+/** For the sizes of messages and blocks, an input of unknown length is taken to be this long. */
+export const ASSUMED_INPUT_BYTES = 256 * MIB;
+/** Messages of an input that are kept until all receivers have them. */
+export const REPLAYED_MESSAGES = 16;
 /** A message of a limited sender takes at most one second divided by this. */
 export const LIMITED_MESSAGES_PER_SECOND = 4;
 export const MIN_BANDWIDTH_LIMIT = 64 * KIB;

@@ -79,6 +79,16 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_NOT_A_DIRECTORY: ['resource', 'the path of a receiver is not a directory', 'give a directory'],
   ERR_RDMC_WRITE_FAILED: ['resource', 'an entry cannot be stored', 'check the disk of the receiver'],
+  ERR_RDMC_SEVERAL_FILES: [
+    'refused',
+    'the receiver takes one file or stream, and the cast is not one',
+    'cast one file, or cast to a receiver with a directory',
+  ],
+  ERR_RDMC_AFTER_CAST_FAILED: [
+    'resource',
+    'everything is stored, and what the receiver runs after a cast failed',
+    'see the message; the files stay',
+  ],
   ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'check the sender'],
   ERR_RDMC_PATH_CONFLICT: ['refused', 'an entry of another kind has that name', 'move it away'],
   ERR_RDMC_SHARED_DIRECTORY: ['refused', 'two receivers have one directory', 'give each its own'],

@@ -1,4 +1,5 @@
 export type { Logger as CastLogger } from '@rdmc/common';
+export type { AfterCast, ArrivedCast } from './arrived-cast.js';
 export { Cast, castFile, castFiles } from './cast.js';
 export type { CastOptions, CastTarget } from './cast-options.js';
 export type {
@@ -10,9 +11,11 @@ export type {
   ReceiverProgress,
   ReceiverState,
 } from './cast-progress.js';
+export { type CastStreamOptions, castStream } from './cast-stream.js';
 export type { CastProblem, CastSummary, EntryChange, ReceiverSummary } from './cast-summary.js';
 export { type ChecksumKind, checksums } from './checksum.js';
 export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
+export type { EntrySink, SinkEntry } from './entry-sink.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { FilterRule } from './filters/filter-rule.js';

@@ -5,8 +5,10 @@ import { ContentComparison } from './manifest/content-comparison.js';
 import { ProblemList } from './problems.js';
 import { type BlockedFile, BlockReader, type HashedBlocks } from './reader/block-reader.js';
 import type { Entry } from './reader/entries.js';
+import { type InputOrder, InputStream } from './reader/input-stream.js';
 import { checkListedRoot, ListedPath } from './reader/listed-paths.js';
 import { ManifestReader, type NextPiece } from './reader/manifest-reader.js';
+import type { FilledMessage, MessageSource } from './reader/message-source.js';
 import type {
   BeginOrder,
   CastReport,
@@ -19,9 +21,10 @@ import { resolveRoots } from './reader/roots.js';
 import { RunFiller } from './reader/run-filler.js';
 import { unsentTotals, withDirectories } from './reader/selection.js';
 import { SentFiles } from './reader/sent-files.js';
-import { type FilledMessage, StreamReader } from './reader/stream-reader.js';
+import { StreamReader } from './reader/stream-reader.js';
 import { Survey } from './reader/survey.js';
 import { Totals } from './reader/totals.js';
+import { MessageChecks } from './stream/message-check.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
 
@@ -34,7 +37,7 @@ let manifest: ManifestReader | undefined;
 let blocks: BlockReader | undefined;
 let sent = new SentFiles(0);
 /** One for each stream of the cast. */
-const streams: StreamReader[] = [];
+const streams: MessageSource[] = [];
 /** Of the streams; undefined for all entries. */
 const selections: (Uint8Array | undefined)[] = [];
 /** Files that could not be sent completely, in any stream. */
@@ -42,10 +45,22 @@ const missing = new Set<number>();
 let regions: WorkerRegions | undefined;
 /** Fills the messages of the current run. */
 let filler: RunFiller | undefined;
+/** Set for a cast of an input. */
+let input: InputOrder | undefined;
+/** Of all streams, where a receiver needs them. */
+let checks: MessageChecks | undefined;
+
+/** An input is one file; its length is not known. */
+const OF_INPUT: FileSurvey = {
+  ...{ files: 1, directories: 0, links: 0, bytes: 0, contentBytes: 0 },
+  ...{ problems: [], problemCount: 0 },
+};
 
 const calls = {
   /** Checks the paths. Entries are listed when they are needed. */
-  beginSurvey({ paths, rules, listed }: SurveyOrder): void {
+  beginSurvey({ paths, rules, listed, input: given }: SurveyOrder): void {
+    input = given;
+    if (input) return;
     const roots = resolveRoots(paths);
     if (listed) checkListedRoot(roots);
     survey = new Survey(roots, {
@@ -58,6 +73,7 @@ const calls = {
 
   /** Lists all entries. */
   finishSurvey(_: undefined): FileSurvey {
+    if (input) return OF_INPUT;
     survey!.advance(Number.POSITIVE_INFINITY);
     sent = new SentFiles(entries.length);
     return survey!.totals;
@@ -96,13 +112,18 @@ const calls = {
     regions = new WorkerRegions(device);
   },
 
-  begin({ checksum, selection, sentBlocks }: BeginOrder): void {
+  begin({ checksum, selection, sentBlocks, checked }: BeginOrder): void {
     streams.at(-1)?.close();
     blocks?.close();
     const all = selection && withDirectories(entries, selection);
     selections.push(selection);
-    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent };
-    streams.push(new StreamReader(entries, checksum, { selection: all, missing, ...parts }));
+    if (checked) checks ??= new MessageChecks(checksum);
+    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent, checks };
+    streams.push(
+      input
+        ? new InputStream(input, checksum, checks)
+        : new StreamReader(entries, checksum, { selection: all, missing, ...parts }),
+    );
   },
 
   /** Begins a run of the last stream. */
@@ -126,7 +147,7 @@ const calls = {
     }
     return {
       // A file may be in several streams.
-      totals: { ...totals, files: sent.files, bytes: sent.bytes },
+      totals: input ? { ...totals } : { ...totals, files: sent.files, bytes: sent.bytes },
       contentBytes,
       unsent: unsentTotals(entries, selections),
       problems: problems.kept,

@@ -1,8 +1,10 @@
 import type { Key, Logger } from '@rdmc/common';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Transport } from '@rdmc/verbs';
+import type { AfterCast } from './arrived-cast.js';
 import { DEFAULT_PORT, MAX_PORT } from './constants.js';
-import { CastError } from './errors.js';
+import type { EntrySink } from './entry-sink.js';
+import { CastError, invalidOption } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
 import {
   booleanOption,
@@ -20,6 +22,9 @@ import type { ReceiveOptions } from './receiver-options.js';
 const WHERE = 'receiveFiles';
 const KNOWN = [
   'directory',
+  'sink',
+  'oneFile',
+  'afterCast',
   'host',
   'port',
   'key',
@@ -34,7 +39,11 @@ const KNOWN = [
 ] as const satisfies readonly (keyof ReceiveOptions)[];
 
 export interface CheckedReceiveOptions {
-  readonly directory: string;
+  /** Undefined where `sink` takes the files. */
+  readonly directory: string | undefined;
+  readonly sink: EntrySink | undefined;
+  readonly oneFile: boolean;
+  readonly afterCast: AfterCast | undefined;
   readonly host: string;
   readonly port: number;
   readonly key: Key | undefined;
@@ -60,7 +69,9 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
   const host = textOption(WHERE, 'host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
   if (key === undefined && !isLoopbackHost(host)) throw keyRequired(host);
   return {
-    directory: textOption(WHERE, 'directory', options.directory),
+    ...checkDestination(options),
+    oneFile: booleanOption(WHERE, 'oneFile', options.oneFile ?? false),
+    afterCast: functionOption('afterCast', options.afterCast),
     host,
     port: integerOption(WHERE, 'port', options.port ?? DEFAULT_PORT, 0, MAX_PORT),
     key,
@@ -74,6 +85,21 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     signal: signalOption(WHERE, options.signal),
     logger: options.logger,
   };
+}
+
+/** Files go to a directory, or to sinks. */
+function checkDestination({
+  directory,
+  sink,
+}: ReceiveOptions): Pick<CheckedReceiveOptions, 'directory' | 'sink'> {
+  if (sink === undefined) return { directory: textOption(WHERE, 'directory', directory), sink };
+  if (directory !== undefined) throw invalidOption(`${WHERE}: directory and sink exclude each other`);
+  return { directory, sink: functionOption('sink', sink) };
+}
+
+function functionOption<F>(name: string, value: F): F {
+  if (value === undefined || typeof value === 'function') return value;
+  throw invalidOption(`${WHERE}: ${name}: needed a function`);
 }
 
 export function keyRequired(host: string): CastError {

@@ -1,10 +1,21 @@
 import type { Key, Logger } from '@rdmc/common';
 import type { Transport } from '@rdmc/verbs';
+import type { AfterCast } from './arrived-cast.js';
+import type { EntrySink } from './entry-sink.js';
 
 /** The options of `receiveFiles`. */
 export interface ReceiveOptions {
-  /** Directory in which files are stored; it must exist. */
-  readonly directory: string;
+  /** Directory in which files are stored; it must exist, and this process must be able to write there. Or give `sink`. */
+  readonly directory?: string | undefined;
+  /**
+   * Takes the files in the place of a directory: see {@link EntrySink}. Directories are counted; each link is a problem with
+   * ERR_RDMC_UNSUPPORTED_TYPE.
+   */
+  readonly sink?: EntrySink | undefined;
+  /** Refuses casts that are not one file or one stream, with ERR_RDMC_SEVERAL_FILES (default false). */
+  readonly oneFile?: boolean | undefined;
+  /** Runs after each cast that is whole: see {@link AfterCast}. */
+  readonly afterCast?: AfterCast | undefined;
   /** Address to listen on (default 0.0.0.0 with a key, 127.0.0.1 without). */
   readonly host?: string | undefined;
   /** Control port, default 7411; 0 takes a free one. */

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, Worker } from 'node:worker_threads';
+import { type MessagePort, parentPort, type TransferListItem, Worker } from 'node:worker_threads';
 import { PendingCalls, SerialQueue, settledWithin } from '@rdmc/common';
 import { CastError, codeOf, messageOf } from './errors.js';
 
@@ -43,9 +43,10 @@ export class CallingThread<C extends Calls> {
   call<N extends keyof C & string>(
     name: N,
     argument: Parameters<C[N]>[0],
+    transfer: readonly TransferListItem[] = [],
   ): Promise<Awaited<ReturnType<C[N]>>> {
     const answered = this.#pending.start(undefined, (id) => {
-      this.#worker.postMessage({ id, name, argument } satisfies Call);
+      this.#worker.postMessage({ id, name, argument } satisfies Call, [...transfer]);
     });
     return answered as Promise<Awaited<ReturnType<C[N]>>>;
   }

@@ -172,10 +172,15 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
 
   it.runIf(root)('that is read-only is named', async () => {
     const directory = smallDisk('size=1m');
-    execFileSync('/bin/mount', ['-o', 'remount,ro', directory]);
     const [receiver] = await startReceivers(1, { directory });
+    execFileSync('/bin/mount', ['-o', 'remount,ro', directory]);
     const error = await rejection(castFile(join(sourceTree(10), 'root'), { to: [receiver!.to] }).finished);
     expect(error.code).toBe('ERR_RDMC_READ_ONLY');
+    const atStart = await rejection(receiveFiles({ directory, port: 0 }));
+    expect(atStart).toMatchObject({
+      code: 'ERR_RDMC_READ_ONLY',
+      message: expect.stringContaining(directory),
+    });
   });
 
   it.runIf(root)('where the receiver may not write is named, whole and in parts', async () => {
@@ -183,7 +188,9 @@ describe(`a receiver's disk${root ? '' : ' (enable: run the tests as root, who m
     const nobody = 65_534;
     const closed = temporaryDirectory();
     execFileSync('chmod', ['755', closed]);
+    execFileSync('chown', [`${nobody}`, closed]);
     const receiver = await ReceiverProcess.start({ directory: closed, ...shared }, nobody);
+    execFileSync('chown', ['0', closed]);
     const toClosed = { to: [receiver.address], key: KEY };
     const error = await rejection(castFile(join(from, 'root'), toClosed).finished);
     expect(error.code).toBe('ERR_RDMC_PERMISSION');

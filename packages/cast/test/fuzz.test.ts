@@ -120,7 +120,7 @@ const FRAMES: readonly object[] = [
   { type: 'held', index: 1, first: 0, data: 'AAAA' },
   { type: 'unbuilt', entries: [1, 2], last: true },
   { type: 'check' },
-  { type: 'offered', files: 1, bytes: 1 },
+  { type: 'offered', files: 1, directories: 0, links: 0, bytes: 1 },
   {
     type: 'group',
     group: { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' },

@@ -26,6 +26,7 @@ export { ShapeError, shapeErrors } from './shape.js';
 export { SilenceTimer } from './silence-timer.js';
 export { SingleConsumer, type SingleConsumerOptions } from './single-consumer.js';
 export { type Subscription, subscription } from './subscription.js';
+export { systemReason } from './system-reason.js';
 export { codeOf, messageOf } from './thrown.js';
 export { Tracer } from './tracer.js';
 export { USER_KEY_BYTES, UserKeyError, userKey, userKeyDirectory, userKeyErrors } from './user-key.js';

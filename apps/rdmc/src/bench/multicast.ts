@@ -29,6 +29,15 @@ async function openGroups(cluster: LocalCluster, plan: MulticastPlan): Promise<M
   return groups;
 }
 
+/** The block size of the groups: the automatic one depends on the transport. Members of one machine use shared memory. */
+export function blockBytesOf(
+  { members, blockSize, transport }: Pick<MulticastPlan, 'members' | 'blockSize' | 'transport'>,
+  byteLength: number,
+): number {
+  if (blockSize !== 'auto') return blockSize;
+  return automaticBlockSize(byteLength, members, [transport === 'tcp' ? 'tcp' : 'shm']);
+}
+
 function resultOf(
   plan: MulticastPlan,
   algorithm: Algorithm,
@@ -36,8 +45,8 @@ function resultOf(
   times: readonly number[],
   oneCopySeconds: number,
 ): Result {
-  const { members, blockSize, burst } = plan;
-  const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
+  const { members, burst } = plan;
+  const blockBytes = blockBytesOf(plan, byteLength);
   const blocks = Math.max(1, Math.ceil(byteLength / blockBytes));
   const seconds = median(times);
   return {
@@ -69,8 +78,7 @@ async function measureSize(
   const { node } = cluster;
   const region = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const target = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
-  const { blockSize, members } = plan;
-  const blockBytes = blockSize === 'auto' ? automaticBlockSize(byteLength, members) : blockSize;
+  const blockBytes = blockBytesOf(plan, byteLength);
   const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(byteLength, 1), blockBytes);
   await target.close();
   const times = new Map<Algorithm, number[]>(plan.algorithms.map((algorithm) => [algorithm, []]));

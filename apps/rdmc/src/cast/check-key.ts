@@ -1,3 +1,4 @@
+import { KEY_ADVICE } from '../advice.js';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { ResolvedTarget } from '../hosts/resolve.js';
@@ -13,7 +14,6 @@ export function checkKey(key: Uint8Array | undefined, targets: readonly Resolved
   const names = far.map(({ host }) => host).join(', ');
   throw new CliError('ERR_RDMC_KEY_REQUIRED', `receivers on other hosts need a key: ${names}`, {
     exitCode: ExitCode.USAGE,
-    advice:
-      'make one with: rdmc key FILE, copy it to all hosts, and use --key-file FILE on all; or use --ssh, which makes a key',
+    advice: `${KEY_ADVICE}; or use --ssh, which makes a key`,
   });
 }

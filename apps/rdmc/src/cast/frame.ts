@@ -12,11 +12,14 @@ export interface FrameContext {
   readonly palette: Palette;
   /** Bytes per second to each receiver. */
   readonly rate: number | undefined;
+  /** Whether the length is not known before the end: then there is no percentage, and no remaining time. */
+  readonly isStream?: boolean | undefined;
 }
 
 const MOST_NAME = 30;
 const MOST_BAR = 30;
 const LEAST_BAR = 6;
+const LEAST_NAME = 10;
 /** Columns beside name and bar: margins, percentage, and a short text. */
 const BESIDE = 44;
 /** Lines without a receiver: the total, and the line of the cursor. */
@@ -46,13 +49,18 @@ interface Columns {
 
 function columnsFor({ receivers }: CastProgress, { columns }: FrameContext): Columns {
   const longest = Math.max(5, ...receivers.map(({ name }) => visibleWidth(name)));
-  const name = Math.min(longest, MOST_NAME, Math.max(5, columns - BESIDE - LEAST_BAR));
+  const name = Math.min(longest, MOST_NAME, Math.max(LEAST_NAME, columns - BESIDE - LEAST_BAR));
   return { name, bar: Math.max(LEAST_BAR, Math.min(MOST_BAR, columns - BESIDE - name)) };
 }
 
 function percent(value: number): string {
   // Rounded down, so that 100% means complete.
   return `${String(Math.floor(value * 100)).padStart(3)}%`;
+}
+
+/** Of a stream, what is known is the part that was read. */
+function shownShare(value: number, { isStream }: FrameContext): string {
+  return isStream ? '    ' : percent(value);
 }
 
 function receiverLine(
@@ -70,22 +78,20 @@ function receiverLine(
   const stored = isComplete(receiver) ? 1 : share(receiver.storedBytes, snapshot.totalBytes);
   const received = Math.max(stored, share(receiver.receivedBytes, snapshot.totalBytes));
   const words = isComplete(receiver) ? palette.green('complete') : formatBytes(receiver.storedBytes);
-  return `  ${name}  ${palette.cyan(bar(stored, received, widths.bar))} ${percent(stored)}  ${words}`;
+  const part = shownShare(stored, context);
+  return `  ${name}  ${palette.cyan(bar(stored, received, widths.bar))} ${part}  ${words}`;
 }
 
-function totalLine(
-  snapshot: CastProgress,
-  widths: Columns,
-  { palette, rate, columns }: FrameContext,
-): string {
+function totalLine(snapshot: CastProgress, widths: Columns, context: FrameContext): string {
+  const { palette, rate, columns, isStream } = context;
   const stored = averageStored(snapshot);
   const done = share(stored, snapshot.totalBytes);
   const left = snapshot.totalBytes - stored;
   const words: string[] = [];
   if (rate !== undefined) words.push(formatRate(rate));
-  if (rate && left > 0) words.push(`${formatTimeLeft(left / rate)} left`);
+  if (rate && left > 0 && !isStream) words.push(`${formatTimeLeft(left / rate)} left`);
   else words.push(printable(snapshot.phase));
-  const head = `  ${palette.bold('total'.padEnd(widths.name))}  ${palette.cyan(bar(done, done, widths.bar))} ${percent(done)}`;
+  const head = `  ${palette.bold('total'.padEnd(widths.name))}  ${palette.cyan(bar(done, done, widths.bar))} ${shownShare(done, context)}`;
   return `${head}  ${cut(words.join(', '), columns - visibleWidth(head) - 3)}`;
 }
 
@@ -131,14 +137,16 @@ export function drawFrame(snapshot: CastProgress, context: FrameContext): string
 }
 
 /** The progress of a cast as one line for a log. */
-export function describeProgress(snapshot: CastProgress, rate: number | undefined): string {
+export function describeProgress(snapshot: CastProgress, rate: number | undefined, isStream = false): string {
   const stored = averageStored(snapshot);
   const left = snapshot.totalBytes - stored;
   const words = [
-    `${percent(share(stored, snapshot.totalBytes)).trim()} of ${formatBytes(snapshot.totalBytes)}`,
+    isStream
+      ? `${formatBytes(Math.round(stored))} stored`
+      : `${percent(share(stored, snapshot.totalBytes)).trim()} of ${formatBytes(snapshot.totalBytes)}`,
     `${plural(living(snapshot).length, 'receiver')}`,
     ...(rate === undefined ? [] : [formatRate(rate)]),
-    ...(rate && left > 0 ? [`${formatTimeLeft(left / rate)} left`] : []),
+    ...(rate && left > 0 && !isStream ? [`${formatTimeLeft(left / rate)} left`] : []),
   ];
   return words.join(', ');
 }

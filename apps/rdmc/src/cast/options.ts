@@ -7,6 +7,8 @@ import type { Selection } from './selection.js';
 /** The checked options of `rdmc cast`. */
 export interface CastCommandOptions extends Selection {
   readonly paths: readonly string[];
+  /** Name at the receivers where standard input is cast; undefined where the paths are. */
+  readonly inputName: string | undefined;
   readonly targets: readonly Target[];
   /** How to start the receivers; without it they must run already. */
   readonly remote: RemoteOptions | undefined;

@@ -1,7 +1,9 @@
 import type { CastProblem, CastSummary, ReceiverSummary } from '@rdmc/cast';
-import { codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
+import { formatEndpoint } from '../hosts/endpoint.js';
 import type { FailedStart } from '../remote/start-receivers.js';
+import { withoutName } from './receiver-text.js';
 
 /** The outcome of one receiver. */
 export interface ReceiverOutcome extends Omit<ReceiverSummary, 'code' | 'message'> {
@@ -9,6 +11,8 @@ export interface ReceiverOutcome extends Omit<ReceiverSummary, 'code' | 'message
   readonly name: string;
   readonly code: string | null;
   readonly message: string | null;
+  /** What to do, where the receiver did not start. */
+  readonly advice?: string | undefined;
 }
 
 /** The outcome of a cast, including receivers that could not be started. */
@@ -35,9 +39,13 @@ export function problemsBy(problems: readonly CastProblem[]): Map<string | undef
 
 function notStarted({ name, target, error }: FailedStart): ReceiverOutcome {
   const { host, port = 0 } = target;
-  const failure = { code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED', message: messageOf(error) };
+  const failure = {
+    code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED',
+    message: withoutName(messageOf(error), name),
+  };
   const nothing = { files: 0, bytes: 0, keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
-  return { name, host, port, state: 'failed', attempts: 0, ...nothing, ...failure };
+  const advice = error instanceof CliError ? error.advice : undefined;
+  return { name, host, port, state: 'failed', attempts: 0, ...nothing, ...failure, advice };
 }
 
 function kindOf(receivers: readonly ReceiverOutcome[], problemCount: number): Outcome['kind'] {
@@ -57,7 +65,7 @@ export function outcomeOf(
     ...rest,
     name: nameOf(rest.host, rest.port),
     code,
-    message,
+    message: message && withoutName(message, formatEndpoint({ host: rest.host, port: rest.port })),
   }));
   const receivers: ReceiverOutcome[] = [...cast, ...failedStarts.map(notStarted)];
   const kind = kindOf(receivers, summary.problemCount);

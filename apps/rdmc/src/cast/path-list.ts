@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { CliError, codeOf, messageOf, usageError } from '../errors.js';
+import { fileError, usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 
 const STANDARD_INPUT = '-';
@@ -63,8 +63,6 @@ async function readListFile(name: string): Promise<Buffer> {
   try {
     return await readFile(name);
   } catch (cause) {
-    const details = { exitCode: ExitCode.USAGE, cause };
-    const message = `cannot read the list of paths: ${messageOf(cause)}`;
-    throw new CliError(codeOf(cause) ?? 'ERR_RDMC_FILE', message, details);
+    throw fileError(`cannot read the list of paths ${name}`, cause, { exitCode: ExitCode.USAGE });
   }
 }

@@ -1,5 +1,6 @@
 import type { CastLogger, CastProgress, ReceiverProgress } from '@rdmc/cast';
 import { problemEvent } from '../receive/events.js';
+import { folded } from '../ui/fold.js';
 import type { Terminal } from '../ui/terminal.js';
 import type { CastEvent, CastEventOf } from './events.js';
 import type { CastCommandOptions } from './options.js';
@@ -31,26 +32,16 @@ function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEve
   return {
     event: 'finished',
     outcome: kind,
-    ...{
-      exitCode,
-      files,
-      directories,
-      links,
-      bytes,
-      sentFiles,
-      sentBytes,
-      transferredBytes,
-      encrypted,
-      seconds,
-    },
-    receivers: receivers.map(({ changes: _, ...receiver }) => receiver),
+    ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes },
+    ...{ transferredBytes, encrypted, seconds },
+    receivers: receivers.map(({ changes: _, advice: _advice, ...receiver }) => receiver),
     problems: summary.problems.map(problemEvent),
     problemCount,
   };
 }
 
 type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'> &
-  Partial<Pick<CastCommandOptions, 'dryRun'>>;
+  Partial<Pick<CastCommandOptions, 'dryRun' | 'inputName'>>;
 
 /** Reports a cast: to a person by a view, or to a program by events. */
 export class Reporter {
@@ -71,7 +62,7 @@ export class Reporter {
 
   /** Lines for people, on stdout; not with --json or --quiet. */
   say(...lines: readonly string[]): void {
-    if (!this.outputs.json && !this.outputs.quiet) this.terminal.out(...lines);
+    if (!this.outputs.json && !this.outputs.quiet) this.terminal.out(...folded(this.terminal, lines));
   }
 
   progress(snapshot: CastProgress): void {
@@ -108,7 +99,7 @@ export class Reporter {
     this.emit(finishedEvent(outcome));
     if (outcome.kind !== 'none') this.say(...describeSuccess(outcome, palette));
     const lack = describeLack(outcome, palette);
-    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
+    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...folded(this.terminal, lack));
   }
 
   /** The end of a dry run. */
@@ -122,7 +113,7 @@ export class Reporter {
     this.emit(finishedEvent(outcome));
     if (outcome.kind !== 'none') this.say(describePreview(outcome.receivers, outcome.summary));
     const lack = describeLack(outcome, palette);
-    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...lack);
+    if (lack.length > 0 && !this.outputs.json) this.terminal.note(...folded(this.terminal, lack));
   }
 
   #reportReceiver(receiver: ReceiverProgress): void {
@@ -141,9 +132,10 @@ export class Reporter {
   }
 
   #createView(): CastView {
-    const { json, quiet, verbose } = this.outputs;
+    const { json, quiet, verbose, inputName } = this.outputs;
+    const style = { verbose, isStream: inputName !== undefined };
     if (json || quiet) return SILENT;
-    if (!this.terminal.interactive) return new LineView(this.terminal, verbose);
-    return new BarView(this.terminal, verbose, (text) => void process.stdout.write(text));
+    if (!this.terminal.interactive) return new LineView(this.terminal, style);
+    return new BarView(this.terminal, style, (text) => void process.stdout.write(text));
   }
 }

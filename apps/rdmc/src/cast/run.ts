@@ -1,4 +1,14 @@
-import { type CastProgress, type CastSummary, type CastTarget, castFiles, DEFAULT_PORT } from '@rdmc/cast';
+import {
+  type Cast,
+  type CastOptions,
+  type CastProgress,
+  type CastSummary,
+  type CastTarget,
+  castFiles,
+  castStream,
+  DEFAULT_PORT,
+} from '@rdmc/cast';
+import { withAdvice } from '../advice.js';
 import type { ExitCode } from '../exit-codes.js';
 import { ExitCode as Code } from '../exit-codes.js';
 import { formatEndpoint } from '../hosts/endpoint.js';
@@ -9,6 +19,7 @@ import { checkKey } from './check-key.js';
 import type { CastCommandOptions } from './options.js';
 import { outcomeOf } from './outcome.js';
 import { describePlan, makePlan, type PlannedReceiver } from './plan.js';
+import { withoutName } from './receiver-text.js';
 import { Reporter } from './reporter.js';
 
 /** The receivers to cast to, when they listen, and their names. */
@@ -38,8 +49,11 @@ function startedRecipients(receivers: RemoteReceivers): Recipients {
 }
 
 function relabelled(snapshot: CastProgress, labels: Recipients['labels']): CastProgress {
-  if (labels.size === 0) return snapshot;
-  const receivers = snapshot.receivers.map((one) => ({ ...one, name: labels.get(one.name) ?? one.name }));
+  const receivers = snapshot.receivers.map(({ name, error, ...rest }) => ({
+    ...rest,
+    name: labels.get(name) ?? name,
+    ...(error && { error: { code: error.code, message: withoutName(error.message, name) } }),
+  }));
   return { ...snapshot, receivers };
 }
 
@@ -56,28 +70,36 @@ function selectionIn({ compare, filters, only, update, existing, wholeFiles, ...
   return { compare, filters, only, update, existing, wholeFiles, delete: rest.delete };
 }
 
-async function follow(
+/** Starts the cast of the paths, or of standard input. */
+function start(
   options: CastCommandOptions,
-  recipients: Recipients,
+  { to, key }: Recipients,
   reporter: Reporter,
   signal: AbortSignal,
-): Promise<CastSummary> {
-  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit, paths } = options;
+): Cast {
+  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit } = options;
   const { checksum, encrypt } = options;
-  const cast = castFiles(paths, {
-    to: recipients.to,
-    key: recipients.key,
-    ...{ algorithm, rack, device, transport, retries, advertise, bandwidthLimit, signal },
-    ...{ checksum, encrypt },
-    ...selectionIn(options),
-    dryRun: options.dryRun,
+  const common: CastOptions = {
+    ...{ to, key, algorithm, rack, device, transport, advertise, bandwidthLimit, checksum, encrypt, signal },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,
     connectTimeoutMs: options.connectTimeoutMs,
     stallTimeoutMs: options.stallTimeoutMs,
     logger: reporter.logger,
-  });
+  };
+  const { paths, inputName, dryRun } = options;
+  if (inputName !== undefined) return castStream(process.stdin, { ...common, name: inputName });
+  return castFiles(paths, { ...common, ...selectionIn(options), dryRun, retries });
+}
+
+async function follow(
+  options: CastCommandOptions,
+  recipients: Recipients,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<CastSummary> {
+  const cast = start(options, recipients, reporter, signal);
   cast.finished.catch(() => {});
   for await (const snapshot of cast) reporter.progress(relabelled(snapshot, recipients.labels));
   return await cast.finished;
@@ -158,6 +180,6 @@ export async function runCast(
   } catch (error) {
     // After an interrupt, report that rather than an error that it caused.
     signal.throwIfAborted();
-    throw error;
+    throw withAdvice(error, 'cast');
   }
 }

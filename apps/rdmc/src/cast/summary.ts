@@ -1,4 +1,5 @@
 import type { CastProblem } from '@rdmc/cast';
+import { adviceFor } from '../advice.js';
 import type { Palette } from '../ui/palette.js';
 import { printable } from '../ui/printable.js';
 import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
@@ -19,17 +20,19 @@ function speed({ summary }: Outcome, complete: number): string {
     : `${took}, ${each} to each, ${formatRate((bytes * complete) / seconds)} in all`;
 }
 
-/** What was sent, where receivers had something already. Contents that were sent are verified. */
-function sentPart({ summary, receivers }: Outcome): string {
+/** What was sent, where receivers had something already. Nothing is called verified where something is missing. */
+function sentPart({ summary, receivers, kind }: Outcome): string {
   const { sentFiles, sentBytes, transferredBytes, files, encrypted } = summary;
-  const how = encrypted ? 'encrypted, ' : 'not encrypted, ';
   const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
+  if (sentFiles === 0 && files > 0) return `nothing to send, ${gone}`;
   const isPart = receivers.some(({ keptBytes }) => keptBytes > 0);
   const blocks = isPart ? `${formatBytes(transferredBytes)} of changed blocks transferred, ` : '';
-  if (files === sentFiles) return `verified, ${how}${blocks}${gone}`;
-  if (sentFiles === 0) return `nothing to send, ${gone}`;
-  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} sent and verified, ${how}${blocks}${gone}`;
+  const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${blocks}${gone}`;
+  const verified = kind === 'all' ? 'verified' : '';
+  if (files === sentFiles) return verified === '' ? how : `${verified}, ${how}`;
+  const sent = verified === '' ? 'sent' : `sent and ${verified}`;
+  return `of these ${plural(sentFiles, 'file')}, ${formatBytes(sentBytes)} ${sent}, ${how}`;
 }
 
 function lackingLines(receiver: ReceiverOutcome, palette: Palette): string[] {
@@ -70,6 +73,8 @@ export function describeLack(outcome: Outcome, palette: Palette): string[] {
   if (lacking.length > 0) {
     lines.push(`${palette.bold('Incomplete')}:`, ...lacking.flatMap((one) => lackingLines(one, palette)));
   }
+  const advice = new Set(lacking.flatMap((one) => one.advice ?? adviceFor(one.code, 'cast') ?? []));
+  lines.push(...[...advice].map((line) => `  ${line}`));
   const groups = [...problemsBy(summary.problems)];
   for (const [index, [receiver, problems]] of groups.entries()) {
     const more = index === groups.length - 1 ? summary.problemCount - summary.problems.length : 0;

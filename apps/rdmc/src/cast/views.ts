@@ -1,4 +1,5 @@
 import type { CastProgress, CastRoute, ReceiverProgress } from '@rdmc/cast';
+import { folded } from '../ui/fold.js';
 import { printable } from '../ui/printable.js';
 import { RateMeter } from '../ui/rate-meter.js';
 import { Repainter } from '../ui/repainter.js';
@@ -18,6 +19,13 @@ export interface CastView {
   note(line: string): void;
 }
 
+/** How a cast is shown. */
+export interface ViewStyle {
+  readonly verbose: boolean;
+  /** Whether the length of what is cast is not known before its end. */
+  readonly isStream: boolean;
+}
+
 const LINE_EVERY_SECONDS = 10;
 function now(): number {
   return performance.now() / 1000;
@@ -25,8 +33,8 @@ function now(): number {
 
 /** Always prints the device and the reason for it, because the rates depend on it; the rest with --verbose. */
 function printRoute(route: CastRoute, terminal: Terminal, verbose: boolean): void {
-  if (verbose) terminal.out(...describeRoute(route));
-  else terminal.note(`  ${routeLine(route)}`);
+  if (verbose) terminal.out(...folded(terminal, describeRoute(route)));
+  else terminal.note(...folded(terminal, [`  ${routeLine(route)}`]));
 }
 
 function settledLine(receiver: ReceiverProgress, { palette }: Terminal): string {
@@ -42,7 +50,7 @@ export class BarView implements CastView {
 
   constructor(
     private readonly terminal: Terminal,
-    private readonly verbose: boolean,
+    private readonly style: ViewStyle,
     write: (text: string) => void,
   ) {
     this.#painter = new Repainter(write, () => terminal.columns);
@@ -52,17 +60,18 @@ export class BarView implements CastView {
     this.#meter.add(averageStored(snapshot), now());
     if (snapshot.totalBytes === 0 && snapshot.phase === 'preparing') return;
     const { columns, rows, palette } = this.terminal;
-    this.#painter.paint(drawFrame(snapshot, { columns, rows, palette, rate: this.#meter.rate }));
+    const { isStream } = this.style;
+    this.#painter.paint(drawFrame(snapshot, { columns, rows, palette, rate: this.#meter.rate, isStream }));
   }
 
   route(route: CastRoute): void {
-    this.#painter.around(() => printRoute(route, this.terminal, this.verbose));
+    this.#painter.around(() => printRoute(route, this.terminal, this.style.verbose));
   }
 
   settled(): void {}
 
   note(line: string): void {
-    this.#painter.around(() => this.terminal.note(line));
+    this.#painter.around(() => this.terminal.note(...folded(this.terminal, [line])));
   }
 }
 
@@ -73,7 +82,7 @@ export class LineView implements CastView {
 
   constructor(
     private readonly terminal: Terminal,
-    private readonly verbose: boolean,
+    private readonly style: ViewStyle,
   ) {}
 
   progress(snapshot: CastProgress): void {
@@ -81,11 +90,11 @@ export class LineView implements CastView {
     this.#meter.add(averageStored(snapshot), time);
     if (time - this.#shown < LINE_EVERY_SECONDS) return;
     this.#shown = time;
-    this.terminal.out(`  ${describeProgress(snapshot, this.#meter.rate)}`);
+    this.terminal.out(`  ${describeProgress(snapshot, this.#meter.rate, this.style.isStream)}`);
   }
 
   route(route: CastRoute): void {
-    printRoute(route, this.terminal, this.verbose);
+    printRoute(route, this.terminal, this.style.verbose);
   }
 
   settled(receiver: ReceiverProgress): void {

@@ -2,9 +2,11 @@ import { checksums } from '@rdmc/cast';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
+import { checkStandardInput, standardInputName } from '../cast/standard-input.js';
 import { usageError } from '../errors.js';
 import { castExitCodes } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
+import { configPlaces, hostsOfGroup, readGroups } from '../hosts/groups.js';
 import { readHostfile } from '../hosts/hostfile.js';
 import { slurmTargets } from '../hosts/slurm.js';
 import { checkTargets, type Target } from '../hosts/target.js';
@@ -38,9 +40,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Starting a program by a remote shell may take longer than a connection. */
 const START_TIMEOUT_MS = 30_000;
 
-const schema = z.strictObject({
+/** The checked options, by their names in the parser. */
+export const castSchema = z.strictObject({
+  name: z.string().min(1).optional(),
   to: list(z.string().min(1)).optional(),
   hostfile: z.string().min(1).optional(),
+  config: z.string().min(1).optional(),
   slurm: z.boolean().default(false),
   ssh: z.boolean().default(false),
   remoteShell: z.string().optional(),
@@ -76,10 +81,23 @@ const schema = z.strictObject({
   quiet: z.boolean().default(false),
   json: z.boolean().default(false),
 });
-type Raw = z.output<typeof schema>;
+type Raw = z.output<typeof castSchema>;
+
+/** The hosts of `--to`, with those of its groups. */
+async function namedTargets(names: readonly string[], config: string | undefined): Promise<Target[]> {
+  const hasGroup = names.some((name) => name.startsWith('@'));
+  if (!hasGroup) {
+    if (config === undefined) return names.map(parseEndpoint);
+    throw usageError('--config applies only to groups of hosts', 'name one: --to @GROUP');
+  }
+  const groups = await readGroups(config, configPlaces(process.env));
+  return names.flatMap((name) =>
+    name.startsWith('@') ? hostsOfGroup(name.slice(1), groups) : parseEndpoint(name),
+  );
+}
 
 /** All receivers: those of the list, of the file and of the job. */
-async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readonly Target[]> {
+async function targetsOf({ to = [], hostfile, config, slurm, ssh }: Raw): Promise<readonly Target[]> {
   if (to.length === 0 && hostfile === undefined && !slurm) {
     throw usageError(
       'no receiver',
@@ -87,7 +105,7 @@ async function targetsOf({ to = [], hostfile, slurm, ssh }: Raw): Promise<readon
     );
   }
   const targets = [
-    ...to.map(parseEndpoint),
+    ...(await namedTargets(to, config)),
     ...(hostfile === undefined ? [] : await readHostfile(hostfile)),
     ...(slurm ? slurmTargets(process.env) : []),
   ];
@@ -140,6 +158,8 @@ async function optionsOf(
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
     throw usageError('--ssh makes a new key for each cast', 'remove --key-file and --key-stdin');
   }
+  const inputName = standardInputName(paths, raw);
+  if (inputName !== undefined) checkStandardInput();
   if (plan && dryRun) throw usageError('--plan and --dry-run exclude each other', 'remove one of them');
   const targets = await targetsOf(raw);
   const selection = await selectionOf(raw, signal);
@@ -161,7 +181,7 @@ async function optionsOf(
       transport,
     },
     ...selection,
-    ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt },
+    ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt, inputName },
     ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
@@ -179,7 +199,14 @@ async function run(paths: readonly string[], raw: Raw, session: Session): Promis
 
 function addReceiverOptions(command: Command): Command {
   return command
-    .option('--to <host[:port],...>', 'receivers; IPv6 addresses in brackets: [fd00::5]:7411')
+    .option(
+      '--to <host[:port],...>',
+      'receivers; IPv6 addresses in brackets: [fd00::5]:7411; @GROUP: see --config',
+    )
+    .option(
+      '--config <path>',
+      'file with groups of hosts (default: ~/.config/rdmc/hosts, else /etc/rdmc/hosts)',
+    )
     .option('--hostfile <path>', 'receivers: one host per line, then port=N and rack=NAME; # comments')
     .option('--slurm', 'receivers: the nodes of this Slurm job (SLURM_JOB_NODELIST)')
     .option('--ssh', 'start rdmc receive on each receiver, and end it afterwards')
@@ -196,6 +223,7 @@ function addReceiverOptions(command: Command): Command {
 
 function addTuningOptions(command: Command): Command {
   return command
+    .option('--name <name>', 'with -: name of the file at the receivers (default: stdin)')
     .option(
       '-a, --algorithm <name>',
       'auto: hybrid where all racks are known, else binomial-pipeline',
@@ -206,7 +234,7 @@ function addTuningOptions(command: Command): Command {
     .option('--message-size <size>', 'largest message; every member holds three (default: 64MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
-    .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MB/s, 300Mbit/s')
+    .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MiB/s, 300Mbit/s')
     .option('--retries <count>', 'how often to cast again to receivers that failed', '0')
     .option('--stall-timeout <time>', 'drop a receiver after this time without progress (default: 30s)')
     .option(
@@ -234,12 +262,12 @@ export function addCastCommand(program: Command, session: Session): void {
   const command = program
     .command('cast')
     .description('Send files and directories to many machines at once, verified.')
-    .argument('<path...>', 'files and directories');
+    .argument('<path...>', 'files and directories; or -: standard input, as one file');
   addReceiverOptions(command);
   addSelectionOptions(command);
   addKeyOptions(command);
   addTuningOptions(command).action((paths: string[], raw: unknown) =>
-    run(paths, parseOptions(schema, raw), session),
+    run(paths, parseOptions(castSchema, raw), session),
   );
   addHelpNotes(command, {
     about: [
@@ -255,7 +283,9 @@ export function addCastCommand(program: Command, session: Session): void {
       ['rdmc cast model/ --hostfile hosts --ssh --remote-dir /srv --retries 2', 'many hosts'],
       ["rdmc cast model/ --slurm --ssh --remote-shell 'srun --overlap -N1 -n1 -w'", 'in a Slurm job'],
       ['rdmc cast src/ --to node1 --ssh --delete --exclude .git/', 'the same tree there, without .git'],
+      ['tar c . | rdmc cast - --to node1,node2 --key-file cast.key --name src.tar', 'standard input'],
       ['rdmc cast model/ --hostfile hosts --dry-run', 'what would change at each receiver'],
+      ['rdmc cast model/ --to @rack1,@rack2 --key-file cast.key', 'groups of the configuration file'],
       ['rdmc cast model/ --hostfile hosts --plan', 'show the schedule'],
       ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
     ],

@@ -7,16 +7,24 @@ import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
+import { checkDestination, execOf } from '../receive/destination.js';
 import type { ReceiveCommandOptions } from '../receive/options.js';
 import type { Session } from '../session.js';
-import { device, parseOptions, portRange, transport } from '../values.js';
+import { device, duration, parseOptions, portRange, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
-const schema = z.strictObject({
+const SECOND_MS = 1000;
+const DAY_MS = 24 * 3600 * SECOND_MS;
+
+/** The checked options, by their names in the parser. */
+export const receiveSchema = z.strictObject({
   listen: z.string().optional(),
   dir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
+  stdout: z.boolean().default(false),
+  exec: z.array(z.string()).optional(),
+  execTimeout: duration(100, DAY_MS).optional(),
   once: z.boolean().default(false),
   requireEncryption: z.boolean().default(false),
   fsync: z.boolean().default(true),
@@ -29,8 +37,9 @@ const schema = z.strictObject({
   verbose: z.boolean().default(false),
   quiet: z.boolean().default(false),
   json: z.boolean().default(false),
+  logJson: z.boolean().default(false),
 });
-type Raw = z.output<typeof schema>;
+type Raw = z.output<typeof receiveSchema>;
 
 async function addressOf(metrics: string | undefined): Promise<MetricsAddress | undefined> {
   if (metrics === undefined) return undefined;
@@ -43,39 +52,17 @@ async function addressOf(metrics: string | undefined): Promise<MetricsAddress | 
 }
 
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
-  const {
-    listen,
-    dir,
-    mkdir,
-    once,
-    requireEncryption,
-    fsync,
-    meshPorts,
-    device,
-    transport,
-    verbose,
-    quiet,
-    json,
-  } = raw;
-  if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');
+  const { listen, dir, mkdir, stdout, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
+  checkDestination(raw);
   const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
   if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
   return {
-    ...{
-      host,
-      port,
-      key,
-      once,
-      requireEncryption,
-      fsync,
-      meshPorts,
-      device,
-      transport,
-      verbose,
-      quiet,
-      json,
-    },
+    ...{ host, port, key, fsync, meshPorts, device, transport, verbose, quiet, json, stdout },
+    once: raw.once || stdout,
+    exec: execOf(raw),
+    logJson: raw.logJson,
+    requireEncryption: raw.requireEncryption,
     directory: dir,
     metrics: await addressOf(raw.metrics),
     makeDirectory: mkdir,
@@ -94,6 +81,15 @@ async function run(raw: Raw, session: Session): Promise<void> {
   });
 }
 
+function addExecOptions(command: Command): Command {
+  return command
+    .option('--exec-timeout <time>', 'limit for the command of --exec (default: 5min)')
+    .option(
+      '--exec <command...>',
+      'run this after each cast that is whole; the last option: the rest of the line are its arguments',
+    );
+}
+
 export function addReceiveCommand(program: Command, session: Session): void {
   const command = program
     .command('receive')
@@ -107,6 +103,10 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .option('--once', 'end after one cast')
     .option('--require-encryption', 'refuse casts with --no-encrypt')
     .option(
+      '--stdout',
+      'write the one file of one cast to standard output, and end; only bytes that were checked',
+    )
+    .option(
       '--no-fsync',
       'report a cast as complete before its files are on disk: faster, but a power cut may lose them',
     )
@@ -118,17 +118,25 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .option('-v, --verbose', 'also choices and warnings, with reasons')
     .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each')
+    .option('--log-json', 'log to stderr as JSON, one object per line, in the place of text')
     .option(
       '--controlled',
       'mode of rdmc cast --ssh: takes instructions from standard input, and ends with it',
     )
-    .action((raw: unknown) => run(parseOptions(schema, raw), session));
+    .action((raw: object) => {
+      const { exec } = session;
+      return run(parseOptions(receiveSchema, exec ? { ...raw, exec: [...exec] } : raw), session);
+    });
+  addExecOptions(command);
   addHelpNotes(command, {
     about: [
       'Files appear under their names only when they are complete and their checksum matches that of the sender.',
       'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Data is',
       'not encrypted. A complete cast is on disk, unless --no-fsync is given.',
       'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',
+      'The command of --exec runs without a shell, in the directory, once for each cast, when everything is on disk. It',
+      'gets RDMC_CAST_… in its environment, and the names of what was cast on its standard input, each with a zero byte',
+      'behind it. If it fails, the cast fails at this receiver, and the sender is told its exit code; the files stay.',
     ],
     examples: [
       ['rdmc receive --listen 0.0.0.0 --dir /srv/models --key-file cast.key', 'from other hosts'],
@@ -137,6 +145,8 @@ export function addReceiveCommand(program: Command, session: Session): void {
         'with fixed ports, for a firewall',
       ],
       ['rdmc receive --listen [::1] --dir /tmp/in --once', 'one cast from this machine'],
+      ['rdmc receive --stdout --key-file cast.key | tar x', 'what rdmc cast - sends'],
+      ['rdmc receive --dir /srv --key-file cast.key --exec systemctl reload model', 'after each cast'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],
     exitCodes: castExitCodes.filter((code) => code !== ExitCode.TERMINATED),

@@ -1,7 +1,7 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MemoryRegion } from '@rdmc/group';
-import { CliError, codeOf, exitCodeOf, messageOf, usageError } from '../errors.js';
+import { CliError, codeOf, exitCodeOf, systemReason, usageError } from '../errors.js';
 
 const CHUNK_BYTES = 4 << 20;
 
@@ -18,7 +18,7 @@ async function unreadable<Result>(path: string, read: () => Promise<Result>): Pr
     if (error instanceof CliError) throw error;
     const code = codeOf(error) ?? 'ERR_RDMC_FILE';
     const advice = 'give a file that exists and that you may read with --file';
-    throw new CliError(code, `cannot read ${path}: ${messageOf(error)}`, { advice, cause: error });
+    throw new CliError(code, `cannot read ${path}: ${systemReason(error)}`, { advice, cause: error });
   }
 }
 
@@ -41,7 +41,7 @@ export async function resized(source: SourceFile, byteLength: number, folder: st
   } catch (error) {
     const code = codeOf(error) ?? 'ERR_RDMC_FILE';
     const advice = 'free some space, set TMPDIR to a larger file system, or use a smaller --size';
-    throw new CliError(code, `cannot write ${path}: ${messageOf(error)}`, {
+    throw new CliError(code, `cannot write ${path}: ${systemReason(error)}`, {
       exitCode: exitCodeOf(error),
       advice,
       cause: error,

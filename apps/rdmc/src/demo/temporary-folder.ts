@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CliError, codeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, systemReason } from '../errors.js';
 
 /** A folder that is removed when the process ends, except by SIGKILL, unless it is kept. */
 export class TemporaryFolder {
@@ -16,7 +16,10 @@ export class TemporaryFolder {
     } catch (error) {
       const code = codeOf(error) ?? 'ERR_RDMC_FILE';
       const advice = 'set TMPDIR to a folder that exists and that you may write to';
-      throw new CliError(code, `no temporary folder: ${messageOf(error)}`, { advice, cause: error });
+      throw new CliError(code, `no temporary folder in ${tmpdir()}: ${systemReason(error)}`, {
+        advice,
+        cause: error,
+      });
     }
     process.once('exit', this.#onExit);
   }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { CliError, codeOf, messageOf, usageError } from '../errors.js';
+import { CliError, fileError, messageOf, usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { parseEndpoint } from './endpoint.js';
 import type { Target } from './target.js';
@@ -24,7 +24,8 @@ function attribute(word: string, target: Target): Target {
   throw usageError(`${JSON.stringify(word)} unknown; after the host, only port= and rack= are possible`);
 }
 
-function parseLine(line: string): Target | undefined {
+/** One line of a host file; undefined where it has no host. @throws CliError ERR_RDMC_USAGE */
+export function parseHostLine(line: string): Target | undefined {
   const [first, ...words] = line.replace(/#.*$/s, '').trim().split(/\s+/);
   if (!first) return undefined;
   return words.reduce<Target>((target, word) => attribute(word, target), parseEndpoint(first));
@@ -39,7 +40,7 @@ export function parseHostfile(text: string, name: string): Target[] {
   const targets: Target[] = [];
   for (const [index, line] of text.split(/\r?\n/).entries()) {
     try {
-      const target = parseLine(index === 0 ? line.replace(/^\uFEFF/, '') : line);
+      const target = parseHostLine(index === 0 ? line.replace(/^\uFEFF/, '') : line);
       if (target) targets.push(target);
     } catch (error) {
       const advice = error instanceof CliError ? error.advice : undefined;
@@ -56,12 +57,7 @@ export async function readHostfile(path: string): Promise<Target[]> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const details = { exitCode: ExitCode.USAGE, cause: error };
-    throw new CliError(
-      codeOf(error) ?? 'ERR_RDMC_FILE',
-      `cannot read the host file: ${messageOf(error)}`,
-      details,
-    );
+    throw fileError(`cannot read the host file ${path}`, error, { exitCode: ExitCode.USAGE });
   }
   return parseHostfile(text, path);
 }

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { CliError, codeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, fileError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { keyError, newKey, parseKey } from './key.js';
 
@@ -42,12 +42,8 @@ export async function readKeyFile(path: string): Promise<Uint8Array> {
     }
   } catch (error) {
     if (error instanceof CliError) throw error;
-    const details = { exitCode: ExitCode.USAGE, advice: 'make one with: rdmc key FILE', cause: error };
-    throw new CliError(
-      codeOf(error) ?? 'ERR_RDMC_FILE',
-      `cannot read the key file: ${messageOf(error)}`,
-      details,
-    );
+    const advice = codeOf(error) === 'ENOENT' ? { advice: `make one with: rdmc key ${path}` } : {};
+    throw fileError(`cannot read the key file ${path}`, error, { exitCode: ExitCode.USAGE, ...advice });
   }
 }
 
@@ -65,12 +61,7 @@ export async function createKeyFile(path: string): Promise<void> {
       await file.close();
     }
   } catch (error) {
-    const code = codeOf(error) ?? 'ERR_RDMC_FILE';
-    const advice =
-      code === 'EEXIST' ? 'remove it first if it is not used any more, or choose another name' : undefined;
-    throw new CliError(code, `cannot write the key file: ${messageOf(error)}`, {
-      ...(advice && { advice }),
-      cause: error,
-    });
+    const advice = 'remove it first if it is not used any more, or choose another name';
+    throw fileError(`cannot write the key file ${path}`, error, codeOf(error) === 'EEXIST' ? { advice } : {});
   }
 }

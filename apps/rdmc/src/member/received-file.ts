@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { RdmcError } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/group';
-import { codeOf, messageOf } from '../errors.js';
+import { codeOf, systemReason } from '../errors.js';
 
 const CHUNK_BYTES = 4 << 20;
 
@@ -33,7 +33,7 @@ export async function storeRegion(
   try {
     await writeRegion(region, byteLength, path, onWritten);
   } catch (error) {
-    throw new StoreError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${messageOf(error)}`, {
+    throw new StoreError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${systemReason(error)}`, {
       cause: error,
     });
   }

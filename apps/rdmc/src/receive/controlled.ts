@@ -39,6 +39,9 @@ function optionsOf(given: Instructions): ReceiveCommandOptions {
     metrics: undefined,
     // The sender starts this receiver, and decides.
     requireEncryption: false,
+    stdout: false,
+    exec: undefined,
+    logJson: false,
     verbose: false,
     quiet: false,
     json: true,

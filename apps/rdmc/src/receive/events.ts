@@ -33,7 +33,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     event: z.literal('listening'),
     host: z.string(),
     port: count,
-    directory: z.string(),
+    /** Null with --stdout. */
+    directory: z.string().nullable(),
     /** Whether senders need a key. */
     keyed: z.boolean(),
     pid: count,

@@ -1,11 +1,22 @@
 import type { MetricsAddress } from '@rdmc/metrics';
 
+/** The command of `--exec`, as it was given. */
+export interface ExecOption {
+  readonly argv: readonly string[];
+  readonly timeoutMs: number;
+}
+
 /** The checked options of `rdmc receive`. */
 export interface ReceiveCommandOptions {
   /** Undefined: the library chooses all addresses with a key, else loopback. */
   readonly host: string | undefined;
   readonly port: number | undefined;
-  readonly directory: string;
+  /** Undefined with `stdout`. */
+  readonly directory: string | undefined;
+  /** Whether the bytes of one file go to standard output. */
+  readonly stdout: boolean;
+  /** Runs after each cast; undefined: nothing. */
+  readonly exec: ExecOption | undefined;
   readonly makeDirectory: boolean;
   readonly key: Uint8Array | undefined;
   readonly once: boolean;
@@ -20,4 +31,6 @@ export interface ReceiveCommandOptions {
   readonly verbose: boolean;
   readonly quiet: boolean;
   readonly json: boolean;
+  /** Whether a log of JSON objects is written to stderr. */
+  readonly logJson: boolean;
 }

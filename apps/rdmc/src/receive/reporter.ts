@@ -8,18 +8,16 @@ import type {
   ReceiverEvent,
 } from '@rdmc/cast';
 import { formatEndpoint } from '../hosts/endpoint.js';
-import { bar } from '../ui/bar.js';
+import { folded } from '../ui/fold.js';
 import { printable } from '../ui/printable.js';
 import { Repainter } from '../ui/repainter.js';
 import { routeLine } from '../ui/route.js';
 import type { Terminal } from '../ui/terminal.js';
-import { formatBytes, formatRate, formatSeconds, plural } from '../ui/units.js';
+import { formatBytes, plural } from '../ui/units.js';
 import { problemEvent, type ReceiveEvent, type ReceiveEventOf } from './events.js';
+import { JsonLog } from './log.js';
 import type { ReceiveCommandOptions } from './options.js';
-
-const BAR_CELLS = 30;
-/** Problems that are listed; the others are counted. */
-const MOST_NAMED = 20;
+import { describeComplete, describeFailed, describeMissing, drawReceiving } from './summary.js';
 
 function toEvent(event: ReceiverEvent): ReceiveEvent {
   const { castId, from, files, bytes } = event;
@@ -57,37 +55,45 @@ function reached({ host, port, keyed }: ReceiveEventOf<'listening'>): string {
   return `senders need the same key: rdmc cast FILE --to HOST:${port} --key-file FILE`;
 }
 
+type Outputs = Pick<ReceiveCommandOptions, 'json' | 'quiet' | 'verbose'> &
+  Partial<Pick<ReceiveCommandOptions, 'logJson'>>;
+
 /** Reports the casts of a receiver: to a person by lines and bars, or to a program by events. */
 export class ReceiveReporter {
   readonly #painter = new Repainter(
     (text) => void process.stdout.write(text),
     () => this.terminal.columns,
   );
+  readonly #log: JsonLog | undefined;
   /** The latest progress of each active cast. */
   readonly #bars = new Map<string, CastReceiving>();
 
   constructor(
     private readonly terminal: Terminal,
-    private readonly options: Pick<ReceiveCommandOptions, 'json' | 'quiet' | 'verbose'>,
-  ) {}
+    private readonly options: Outputs,
+  ) {
+    this.#log = options.logJson ? new JsonLog((line) => terminal.note(line)) : undefined;
+  }
 
   listening(event: ReceiveEventOf<'listening'>): void {
-    if (this.options.json) {
-      this.terminal.line(event);
-      return;
-    }
+    this.#log?.listening(event);
+    if (this.options.json) this.terminal.line(event);
+    if (this.options.json || this.#log) return;
     const { bold } = this.terminal.palette;
     const { host, port, directory, metrics } = event;
     this.#say(
-      `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory}`,
+      `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory ?? 'standard output'}`,
       `  ${reached(event)}`,
       ...(metrics === null ? [] : [`  metrics at ${metrics}`]),
     );
   }
 
   happened(event: ReceiverEvent): void {
-    if (this.options.json) {
-      this.terminal.line(toEvent(event));
+    const { json } = this.options;
+    if (json || this.#log) {
+      const document = toEvent(event);
+      if (json) this.terminal.line(document);
+      this.#log?.happened(event, document);
       return;
     }
     if (event.type === 'progress') this.#bars.set(event.castId, event);
@@ -101,6 +107,7 @@ export class ReceiveReporter {
 
   /** Prints the library's log, with --verbose. */
   get logger(): CastLogger | undefined {
+    if (this.#log) return this.#log.logger;
     if (!this.options.verbose) return undefined;
     const log = (details: object, message: string): void => {
       const line = `  ${message} ${this.terminal.palette.dim(JSON.stringify(details))}`;
@@ -110,8 +117,9 @@ export class ReceiveReporter {
   }
 
   #began({ from, files, bytes, encrypted }: CastBegan): void {
+    const size = bytes === 0 ? '' : `, ${formatBytes(bytes)}`;
     const how = encrypted ? 'encrypted' : 'not encrypted';
-    this.#say(`${printable(from)} sends ${plural(files, 'file')}, ${formatBytes(bytes)}, ${how}`);
+    this.#say(`${printable(from)} sends ${plural(files, 'file')}${size}, ${how}`);
   }
 
   /** Printed to stderr: it describes this machine, not the received files. */
@@ -120,44 +128,28 @@ export class ReceiveReporter {
   }
 
   #complete(event: CastComplete): void {
-    const { from, files, bytes, seconds, problems, problemCount, unchangedFiles, removed } = event;
-    const { green, yellow } = this.terminal.palette;
-    const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
-    const what = `${plural(files, 'file')}, ${formatBytes(bytes)}, verified, in ${formatSeconds(seconds)}${rate}`;
-    const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
-    const gone = removed > 0 ? `, ${removed} removed` : '';
-    this.#say(`${green('Complete')}: ${what}${kept}${gone}, from ${printable(from)}`);
-    if (problemCount === 0) return;
-    const named = problems.slice(0, MOST_NAMED);
-    const rest = problemCount - named.length;
-    this.#note(
-      `${yellow('Missing')}:`,
-      ...named.map(({ path, code, message }) => `  ${printable(path)}  ${code}: ${printable(message)}`),
-      ...(rest > 0 ? [`  … and ${rest} more`] : []),
-    );
+    const { palette } = this.terminal;
+    this.#say(describeComplete(event, palette));
+    const missing = describeMissing(event, palette);
+    if (missing.length > 0) this.#note(...missing);
   }
 
-  #failed({ from, code, message }: CastFailed): void {
-    const { red } = this.terminal.palette;
-    this.#note(`${red('Failed')}: the cast from ${printable(from)}: ${code}: ${printable(message)}`);
+  #failed(event: CastFailed): void {
+    this.#note(describeFailed(event, this.terminal.palette));
   }
 
   #say(...lines: readonly string[]): void {
-    if (!this.options.quiet) this.#painter.around(() => this.terminal.out(...lines));
+    if (!this.options.quiet) this.#painter.around(() => this.terminal.out(...folded(this.terminal, lines)));
   }
 
   #note(...lines: readonly string[]): void {
-    this.#painter.around(() => this.terminal.note(...lines));
+    this.#painter.around(() => this.terminal.note(...folded(this.terminal, lines)));
   }
 
   #paint(): void {
     if (!this.terminal.interactive || this.options.quiet) return;
-    const lines = [...this.#bars.values()].map(({ from, bytes, receivedBytes, storedBytes }) => {
-      const stored = bytes === 0 ? 0 : Math.min(1, storedBytes / bytes);
-      const received = bytes === 0 ? 0 : Math.min(1, receivedBytes / bytes);
-      const percent = `${String(Math.floor(received * 100)).padStart(3)}%`;
-      return `  ${bar(stored, received, BAR_CELLS)} ${percent}  ${formatBytes(receivedBytes)}  from ${printable(from)}`;
-    });
+    const { columns } = this.terminal;
+    const lines = [...this.#bars.values()].map((event) => drawReceiving(event, columns));
     this.#painter.paint(lines);
   }
 }

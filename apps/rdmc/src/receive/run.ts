@@ -1,36 +1,53 @@
 import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
-import { type FileReceiver, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
-import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
+import { withAdvice } from '../advice.js';
+import { exitCodeOf, fileError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
-import type { Terminal } from '../ui/terminal.js';
+import { type Terminal, withoutStandardOutput } from '../ui/terminal.js';
 import { version } from '../version.js';
 import { reachableAddresses } from './addresses.js';
+import { findProgram, runCommand } from './command.js';
 import type { ReceiveMetrics } from './metrics.js';
 import type { ReceiveCommandOptions } from './options.js';
 import { ReceiveReporter } from './reporter.js';
+import { standardOutputSink } from './standard-output.js';
 
 async function makeDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true });
   } catch (error) {
-    throw new CliError(codeOf(error) ?? 'ERR_RDMC_FILE', `cannot make ${path}: ${messageOf(error)}`, {
-      cause: error,
-    });
+    throw fileError(`cannot make the directory ${path}`, error, { advice: 'give another one with --dir' });
   }
 }
 
-function open(
+type Destination = Pick<ReceiveOptions, 'directory' | 'sink' | 'oneFile' | 'afterCast'>;
+
+/** Where files go, and what runs afterwards. @throws CliError ERR_RDMC_USAGE where the command of --exec does not exist */
+async function destinationOf({ directory, stdout, exec }: ReceiveCommandOptions): Promise<Destination> {
+  if (stdout) return { sink: standardOutputSink(), oneFile: true };
+  if (!exec) return { directory };
+  const [name = '', ...args] = exec.argv;
+  const program = await findProgram(name);
+  const command = { program, args, directory: resolve(directory!), timeoutMs: exec.timeoutMs };
+  return { directory, afterCast: (cast, signal) => runCommand(command, cast, signal) };
+}
+
+async function open(
   options: ReceiveCommandOptions,
+  destination: Destination,
   reporter: ReceiveReporter,
   signal: AbortSignal,
 ): Promise<FileReceiver> {
-  const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport, directory } =
-    options;
+  const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport } = options;
   const { logger } = reporter;
-  const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport, directory };
-  return receiveFiles({ ...wanted, signal, logger });
+  const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport };
+  try {
+    return await receiveFiles({ ...wanted, ...destination, signal, logger });
+  } catch (error) {
+    throw withAdvice(error, 'receive');
+  }
 }
 
 /** The exit code of the command after this last event. */
@@ -50,11 +67,19 @@ export async function runReceive(
   terminal: Terminal,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const reporter = new ReceiveReporter(terminal, options);
-  if (options.makeDirectory) await makeDirectory(options.directory);
+  const reporter = new ReceiveReporter(options.stdout ? withoutStandardOutput(terminal) : terminal, options);
+  const { directory } = options;
+  const destination = await destinationOf(options);
+  if (options.makeDirectory && directory !== undefined) await makeDirectory(directory);
   const metrics = await metricsOf(options);
   try {
-    return await receive(options, reporter, metrics, signal);
+    return await receive(
+      options,
+      await open(options, destination, reporter, signal),
+      reporter,
+      metrics,
+      signal,
+    );
   } finally {
     await metrics?.close();
   }
@@ -69,18 +94,18 @@ async function metricsOf({ metrics }: ReceiveCommandOptions): Promise<ReceiveMet
 
 async function receive(
   options: ReceiveCommandOptions,
+  receiver: FileReceiver,
   reporter: ReceiveReporter,
   metrics: ReceiveMetrics | undefined,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const receiver = await open(options, reporter, signal);
   let exitCode: ExitCode = ExitCode.OK;
   try {
     const { host, port } = receiver.address;
     reporter.listening({
       event: 'listening',
       ...{ host, port, version },
-      directory: resolve(options.directory),
+      directory: options.directory === undefined ? null : resolve(options.directory),
       keyed: options.key !== undefined,
       pid: process.pid,
       hostName: hostname(),

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { settledWithin } from '@rdmc/common';
-import { CliError, messageOf } from '../errors.js';
+import { CliError, systemReason } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { type ReceiveEvent, type ReceiveEventOf, receiveEvent } from '../receive/events.js';
 import { printable } from '../ui/printable.js';
@@ -26,18 +26,31 @@ export interface ReceiveProcessOptions {
   onEvent?(event: ReceiveEvent): void;
 }
 
-function startError(name: string, what: string, cause?: unknown): CliError {
+const BY_HAND = 'try the same by hand; --remote-shell, --remote-command and --remote-dir change the command';
+/** What helps where the receiver itself says why it does not start. */
+const ADVICE: Readonly<Record<string, string>> = {
+  ERR_RDMC_NOT_FOUND: 'add --mkdir to make the directory, or give another one with --remote-dir',
+  ERR_RDMC_NOT_A_DIRECTORY: 'give another directory with --remote-dir',
+  ERR_RDMC_READ_ONLY: 'give another directory with --remote-dir',
+  ERR_RDMC_PERMISSION: 'give another directory with --remote-dir',
+};
+
+function startError(name: string, what: string, advice = BY_HAND): CliError {
   return new CliError('ERR_RDMC_REMOTE_START', `${name}: ${what}`, {
     exitCode: ExitCode.MEMBER_LOST,
-    advice: 'try the same by hand; --remote-shell, --remote-command and --remote-dir change the command',
-    cause,
+    advice,
   });
 }
 
+interface RemoteError {
+  readonly code: string;
+  readonly message: string;
+}
+
 /** An error that `rdmc receive` prints as its last line with `--json`. */
-function errorIn(document: unknown): string | undefined {
+function errorIn(document: unknown): RemoteError | undefined {
   const error = (document as { error?: { code?: unknown; message?: unknown } } | null)?.error;
-  return error ? `${String(error.code)}: ${String(error.message)}` : undefined;
+  return error ? { code: String(error.code), message: String(error.message) } : undefined;
 }
 
 /**
@@ -51,7 +64,7 @@ export class ReceiveProcess {
   readonly #child: ChildProcess;
   readonly #options: ReceiveProcessOptions;
   readonly #words: string[] = [];
-  #error: string | undefined;
+  #error: RemoteError | undefined;
   #exit = '';
   #over = false;
 
@@ -100,7 +113,9 @@ export class ReceiveProcess {
         this.#exit = how;
         resolve();
       };
-      this.#child.once('error', (error) => over(`cannot run ${this.#options.argv[0]}: ${messageOf(error)}`));
+      this.#child.once('error', (error) =>
+        over(`cannot run ${this.#options.argv[0]}: ${systemReason(error)}`),
+      );
       this.#child.once('close', (code, signal) => {
         over(
           signal
@@ -124,14 +139,14 @@ export class ReceiveProcess {
       });
       void this.ended.then(() => {
         clearTimeout(timer);
-        reject(startError(name, this.#quoted(this.#exit)));
+        reject(startError(name, this.#quoted(this.#exit), ADVICE[this.#error?.code ?? '']));
       });
     });
   }
 
   /** Describes the failure with the text of the remote end. */
   #quoted(what: string): string {
-    const words = this.#error ?? this.#words.join('; ');
+    const words = this.#error ? `${this.#error.code}: ${this.#error.message}` : this.#words.join('; ');
     return words === '' ? what : `${words} (${what})`;
   }
 

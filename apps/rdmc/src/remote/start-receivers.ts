@@ -159,8 +159,10 @@ export class RemoteReceivers {
     const [first] = this.failed;
     if (this.failed.length === 1) throw first!.error;
     const all = this.failed.map(({ error }) => (error as Error).message).join('\n  ');
+    const advice = first?.error instanceof CliError ? first.error.advice : undefined;
     throw new CliError('ERR_RDMC_REMOTE_START', `no receiver could be started:\n  ${all}`, {
       exitCode: ExitCode.MEMBER_LOST,
+      ...(advice && { advice }),
       cause: first?.error,
     });
   }

@@ -21,6 +21,17 @@ export interface Terminal {
   line(document: unknown): void;
 }
 
+/** For a command whose standard output has the bytes of a file: its lines go to stderr. */
+export function withoutStandardOutput(terminal: Terminal): Terminal {
+  const { note } = terminal;
+  return {
+    ...terminal,
+    palette: createPalette(wantsColour(process.stderr, process.env)),
+    interactive: false,
+    out: note,
+  };
+}
+
 export function createTerminal(): Terminal {
   const { stdout, stderr } = process;
   const interactive = Boolean(stdout.isTTY);

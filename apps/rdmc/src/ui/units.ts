@@ -41,7 +41,7 @@ export function parseDuration(text: string): number | undefined {
 
 const BIT_UNITS: Readonly<Record<string, number>> = { bit: 1, kbit: 1e3, mbit: 1e6, gbit: 1e9 };
 
-/** Bytes per second of `40MB/s` or `40MB`; or of `300Mbit/s`, in bits as for networks. */
+/** Bytes per second of `40MiB/s`, `40MB/s` or `40MB`; or of `300Mbit/s`, in bits as for networks. */
 export function parseRate(text: string): number | undefined {
   const amount = text.trim().replace(/\/s$/i, '');
   const match = /^(\d+(?:\.\d+)?)\s*([kmg]?bit)$/i.exec(amount);
@@ -71,10 +71,10 @@ export function formatSeconds(seconds: number): string {
   return `${(seconds * 1e6).toFixed(1)} µs`;
 }
 
-/** Formats bytes per second in decimal megabytes, as usual for networks: `8,312 MB/s`, `0.05 MB/s`. */
+/** Formats bytes per second in the units of sizes, so that a size divided by a time is the rate: `45.8 MiB/s`. */
 export function formatRate(bytesPerSecond: number): string {
-  if (bytesPerSecond < 10e6) return `${(bytesPerSecond / 1e6).toFixed(2)} MB/s`;
-  return `${formatCount(Math.round(bytesPerSecond / 1e6))} MB/s`;
+  const whole = Math.round(bytesPerSecond);
+  return `${formatBytes(whole)}/s`;
 }
 
 /** Formats the rate of a link, in bits per second as usual for links: `400 Mbit/s`, `1.5 Gbit/s`. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Named, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import type * as z from 'zod';
@@ -31,6 +31,8 @@ export interface CliOptions<Event extends AnyEvent> {
   readonly schema?: z.ZodType<Event>;
   /** Written to its standard input, which then stays open. */
   readonly input?: string;
+  /** A file or directory that is its standard input, in the place of `input`. */
+  readonly inputPath?: string;
 }
 
 /** The built command, running. */
@@ -40,12 +42,14 @@ export class Cli<Event extends AnyEvent = DemoEvent> extends WatchedProcess<Even
   constructor(
     args: readonly string[],
     environment: NodeJS.ProcessEnv = {},
-    { schema, input }: CliOptions<Event> = {},
+    { schema, input, inputPath }: CliOptions<Event> = {},
   ) {
     const events = schema ?? (demoEvent as unknown as z.ZodType<Event>);
     const env = { ...process.env, ...CLEAN, ...environment };
-    const stdin = input === undefined ? 'ignore' : 'pipe';
+    const opened = inputPath === undefined ? undefined : openSync(inputPath, 'r');
+    const stdin = opened ?? (input === undefined ? 'ignore' : 'pipe');
     const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: [stdin, 'pipe', 'pipe'] });
+    if (opened !== undefined) closeSync(opened);
     if (input !== undefined) child.stdin!.on('error', () => {}).write(input);
     // Lines that are not events, as of other commands, are only kept.
     const parse = (line: string) =>

@@ -15,7 +15,7 @@
  *                                      ←     ready{meshPort, freeBytes} or refused{code, message}
  *   offer{first, count, data}          →     a piece of the manifest, where entries are compared
  *                                      ←     compared{first, states}
- *   offered{files, bytes}              →     there are no more pieces
+ *   offered{files, directories, …}     →     there are no more pieces; totals as in `invite`
  *                                      ←     surplus{count, paths, last}: entries that the sender does not have
  *   hashes{index, first, data}         →     hashes of blocks of a large file that changed
  *                                      ←     held{index, first, data}: which of them the older file has
@@ -128,9 +128,11 @@ const senderFrame = variants('type', {
     encrypted: flag,
     /** Entries are compared before they are sent. */
     comparison: optional(comparison),
+    /** It is one file whose length is not known; `bytes` is 0. */
+    isStream: optional(flag),
   },
   offer: { first: count, count: pieceEntries, data: packed },
-  offered: { files: count, bytes },
+  offered: { files: count, directories: count, links: count, bytes },
   hashes: blocks,
   check: {},
   members: {
@@ -163,7 +165,12 @@ const receiverFrame = variants('type', {
     /** Distinguishes one receiver with two addresses from two receivers. */
     instance: uuid,
   },
-  ready: { meshPort: port, freeBytes: bytes },
+  ready: {
+    meshPort: port,
+    freeBytes: bytes,
+    /** Each message must end with a CHECK: the receiver passes bytes on before it has whole files. */
+    checked: optional(flag),
+  },
   refused: failure,
   compared: { first: count, states: packed },
   surplus: { count, paths: list(text(SHOWN_PATH)), last: flag },

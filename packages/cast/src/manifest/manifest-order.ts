@@ -20,6 +20,11 @@ export class ManifestOrder {
   readonly #roots = new Set<string>();
   readonly #open: OpenDirectory[] = [];
 
+  /** Names of the paths that were given, as latin1, which keeps every byte. */
+  get roots(): ReadonlySet<string> {
+    return this.#roots;
+  }
+
   /** The next entry. @throws CastError ERR_RDMC_CAST_PROTOCOL */
   add({ kind, path }: ManifestEntry): void {
     const slash = path.lastIndexOf(SLASH);

@@ -3,12 +3,15 @@ import type { Checksum } from '../checksum.js';
 import type { FilterRule } from '../filters/filter-rule.js';
 import type { RunSeal } from '../seal/run-key.js';
 import type { StreamTotals } from '../stream/records.js';
+import type { InputOrder } from './input-stream.js';
 
 export interface SurveyOrder {
   readonly paths: readonly Uint8Array[];
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the only one of `paths`. */
   readonly listed: readonly Uint8Array[] | undefined;
+  /** A file of unknown length, in the place of paths. */
+  readonly input?: InputOrder | undefined;
 }
 
 /** A run: one group to which messages of a stream are sent. */
@@ -28,6 +31,8 @@ export interface BeginOrder {
   readonly selection: Uint8Array | undefined;
   /** Bits of the blocks that are sent, of files that are not sent whole: see `BlockSet`. */
   readonly sentBlocks: ReadonlyMap<number, Uint8Array>;
+  /** Whether each message ends with a CHECK. */
+  readonly checked: boolean;
 }
 
 export interface FillOrder {

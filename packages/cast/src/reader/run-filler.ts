@@ -1,15 +1,15 @@
 import { payloadRoom } from '../seal/layout.js';
 import { MessageSealer } from '../seal/message-sealer.js';
 import { outlineHash } from '../stream/outline.js';
+import type { FilledMessage, MessageSource } from './message-source.js';
 import type { RunOrder } from './orders.js';
-import type { FilledMessage, StreamReader } from './stream-reader.js';
 
 /** Fills the messages of one run. Where the cast is encrypted, they are encrypted in the memory that is sent. */
 export class RunFiller {
   readonly #sealer: MessageSealer | undefined;
 
   constructor(
-    private readonly stream: Pick<StreamReader, 'fill'>,
+    private readonly stream: Pick<MessageSource, 'fill'>,
     private readonly order: RunOrder,
   ) {
     this.#sealer = order.seal && new MessageSealer(order.seal);

@@ -2,7 +2,8 @@ import type { Checksum } from '../checksum.js';
 import { KEPT_MESSAGE_BYTES, MODE_MASK } from '../constants.js';
 import { codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
-import { FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
+import { CHECK_RECORD_BYTES, FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
+import type { MessageChecks } from '../stream/message-check.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
 import type { SentBlocks } from './block-reader.js';
@@ -11,6 +12,7 @@ import { type FileFacts, isAbandoned, isSameIdentity, NO_DIGEST, runAt } from '.
 import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
 import type { FileSource, ReadHook } from './file-source.js';
+import type { FilledMessage, MessageSource } from './message-source.js';
 import { changed, checkCompared, OpenSource } from './open-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Selected } from './selection.js';
@@ -29,20 +31,8 @@ export interface StreamReaderOptions {
   readonly blocks?: ReadonlyMap<number, SentBlocks>;
   /** Counts the files of all streams of a cast. */
   readonly sent?: SentFiles;
-}
-
-/** A filled message. */
-export interface FilledMessage {
-  /** 0: the stream ended before this message. */
-  readonly bytes: number;
-  /** The stream ends with this message. */
-  readonly last: boolean;
-  /** Bytes of file contents in the stream up to the end of this message. */
-  readonly contentBytes: number;
-  /** Bytes of the files up to there that receivers take from their older files. */
-  readonly keptBytes: number;
-  /** Hash of the message's outline, where receivers check it. */
-  readonly outline?: string | undefined;
+  /** Where a receiver checks messages by themselves; shared by the streams of a cast. */
+  readonly checks?: MessageChecks | undefined;
 }
 
 /**
@@ -50,7 +40,7 @@ export interface FilledMessage {
  * A message that is filled again has the same entries, so that members that have it already can drop it; except that
  * files which changed meanwhile are given up.
  */
-export class StreamReader {
+export class StreamReader implements MessageSource {
   readonly problems = new ProblemList();
   readonly totals = new Totals();
   /** Where each message begins; the last position is where the next new message begins. */
@@ -65,6 +55,7 @@ export class StreamReader {
   readonly #missing: Set<number>;
   readonly #blocks: ReadonlyMap<number, SentBlocks>;
   readonly #sent: SentFiles;
+  readonly #checks: MessageChecks | undefined;
   #forgottenBelow = 0;
   #ended = false;
   readonly #source: OpenSource;
@@ -78,6 +69,7 @@ export class StreamReader {
       missing = new Set(),
       blocks = new Map(),
       sent = new SentFiles(entries.length),
+      checks,
     }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
@@ -86,6 +78,7 @@ export class StreamReader {
     this.#missing = missing;
     this.#blocks = blocks;
     this.#sent = sent;
+    this.#checks = checks;
   }
 
   /** Bytes of file contents in all messages so far. */
@@ -108,13 +101,15 @@ export class StreamReader {
     if (start === undefined)
       throw new RangeError(`message ${sequence} cannot be filled before message ${sequence - 1}`);
     const known = this.#starts[sequence + 1];
-    const encoder = new MessageEncoder(target, target.length - (known ? 0 : REPLAY_SLACK_BYTES));
+    const room = target.length - (this.#checks ? CHECK_RECORD_BYTES : 0);
+    const encoder = new MessageEncoder(target, room - (known ? 0 : REPLAY_SLACK_BYTES));
     const { position, contentBytes, keptBytes } = this.#run(encoder, target, start, known);
     if (known === undefined) {
       this.#starts.push(position);
       this.#contentBytes.push(this.contentBytes + contentBytes);
       this.#keptBytes += keptBytes;
     }
+    this.#checks?.add(encoder, target, sequence);
     return {
       bytes: encoder.finish(sequence),
       last: sequence + 1 === this.messages,

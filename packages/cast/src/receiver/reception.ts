@@ -19,8 +19,10 @@ import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
+import { checkOneFile, runAfterCast } from './after-cast.js';
 import { Answers } from './answers.js';
 import { Outlines } from './outlines.js';
+import { SinkFeeder } from './sink-feeder.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
 
@@ -52,6 +54,9 @@ export class Reception {
   #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
   #node: RdmcNode | undefined;
   #stream: StreamReceiver | undefined;
+  #sinks: SinkFeeder | undefined;
+  /** What the application runs after the cast. */
+  #after: Promise<void> | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
   /** Hashes that the sender sends beside the messages, where contents are checked by SHA-256. */
@@ -109,9 +114,11 @@ export class Reception {
     return Object.assign(this.#totals, { castId, from: `${senderName} (${this.channel.remoteHost})` });
   }
 
-  /** The totals are known. @throws CastError ERR_RDMC_CAST_PROTOCOL */
-  #announce({ files, bytes }: Totals): void {
+  /** The totals are known. @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_SEVERAL_FILES */
+  #announce(totals: Totals & Parameters<typeof checkOneFile>[0]): void {
     if (this.#announced) throw protocolError('the sender announced the totals of the cast twice');
+    if (this.options.oneFile) checkOneFile(totals);
+    const { files, bytes } = totals;
     Object.assign(this.#totals, { files, bytes });
     this.#announced = true;
     this.#event({ type: 'began', files, bytes, encrypted: this.invitation.encrypted });
@@ -124,12 +131,15 @@ export class Reception {
   }
 
   async #accept(): Promise<boolean> {
-    const { directory, meshPorts, fsync } = this.options;
+    const { directory, meshPorts, fsync, sink } = this.options;
     const { encrypted } = this.invitation;
     try {
       if (this.options.requireEncryption && !encrypted) throw encryptionRequired();
+      const { castId, from } = this.#facts();
+      this.#sinks = sink && new SinkFeeder(sink, { castId, from }, (error) => this.#fail(error));
       const { freeBytes } = await this.writer.open({
         directory,
+        sinks: this.#sinks?.workerPort,
         castId: this.invitation.castId,
         fsync,
         policy: this.invitation.comparison,
@@ -137,7 +147,8 @@ export class Reception {
       });
       this.#server = await listenWithin(this.channel.localHost, meshPorts);
       if (!this.invitation.comparison) this.#announce(this.invitation);
-      this.channel.send({ type: 'ready', meshPort: portOf(this.#server), freeBytes });
+      const meshPort = portOf(this.#server);
+      this.channel.send({ type: 'ready', meshPort, freeBytes, ...(sink && { checked: true }) });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
     } catch (error) {
@@ -281,7 +292,12 @@ export class Reception {
     try {
       await this.#grouping.idle();
       await this.#stream?.passed();
-      const stored = await this.writer.finish({ messages, remove });
+      const report = await this.writer.finish({ messages, remove });
+      const { afterCast } = this.options;
+      this.#after = runAfterCast(afterCast, this.invitation, this.#facts(), report, this.#over.signal);
+      await this.#after;
+      if (this.#failure) return;
+      const { names: _, ...stored } = report;
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);
@@ -301,7 +317,8 @@ export class Reception {
     });
     if (!this.#announced || this.#outcome || this.#failure) return;
     const { files, bytes } = this.#totals;
-    const receivedBytes = Math.min(bytes, this.#stream?.bytes ?? 0);
+    const received = this.#stream?.bytes ?? 0;
+    const receivedBytes = this.invitation.isStream ? received : Math.min(bytes, received);
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }
 
@@ -325,6 +342,7 @@ export class Reception {
     clearInterval(this.#heartbeat);
     this.#server?.close();
     this.#groupOver.abort();
+    this.#sinks?.close(this.#failure);
     // When everything is stored and reported, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
@@ -334,6 +352,7 @@ export class Reception {
       if (this.#failed) this.#event(this.#failed);
     }
     await this.#node?.close();
+    await this.#after?.catch(() => {});
     await this.channel.end();
   }
 

@@ -40,7 +40,7 @@ export class WriterThread {
   }
 
   open(order: OpenOrder): Promise<{ readonly freeBytes: number }> {
-    return this.#thread.call('open', order);
+    return this.#thread.call('open', order, order.sinks ? [order.sinks] : []);
   }
 
   attach(device: number): Promise<void> {

@@ -5,11 +5,14 @@ export class WriterThreads {
   #spare: WriterThread | undefined;
   #ended = false;
 
-  /** @throws CastError where the directory cannot be used; then no thread is running */
-  async prepare(directory: string): Promise<string[]> {
+  /**
+   * @param directory undefined where files go to sinks
+   * @throws CastError where the directory cannot be used; then no thread is running
+   */
+  async prepare(directory: string | undefined): Promise<string[]> {
     const first = new WriterThread();
     try {
-      const removed = await first.prepare(directory);
+      const removed = directory === undefined ? [] : await first.prepare(directory);
       this.#keep(first);
       return removed;
     } catch (error) {

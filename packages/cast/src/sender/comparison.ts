@@ -44,9 +44,9 @@ export class Comparison {
       if (pending.length >= PIECES_AHEAD) await pending.shift();
     }
     await Promise.all(pending);
-    const { files, bytes } = await surveyed();
+    const totals = await surveyed();
     const living = links.filter(({ alive }) => alive);
-    await Promise.all(living.map((link) => link.endOffers({ entries, files, bytes })));
+    await Promise.all(living.map((link) => link.endOffers(entries, totals)));
     this.#blocked = await new BlockComparison(this.reader, links).run();
   }
 

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { systemReason } from '@rdmc/common';
 import type { KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Target } from '../checked-cast-options.js';
 import { ControlChannel } from '../control/control-channel.js';
@@ -47,7 +48,13 @@ export async function dial(
     if (codeOf(cause) === 'ERR_RDMC_ABORTED') {
       throw new CastError('ERR_RDMC_ABORTED', 'the cast was aborted by its signal', details);
     }
-    const message = `${target.name} cannot be reached: ${messageOf(cause)}; is 'rdmc receive' running there?`;
+    const where = address === target.host ? '' : ` at ${address}`;
+    const message = `${target.name} cannot be reached${where}: ${reasonOf(cause)}; is 'rdmc receive' running there?`;
     throw new CastError('ERR_RDMC_CAST_UNREACHABLE', message, details);
   }
+}
+
+/** The error of the sockets begins with the address, and the one below it often has it too; the message has it already. */
+function reasonOf(error: unknown): string {
+  return systemReason((error instanceof Error && error.cause) || error);
 }

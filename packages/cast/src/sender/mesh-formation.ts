@@ -4,7 +4,7 @@ import { anySignal } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { type Checksum, newChecksum } from '../checksum.js';
-import { SENDER_ID } from '../constants.js';
+import { ASSUMED_INPUT_BYTES, INPUT_MESSAGE_BYTES, SENDER_ID } from '../constants.js';
 import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
@@ -73,6 +73,7 @@ export class MeshFormation {
       checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
       encrypted: options.encrypt,
       ...(options.comparison && { comparison: options.comparison }),
+      ...(options.input && { isStream: true }),
     };
   }
 
@@ -172,9 +173,10 @@ export class MeshFormation {
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const contentBytes = Math.max(...phases.map((phase) => phase.contentBytes));
-    const { messageBytes: limit, bandwidthLimit } = this.options;
-    const messageBytes = messageSize(contentBytes, limit, bandwidthLimit);
+    const { messageBytes: limit, bandwidthLimit, input } = this.options;
+    const contentBytes = input ? ASSUMED_INPUT_BYTES : Math.max(...phases.map((phase) => phase.contentBytes));
+    const most = input ? Math.min(limit, INPUT_MESSAGE_BYTES) : limit;
+    const messageBytes = messageSize(contentBytes, most, bandwidthLimit);
     const blockBytes = this.#blockSize(own.localHost, links, contentBytes, messageBytes);
     for (const link of links) link.send({ type: 'members', id: link.id, members, messageBytes });
     // Without this, the mesh would wait for a lost receiver until the time-out.

@@ -1,6 +1,6 @@
 import type { Group, RdmcNode } from '@rdmc/group';
-import type { RunOrder } from '../reader/orders.js';
-import type { ReaderThread } from './reader-thread.js';
+import type { FilledMessage } from '../reader/message-source.js';
+import type { FillOrder, RunOrder } from '../reader/orders.js';
 import type { TokenBucket } from './token-bucket.js';
 
 /** One group that a pump sends to. */
@@ -13,6 +13,13 @@ export interface PumpRun {
 }
 
 export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
+
+/** Fills a buffer with a message of the stream, for a group that may still be forming. */
+export interface MessageFiller {
+  /** Before the first message of a run. */
+  enterRun(order: RunOrder): Promise<void>;
+  fill(order: FillOrder, forming: Promise<Group>): Promise<FilledMessage>;
+}
 
 /**
  * Moves the messages of one stream from the reader's thread to a group. It cycles a few buffers: the reader fills a buffer, the group
@@ -33,7 +40,7 @@ export class Pump {
   #stopped = false;
 
   constructor(
-    private readonly reader: ReaderThread,
+    private readonly reader: MessageFiller,
     private readonly bucket: TokenBucket,
     private readonly regions: readonly Region[],
     private readonly messageBytes: number,
@@ -73,12 +80,8 @@ export class Pump {
     try {
       while (!this.#stopped) {
         const sequence = this.#next++;
-        const filled = await this.reader.fill({
-          region: region.handle,
-          byteLength: this.messageBytes,
-          sequence,
-          forgetBelow: this.forgetBelow(),
-        });
+        const order = { region: region.handle, byteLength: this.messageBytes, sequence };
+        const filled = await this.reader.fill({ ...order, forgetBelow: this.forgetBelow() }, forming);
         if (filled.bytes === 0) return;
         this.contentBytes[sequence + 1] = filled.contentBytes;
         this.keptBytes = filled.keptBytes;

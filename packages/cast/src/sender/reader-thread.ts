@@ -2,6 +2,7 @@ import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { BlockedFile, HashedBlocks } from '../reader/block-reader.js';
 import type { NextPiece } from '../reader/manifest-reader.js';
+import type { FilledMessage } from '../reader/message-source.js';
 import type {
   BeginOrder,
   CastReport,
@@ -10,7 +11,6 @@ import type {
   RunOrder,
   SurveyOrder,
 } from '../reader/orders.js';
-import type { FilledMessage } from '../reader/stream-reader.js';
 import type { ReaderCalls } from '../reader.js';
 import { CallingThread } from '../worker-calls.js';
 
@@ -25,7 +25,7 @@ export class ReaderThread {
    *   ERR_RDMC_UNSAFE_PATH
    */
   beginSurvey(order: SurveyOrder): Promise<void> {
-    return this.#thread.call('beginSurvey', order);
+    return this.#thread.call('beginSurvey', order, order.input ? [order.input.port] : []);
   }
 
   /** Lists all entries. Pieces of the manifest that are read before list only those that they need. */

@@ -32,7 +32,7 @@ type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
 
 /** Totals of the cast that a receiver tells its application. */
-type Announced = Pick<Invitation, 'files' | 'bytes'>;
+type Announced = Pick<Invitation, 'files' | 'directories' | 'links' | 'bytes'>;
 
 const NOTHING: Omit<ProgressFrame, 'type'> = {
   receivedMessages: 0,
@@ -48,6 +48,8 @@ export class ReceiverLink {
   state: ReceiverState = 'connecting';
   hello: HelloFrame | undefined;
   meshPort = 0;
+  /** Whether it checks each message by itself. */
+  checked = false;
   freeBytes = 0;
   /** A state for each entry, where entries are compared. */
   states: Uint8Array = new Uint8Array(0);
@@ -154,12 +156,12 @@ export class ReceiverLink {
   }
 
   /** There are no more pieces; resolves when it has reported what it has beside them, or has failed. */
-  endOffers({ entries, files, bytes }: { readonly entries: number } & Announced): Promise<void> {
+  endOffers(entries: number, { files, directories, links, bytes }: Announced): Promise<void> {
     this.states = this.states.subarray(0, entries);
     const reported = new Promise<void>((resolve) => {
       this.#surplusReported = resolve;
     });
-    this.send({ type: 'offered', files, bytes });
+    this.send({ type: 'offered', files, directories, links, bytes });
     return Promise.race([reported, this.down]);
   }
 
@@ -207,16 +209,24 @@ export class ReceiverLink {
   /** @param totalBytes of the whole cast */
   snapshot(totalBytes: number): ReceiverProgress {
     const { receivedMessages, partialBytes, storedMessages } = this.progress;
-    const { failure } = this;
+    const failure = this.failure ?? this.#lack();
     const everything = this.done && totalBytes;
     return {
       name: this.name,
       hostName: this.hello?.hostName,
-      state: this.state,
+      state: failure ? 'failed' : this.state,
       receivedBytes: everything ?? this.#bytesIn(receivedMessages, partialBytes),
       storedBytes: everything ?? this.#bytesIn(storedMessages, 0),
       ...(failure && { error: { code: failure.code, message: failure.message } }),
     } satisfies CastProgress['receivers'][number];
+  }
+
+  /** It has stored what it could, and lacks some entries. */
+  #lack(): CastError | undefined {
+    const count = this.done?.problemCount ?? 0;
+    if (count === 0) return undefined;
+    const entries = count === 1 ? 'one entry' : `${count} entries`;
+    return new CastError('ERR_RDMC_PARTIAL', `${this.name} lacks ${entries}`, { receiver: this.name });
   }
 
   /** Bytes of file contents in the first messages of its streams, and in bytes of the next message. */
@@ -237,7 +247,8 @@ export class ReceiverLink {
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
     this.hello = await this.#expect(frames, 'hello');
     this.send(invitation);
-    const { meshPort, freeBytes } = await this.#expect(frames, 'ready');
+    const { meshPort, freeBytes, checked = false } = await this.#expect(frames, 'ready');
+    this.checked = checked;
     this.freeBytes = freeBytes;
     const { contentBytes, comparison } = invitation;
     if (!comparison && freeBytes < contentBytes) throw noRoom(this, contentBytes);

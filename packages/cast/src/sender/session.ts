@@ -6,6 +6,7 @@ import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
+import { InputFeed } from './input-feed.js';
 import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
 import type { Phase } from './phase.js';
 import { type Preview, previewOf } from './preview.js';
@@ -31,6 +32,7 @@ export interface SessionOutcome {
 /** Casts once to some receivers: surveys the files, compares, forms the mesh, streams, and ends. */
 export class Session {
   readonly #reader = new ReaderThread();
+  readonly #feed: InputFeed | undefined;
   readonly #over = new AbortController();
   /** Connections of the latest round of mesh formation; those of earlier rounds are closed. */
   #links: readonly ReceiverLink[] = [];
@@ -43,7 +45,9 @@ export class Session {
     private readonly targets: readonly Target[],
     private readonly options: CheckedCastOptions,
     private readonly publisher: ProgressPublisher,
-  ) {}
+  ) {
+    this.#feed = options.input && new InputFeed(options.input);
+  }
 
   /** @throws CastError where the sender itself fails; AbortError */
   async run(): Promise<SessionOutcome> {
@@ -66,7 +70,8 @@ export class Session {
 
   async #cast(): Promise<SessionOutcome> {
     const { publisher, options, paths } = this;
-    await this.#reader.beginSurvey({ paths, rules: options.rules, listed: options.listed });
+    const { rules, listed } = options;
+    await this.#reader.beginSurvey({ paths, rules, listed, input: this.#feed?.order() });
     // Where entries are compared, they are listed meanwhile.
     if (!options.comparison) await this.#surveyed();
     publisher.enter('connecting');
@@ -118,7 +123,7 @@ export class Session {
     });
     const { pumps } = publisher;
     const receiving = (): readonly ReceiverLink[] => publisher.phases?.[pumps.length - 1]?.links ?? [];
-    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0;
+    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0 || this.#feed?.isHeldUp === true;
     const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
     this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
     const bucket = new TokenBucket(options.bandwidthLimit);
@@ -130,8 +135,10 @@ export class Session {
     const sendPhase = async (phase: Phase, isLast: boolean): Promise<void> => {
       const { selection, sentBlocks } = phase;
       const confirmed = (): number => confirmedBy(phase.links);
-      const pump = new Pump(this.#reader, bucket, regions, messageBytes, confirmed);
-      await this.#reader.begin({ checksum, selection, sentBlocks });
+      const filler = this.#feed?.filler(this.#reader, confirmed) ?? this.#reader;
+      const pump = new Pump(filler, bucket, regions, messageBytes, confirmed);
+      const checked = links.some((link) => link.checked);
+      await this.#reader.begin({ checksum, selection, sentBlocks, checked });
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
       await streaming.run({ number: pumps.length - 1, isLast, receivers: phase.links, pump });
@@ -158,6 +165,7 @@ export class Session {
 
   async #end(failure: CastError | AbortError | undefined): Promise<void> {
     this.#over.abort();
+    this.#feed?.close();
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
     await this.#reader.end();

@@ -32,12 +32,16 @@
  *    7 HARD_LINK      u32 index | u32 targetIndex | u32 pathBytes | u32 zero | path | path of the entry it is linked to
  *    8 STREAM_END     u32 files | u32 directories | u32 symbolicLinks | u32 hardLinks | u64 bytes
  *    9 KEEP           u32 index | u32 zero | u64 offset | u64 length         not sent: the same bytes are in older files
+ *   15 CHECK          u32 number | u32 zero | 32 bytes: digest of the records before it, see message-check.ts
  *
  *   time   is i64 seconds | u32 nanoseconds | u32 zero: the modification time
  *   mode   is the permission bits
  *   path   is raw bytes, components joined by '/', without one at either end
  *   status is 0 where the file is complete, 1 where it changed while it was read, 2 where reading failed; with 1 and 2
  *          the receiver discards its data
+ *
+ * A size of UNKNOWN_SIZE means that the sender does not know it: the file ends with its FILE_END. A CHECK is the last record
+ * of its message; messages have one where a receiver of the cast passes bytes on before it has the whole file.
  *
  * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA, HOLE and KEEP of a file
  * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between. A
@@ -76,6 +80,7 @@ export const FixedBytes = {
   HARD_LINK: 16,
   STREAM_END: 24,
   KEEP: 24,
+  CHECK: 8 + DIGEST_BYTES,
 } as const;
 
 export const RecordType = {
@@ -88,7 +93,13 @@ export const RecordType = {
   HARD_LINK: 7,
   STREAM_END: 8,
   KEEP: 9,
+  CHECK: 15,
 } as const;
+
+/** The size of a file whose length is not known when it begins; no file is that long. */
+export const UNKNOWN_SIZE = Number.MAX_SAFE_INTEGER;
+/** A CHECK with its record header. */
+export const CHECK_RECORD_BYTES = RECORD_HEADER_BYTES + FixedBytes.CHECK;
 
 export const FileStatus = { WHOLE: 0, CHANGED: 1, UNREADABLE: 2 } as const;
 export type FileStatusValue = (typeof FileStatus)[keyof typeof FileStatus];

@@ -111,6 +111,10 @@ function decodeRecord(type: number, fields: Buffer, data: Buffer): StreamRecord 
         hardLinks: fields.readUInt32LE(12),
         bytes: lengthAt(fields, 16),
       };
+    case RecordType.CHECK:
+      need(fields, FixedBytes.CHECK);
+      needZero(fields, 4);
+      return { type: 'check', number: fields.readUInt32LE(0), digest: fields.subarray(8) };
     default:
       throw protocolError(`a record has the unknown type ${type}`);
   }

@@ -44,6 +44,11 @@ export class MessageEncoder {
     return this.#records;
   }
 
+  /** Bytes of the message so far. */
+  get length(): number {
+    return this.#at;
+  }
+
   directory({ index, mode, time, path }: Fields<DirectoryRecord>): boolean {
     return this.#record(RecordType.DIRECTORY, FixedBytes.DIRECTORY + path.length, (at) => {
       this.#words(at, index, mode);
@@ -102,6 +107,14 @@ export class MessageEncoder {
       this.#words(at + 8, symbolicLinks, hardLinks);
       writeUnsigned64(this.target, at + 16, bytes);
     });
+  }
+
+  /** The last record. `CHECK_RECORD_BYTES` behind the capacity are kept free for it. */
+  check(number: number, digest: Buffer): void {
+    const at = this.#at + layout.RECORD_HEADER_BYTES;
+    this.#words(at, number, 0);
+    this.target.set(digest, at + 8);
+    this.#close(RecordType.CHECK, FixedBytes.CHECK, 0);
   }
 
   /** Offset of the data of the next record, so that it can be read into its place before `data` is called. */

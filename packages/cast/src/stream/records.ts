@@ -86,6 +86,14 @@ export interface StreamEndRecord extends StreamTotals {
   readonly type: 'streamEnd';
 }
 
+/** The end of a message whose bytes can be checked by themselves. */
+export interface CheckRecord {
+  readonly type: 'check';
+  /** Different for each message that the sender fills. */
+  readonly number: number;
+  readonly digest: Buffer;
+}
+
 export type StreamRecord =
   | DirectoryRecord
   | FileBeginRecord
@@ -95,4 +103,5 @@ export type StreamRecord =
   | FileEndRecord
   | SymbolicLinkRecord
   | HardLinkRecord
-  | StreamEndRecord;
+  | StreamEndRecord
+  | CheckRecord;

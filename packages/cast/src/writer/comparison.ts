@@ -61,6 +61,11 @@ export class Comparison {
     return this.#examiner.unchanged;
   }
 
+  /** Names of the paths that were given at the sender, as latin1. */
+  get roots(): ReadonlySet<string> {
+    return this.#order.roots;
+  }
+
   get removed(): number {
     return this.#removal.removed;
   }

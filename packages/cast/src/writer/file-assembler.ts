@@ -1,7 +1,7 @@
 import type { Checksum } from '../checksum.js';
 import { CHUNK_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
 import { codeOf, protocolError } from '../errors.js';
-import { FileStatus } from '../stream/layout.js';
+import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
 import type {
   DataRecord,
   FileBeginRecord,
@@ -135,7 +135,7 @@ export class FileAssembler {
       return true;
     }
     const { begin } = file;
-    if (file.offset !== begin.size)
+    if (begin.size !== UNKNOWN_SIZE && file.offset !== begin.size)
       throw protocolError(`entry ${index} ends after ${file.offset} of ${begin.size} bytes`);
     this.#seal(file, digest);
     if (file.sink) this.#give(file, file.sink);
@@ -158,7 +158,7 @@ export class FileAssembler {
   }
 
   #give(file: OpenFile, sink: FileSink): void {
-    const { index, path, size } = file.begin;
+    const { index, path } = file.begin;
     this.unbuilt.delete(index);
     this.ports.older.stored(index);
     this.ports.commits.file({
@@ -167,7 +167,7 @@ export class FileAssembler {
         this.#attempt(file, () => {
           sink.commit(this.tree.place(path));
           this.files += 1;
-          this.bytes += size;
+          this.bytes += file.offset;
           this.keptBytes += file.keptBytes;
         }),
       fail: (error) =>

@@ -1,9 +1,13 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Checksum } from '../checksum.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
 import type { RunSeal } from '../seal/run-key.js';
 
 export interface OpenOrder {
-  readonly directory: string;
+  /** Where files are stored; undefined with `sinks`. */
+  readonly directory: string | undefined;
+  /** The port to the sinks that take the files; see `sink-orders.ts`. */
+  readonly sinks?: MessagePort | undefined;
   readonly castId: string;
   readonly checksum: Checksum;
   /** Whether everything is synced before the cast is reported as complete. */

@@ -21,4 +21,6 @@ export interface StoredReport {
   readonly removed: number;
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
+  /** Names of the paths that were given at the sender. */
+  readonly names: readonly Uint8Array[];
 }

@@ -11,7 +11,6 @@ import type {
   FileBeginRecord,
   FileEndRecord,
   HardLinkRecord,
-  StreamEndRecord,
   StreamRecord,
   SymbolicLinkRecord,
 } from '../stream/records.js';
@@ -23,6 +22,7 @@ import { FileAssembler } from './file-assembler.js';
 import { OlderFiles } from './older-files.js';
 import { Outcomes } from './outcomes.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
+import { type EntryKinds, StreamOrder } from './stream-order.js';
 import { asCastError } from './system-errors.js';
 import { TemporaryDirectory } from './temporary-directory.js';
 
@@ -56,16 +56,13 @@ export class StreamWriter {
   readonly #files: FileAssembler;
   readonly #deferred: DeferredEntries;
   readonly #comparison: Comparison | undefined;
-  #seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
+  readonly #order = new StreamOrder();
   #links = 0;
-  /** Messages of the current stream, and of all streams. */
-  #messages = 0;
-  #allMessages = 0;
-  #lastIndex = -1;
+  /** Names without a directory in the streams, as latin1; the manifest has them where there is one. */
+  readonly #roots = new Set<string>();
   #closed = false;
   #finished = false;
   #givenUp = false;
-  #ended: StreamEndRecord | undefined;
 
   private readonly active: () => void;
   private readonly isGivenUp: () => boolean;
@@ -177,28 +174,15 @@ export class StreamWriter {
 
   /** As `store`, one record per step. Iterate to the end. */
   *steps(sequence: number, message: Buffer): Generator<void, void, undefined> {
-    if (sequence === 0 && this.#messages > 0) this.#beginStream();
-    if (sequence !== this.#messages) {
-      throw protocolError(`received message ${sequence} instead of ${this.#messages}`);
-    }
+    this.#order.enter(sequence);
     for (const record of decodeMessage(message, sequence)) {
-      if (this.#ended) throw protocolError('the stream has records after its end');
+      // Behind the end of a stream, too.
+      if (record.type !== 'check') this.#order.record();
       this.#take(record);
       this.active();
       yield;
       this.#throwIfGivenUp();
     }
-    this.#messages += 1;
-    this.#allMessages += 1;
-  }
-
-  /** Each group of a cast whose receivers lack different entries has a stream of its own. */
-  #beginStream(): void {
-    if (!this.#isComplete) throw protocolError('a stream began before the previous one had ended');
-    this.#messages = 0;
-    this.#lastIndex = -1;
-    this.#seen = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0 };
-    this.#ended = undefined;
   }
 
   /**
@@ -217,12 +201,7 @@ export class StreamWriter {
    * they will not change again; the caller closes them. Iterate to the end.
    */
   *lastSteps(messages: number, remove = false): Generator<number, void, undefined> {
-    const isNothing = messages === 0 && this.#comparison !== undefined;
-    if (messages !== this.#allMessages || !(isNothing || this.#isComplete)) {
-      throw protocolError(
-        `the stream is incomplete: ${this.#allMessages} of ${messages} messages, or totals other than announced`,
-      );
-    }
+    this.#order.finish(messages, this.#comparison !== undefined);
     this.#reportUnbuilt();
     for (const isMade of this.#deferred.links()) {
       if (isMade) this.#links += 1;
@@ -263,6 +242,9 @@ export class StreamWriter {
       removed: this.#comparison?.removed ?? 0,
       problems: kept,
       problemCount: count,
+      names: [...(this.#comparison?.roots ?? this.#roots)].map(
+        (name) => new Uint8Array(Buffer.from(name, 'latin1')),
+      ),
     };
   }
 
@@ -298,16 +280,7 @@ export class StreamWriter {
     if (this.#givenUp || this.isGivenUp()) throw givenUp();
   }
 
-  get #isComplete(): boolean {
-    const { files, directories, symbolicLinks, hardLinks } = this.#seen;
-    return (
-      this.#ended?.files === files &&
-      this.#ended.directories === directories &&
-      this.#ended.symbolicLinks === symbolicLinks &&
-      this.#ended.hardLinks === hardLinks
-    );
-  }
-
+  /** A CHECK is for receivers that pass bytes on; here the digest of each file decides. */
   #take(record: StreamRecord): void {
     if (record.type === 'data') this.#files.data(record);
     else if (record.type === 'hole') this.#files.hole(record);
@@ -317,21 +290,16 @@ export class StreamWriter {
     else if (record.type === 'directory') this.#directory(record);
     else if (record.type === 'symbolicLink') this.#symbolicLink(record);
     else if (record.type === 'hardLink') this.#hardLink(record);
-    else this.#end(record);
+    else if (record.type === 'streamEnd') this.#order.end(record, this.#files.openIndex);
   }
 
-  #newEntry(index: number): void {
-    const { openIndex } = this.#files;
-    if (openIndex !== undefined)
-      throw protocolError(`entry ${index} begins before entry ${openIndex} has ended`);
-    if (index <= this.#lastIndex)
-      throw protocolError(`entry ${index} came after entry ${this.#lastIndex}; indices must grow`);
-    this.#lastIndex = index;
+  #newEntry({ index, path }: { readonly index: number; readonly path: Buffer }, kind: EntryKinds): void {
+    this.#order.entry(index, kind, this.#files.openIndex);
+    if (!path.includes(0x2f)) this.#roots.add(path.toString('latin1'));
   }
 
   #directory(record: DirectoryRecord): void {
-    this.#newEntry(record.index);
-    this.#seen.directories += 1;
+    this.#newEntry(record, 'directories');
     if (this.#comparison?.isWantedDirectory(record.index) === false) return;
     const directory = { ...record, path: Buffer.from(record.path) };
     this.commits.other(() => {
@@ -343,8 +311,7 @@ export class StreamWriter {
   }
 
   #fileBegin(record: FileBeginRecord): void {
-    this.#newEntry(record.index);
-    this.#seen.files += 1;
+    this.#newEntry(record, 'files');
     this.#files.begin(record, this.#isWanted(record.index));
   }
 
@@ -355,33 +322,24 @@ export class StreamWriter {
     if (status === FileStatus.WHOLE || this.#files.openIndex !== undefined) {
       throw protocolError(`entry ${index} ends, but is not open`);
     }
-    if (index <= this.#lastIndex) return;
-    this.#lastIndex = index;
-    this.#seen.files += 1;
+    if (this.#order.hasReached(index)) return;
+    this.#order.entry(index, 'files', undefined);
     this.#outcomes.missing.add(index);
   }
 
   #symbolicLink(record: SymbolicLinkRecord): void {
-    this.#newEntry(record.index);
-    this.#seen.symbolicLinks += 1;
+    this.#newEntry(record, 'symbolicLinks');
     if (this.#isWanted(record.index)) this.#deferred.symbolicLink(record);
   }
 
   #hardLink(record: HardLinkRecord): void {
-    this.#newEntry(record.index);
-    this.#seen.hardLinks += 1;
+    this.#newEntry(record, 'hardLinks');
     if (this.#isWanted(record.index)) this.#deferred.hardLink(record);
   }
 
   /** Whether this receiver stores the entry; else it is in the stream for other receivers. */
   #isWanted(index: number): boolean {
     return this.#comparison?.isWanted(index) ?? true;
-  }
-
-  #end(record: StreamEndRecord): void {
-    const { openIndex } = this.#files;
-    if (openIndex !== undefined) throw protocolError(`the stream ends before entry ${openIndex} has ended`);
-    this.#ended = record;
   }
 }
 

@@ -1,15 +1,16 @@
-import { closeSync, constants, openSync } from 'node:fs';
-import { CastError, type CastErrorCode, codeOf, givenUp } from '../errors.js';
+import { givenUp } from '../errors.js';
 import { packStates } from '../manifest/packed-states.js';
 import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
 import { DurableWriter } from './durable-writer.js';
 import { removeLeftovers } from './leftovers.js';
 import type { BlocksOrder, EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
+import { SinkPort } from './sink-port.js';
+import { SinkWriter } from './sink-writer.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
-import { asCastError } from './system-errors.js';
+import { inReceivingDirectory } from './usable-directory.js';
 import { WriterSigns } from './writer-signs.js';
 
 /**
@@ -17,7 +18,7 @@ import { WriterSigns } from './writer-signs.js';
  * immediately, although an earlier call may still wait for a slow disk.
  */
 export function writerCalls(signs: Int32Array, sync: SyncPort) {
-  let writer: StreamWriter | DurableWriter | undefined;
+  let writer: StreamWriter | DurableWriter | SinkWriter | undefined;
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
   const ports = { active, isGivenUp };
@@ -30,10 +31,11 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   });
 
   const calls = {
-    open({ directory, castId, checksum, fsync, policy }: OpenOrder): { readonly freeBytes: number } {
-      writer = fsync
-        ? new DurableWriter(directory, castId, checksum, sync, { ...ports, policy })
-        : new StreamWriter(directory, castId, checksum, { ...ports, policy });
+    open({ directory, sinks, castId, checksum, fsync, policy }: OpenOrder): { readonly freeBytes: number } {
+      const all = { ...ports, policy };
+      if (sinks) writer = new SinkWriter(new SinkPort(sinks), checksum, all);
+      else if (fsync) writer = new DurableWriter(directory!, castId, checksum, sync, all);
+      else writer = new StreamWriter(directory!, castId, checksum, all);
       return { freeBytes: writer.freeBytes };
     },
 
@@ -82,37 +84,12 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       await writer?.close();
     },
 
-    /** Removes leftovers in the directory before the first cast. Returns their names. */
+    /** Before the first cast: checks that the directory can be written, and removes leftovers. Returns their names. */
     prepare({ directory }: { readonly directory: string }): string[] {
-      return withoutLeftovers(directory);
+      return inReceivingDirectory(directory, removeLeftovers);
     },
   };
   return { calls, ahead: { close: () => writer?.giveUp() } };
 }
 
 export type WriterCalls = ReturnType<typeof writerCalls>['calls'];
-
-function withoutLeftovers(directory: string): string[] {
-  const root = openDirectory(directory);
-  try {
-    return removeLeftovers(root);
-  } finally {
-    closeSync(root);
-  }
-}
-
-function openDirectory(directory: string): number {
-  try {
-    return openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === 'ENOENT') throw unusable('ERR_RDMC_NOT_FOUND', `${directory} does not exist; make it first`);
-    if (code === 'ENOTDIR')
-      throw unusable('ERR_RDMC_NOT_A_DIRECTORY', `${directory} is not a directory; give a directory`);
-    throw asCastError(error);
-  }
-}
-
-function unusable(code: CastErrorCode, message: string): CastError {
-  return new CastError(code, message);
-}

@@ -29,13 +29,14 @@ export class ReceiverProcess extends WatchedProcess<Told, 'type'> {
     uid?: number,
     env: NodeJS.ProcessEnv = {},
   ): Promise<ReceiverProcess> {
-    const all = { directory: temporaryDirectory(), port: 0, ...options };
+    const directory = options.directory ?? temporaryDirectory();
+    const all = { port: 0, ...options, directory };
     const child = fork(fixture, [JSON.stringify(all)], {
       silent: true,
       env: { ...process.env, ...env },
       ...(uid !== undefined && { uid, gid: uid }),
     });
-    const receiver = underTest(new ReceiverProcess(child, all.directory));
+    const receiver = underTest(new ReceiverProcess(child, directory));
     await receiver.event('listening');
     return receiver;
   }

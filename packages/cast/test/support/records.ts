@@ -45,6 +45,11 @@ export const record: fc.Arbitrary<StreamRecord> = fc.oneof(
     hardLinks: index,
     bytes: bytes53,
   }),
+  fc.record({
+    type: fc.constant('check' as const),
+    number: index,
+    digest: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((digest) => Buffer.from(digest)),
+  }),
 );
 
 /** One message of the records. */
@@ -71,5 +76,9 @@ function put(encoder: MessageEncoder, target: Buffer, each: StreamRecord): boole
   if (each.type === 'fileEnd') return encoder.fileEnd(each);
   if (each.type === 'symbolicLink') return encoder.symbolicLink(each);
   if (each.type === 'hardLink') return encoder.hardLink(each);
+  if (each.type === 'check') {
+    encoder.check(each.number, each.digest);
+    return true;
+  }
   return encoder.streamEnd(each);
 }

@@ -1,0 +1,33 @@
+import { CliError, codeOf, exitCodeOf, messageOf } from './errors.js';
+
+/** The options that help after an error of the library, by its code and the command. The library does not know options. */
+
+export const KEY_ADVICE =
+  'make a key with: rdmc key FILE; copy it to all hosts, and give --key-file FILE on all of them';
+
+const OF_BOTH: Readonly<Record<string, string>> = {
+  ERR_RDMC_KEY_MISMATCH: 'give the same key at both ends: rdmc key FILE makes one, --key-file FILE uses it',
+  ERR_RDMC_KEY_REQUIRED: KEY_ADVICE,
+  ERR_RDMC_MESH_USER_KEY: `without the key of the user, a key is needed: ${KEY_ADVICE}`,
+};
+
+const OF_RECEIVE: Readonly<Record<string, string>> = {
+  ERR_RDMC_NOT_FOUND: 'add --mkdir to make it, or give another directory with --dir',
+  ERR_RDMC_NOT_A_DIRECTORY: 'give another directory with --dir',
+  ERR_RDMC_READ_ONLY: 'give another directory with --dir, or mount it for writing',
+  ERR_RDMC_PERMISSION: 'give another directory with --dir, or the permission to write to this user',
+  ERR_RDMC_ADDRESS_IN_USE: 'choose another port: --listen ADDRESS:PORT, or port 0 for a free one',
+};
+
+export function adviceFor(code: string | null | undefined, command: 'cast' | 'receive'): string | undefined {
+  if (code == null) return undefined;
+  return OF_BOTH[code] ?? (command === 'receive' ? OF_RECEIVE[code] : undefined);
+}
+
+/** The error with the options that help; unchanged where none does, or where it has advice. */
+export function withAdvice(error: unknown, command: 'cast' | 'receive'): unknown {
+  const code = codeOf(error);
+  const advice = adviceFor(code, command);
+  if (advice === undefined || error instanceof CliError) return error;
+  return new CliError(code!, messageOf(error), { exitCode: exitCodeOf(error), advice, cause: error });
+}
