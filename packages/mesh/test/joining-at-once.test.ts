@@ -93,7 +93,7 @@ describe('news of members that join at once', () => {
   });
 });
 
-describe('whole rosters', () => {
+describe('what members are told', () => {
   /** A member that knows itself, and a peer whose HELLO has another digest. */
   function rig() {
     const roster = new Roster({ members: 8, marks: 8 });
@@ -112,7 +112,7 @@ describe('whole rosters', () => {
     return { exchange, link, frames, interval };
   }
 
-  it('are not sent in an interval in which connections came, and then once', () => {
+  it('whole rosters are not sent in an interval in which connections came, and then once', () => {
     const { exchange, link, frames, interval } = rig();
     exchange.connected(link);
     interval();
@@ -124,7 +124,21 @@ describe('whole rosters', () => {
     expect(frames.length).toBe(1);
   });
 
-  it('are sent after some intervals also where connections come in each of them', () => {
+  it('news waits for nothing where a process is replaced or a member is removed', () => {
+    const { exchange, frames } = rig();
+    const told = () => frames.map((frame) => decodeRoster(frame.subarray(5)));
+    exchange.tell(news(5));
+    exchange.tell(news(6));
+    expect(told().length).toBe(1);
+    exchange.tell(news(1));
+    expect(idsOf(told()[1]!)).toEqual([6, 1]);
+    exchange.tell({ entries: [], marks: [{ id: 6, incarnation: 1 }] });
+    exchange.tell({ entries: [], marks: [{ id: 5, incarnation: 1 }] });
+    expect(told().length).toBe(4);
+    exchange.flush();
+  });
+
+  it('whole rosters are sent after some intervals also where connections come in each of them', () => {
     const { exchange, link, frames, interval } = rig();
     for (let count = 0; count <= REPAIRS_POSTPONED; count += 1) {
       expect(frames).toEqual([]);

@@ -19,7 +19,7 @@ export class NewsBatch {
     if (this.#timer === undefined) this.#sendAll();
   }
 
-  /** Sends what waits, at the end. */
+  /** Sends what waits. */
   flush(): void {
     this.#sendAll();
     clearTimeout(this.#timer);

@@ -82,6 +82,9 @@ export class RosterExchange {
   /** A change, for all peers. The member that it is about may get it as well. */
   tell(news: RosterDelta): void {
     this.#news.add(news);
+    const { links } = this.#context;
+    // That a connection ends comes before its end: else the others see a loss instead of its reason.
+    if (news.marks.length > 0 || news.entries.some(({ id }) => links.has(id))) this.#news.flush();
   }
 
   /** Sends the changes that wait. */
