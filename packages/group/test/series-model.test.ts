@@ -58,7 +58,11 @@ describe('wrong variants are detected', () => {
     ['messages are delivered again', { failures: 1, order: Repeats }, /was delivered where/],
     ['a gap is not named', { failures: 1, order: HidesGaps }, /was delivered where/],
     ['a newcomer is told of a gap', { failures: 1, order: BeginsAtZero }, /gap 0-\d where/],
-    ['trimmed messages are not named', { failures: 1, wedges: 1, receivers: 1, order: TrimsSilently }, /is next/],
+    [
+      'trimmed messages are not named',
+      { failures: 1, wedges: 1, receivers: 1, order: TrimsSilently },
+      /is next/,
+    ],
     [
       'a trim holds for the next group',
       { failures: 1, wedges: 1, receivers: 1, order: TrimsForEver },
