@@ -6,6 +6,9 @@ import type { CheckedGroupOptions } from './group-options.js';
 export interface Agreement {
   readonly version: number;
   readonly members: readonly number[];
+  /** Of the members, in their order. */
+  readonly incarnations: readonly number[];
+  readonly first: number;
   readonly algorithm: string;
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly (string | number)[] | null;
@@ -13,13 +16,36 @@ export interface Agreement {
 }
 
 /** In the order in which differences are reported: the version first, because the others depend on it. */
-const FIELDS = ['version', 'members', 'algorithm', 'blockBytes', 'racks', 'receiveWindow'] as const;
+const FIELDS = [
+  'version',
+  'members',
+  'incarnations',
+  'first',
+  'algorithm',
+  'blockBytes',
+  'racks',
+  'receiveWindow',
+] as const;
+
+const SAME_VALUE = 'give all members the same value';
+const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
+  version: SAME_VALUE,
+  members: SAME_VALUE,
+  incarnations: 'a member was replaced meanwhile; create the group again',
+  first: SAME_VALUE,
+  algorithm: SAME_VALUE,
+  blockBytes: SAME_VALUE,
+  racks: SAME_VALUE,
+  receiveWindow: SAME_VALUE,
+};
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, algorithm, blockBytes, racks, receiveWindow } = options;
+  const { members, incarnations, first, algorithm, blockBytes, racks, receiveWindow } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
+    incarnations,
+    first,
     algorithm,
     blockBytes,
     racks: racks ?? null,
@@ -40,8 +66,7 @@ export function disagreement(
     if (mine === other) continue;
     return new GroupError(
       'ERR_RDMC_GROUP_MISMATCH',
-      `Group ${group}: ${field} is ${mine} at member ${ownId} and ${other} at member ${theirId}; ` +
-        'give all members the same value',
+      `Group ${group}: ${field} is ${mine} at member ${ownId} and ${other} at member ${theirId}; ${ADVICE[field]}`,
       { field, memberId: theirId },
     );
   }

@@ -34,6 +34,11 @@ export class CloseBarrier {
     this.#stored.add(member);
   }
 
+  /** The members that have all messages, once the root has closed. */
+  get holders(): Iterable<number> {
+    return this.#total === undefined ? [] : this.#stored;
+  }
+
   /** This member has all messages, and its part is done: later failures do not concern it. */
   get ownPartDone(): boolean {
     return this.#total !== undefined && this.#stored.has(this.ownId);

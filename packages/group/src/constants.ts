@@ -62,6 +62,9 @@ export const MAX_GROUP_ID = 0x7fff_ffff;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
+/** How long the error of a group that failed waits for the number of messages that each survivor has. */
+export const COUNTS_TIMEOUT_MS = 1_000;
+export const COUNTS_TICK_MS = 100;
 /** Time-out of the request to a member whose queue pair broke. Without an answer that member has failed. */
 export const INQUIRY_TIMEOUT_MS = 1_000;
 /** How long after its flushed completions the event of a removed device may come. */

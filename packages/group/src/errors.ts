@@ -118,6 +118,8 @@ export interface GroupErrorDetails {
   readonly missing?: readonly number[];
   /** The option in which members differ. */
   readonly field?: string;
+  /** See {@link GroupError.delivered}. */
+  readonly delivered?: ReadonlyMap<number, number>;
 }
 
 /** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
@@ -129,12 +131,19 @@ export class GroupError extends RdmcError<GroupErrorCode> {
   readonly missing: readonly number[] | undefined;
   /** The option in which members differ. */
   readonly field: string | undefined;
+  /**
+   * After the failure of a group: how many messages each receiver has, by member. A receiver that has n has the messages 0 to
+   * n − 1, and gets no further one of this group. Lost members are missing, and survivors that did not say it within 1 s, or
+   * that were not heard yet where this member itself has failed.
+   */
+  readonly delivered: ReadonlyMap<number, number> | undefined;
 
   constructor(code: GroupErrorCode, message: string, details: GroupErrorDetails = {}) {
     super(code, message, details);
     this.reason = details.reason;
     this.missing = details.missing;
     this.field = details.field;
+    this.delivered = details.delivered;
   }
 }
 

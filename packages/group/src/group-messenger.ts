@@ -34,6 +34,11 @@ export class GroupMessenger {
     this.#sendToAll((addressed) => ({ ...addressed, type: 'failed', culprit, code, reason }));
   }
 
+  /** The group has failed, and this member has that number of messages. */
+  stopped(messages: number): void {
+    this.#sendToAll((addressed) => ({ ...addressed, type: 'stopped', messages }));
+  }
+
   #sendToAll(message: (addressed: { group: number; nonce: string; to: string }) => WireMessage): void {
     for (const [member, to] of this.nonces) {
       this.directory.send(member, message({ group: this.group, nonce: this.ownNonce, to }));

@@ -29,6 +29,11 @@ export interface GroupOptions {
   readonly id: number;
   /** Ids of the members, the root first; the same list in the same order at all of them. */
   readonly members: readonly number[];
+  /**
+   * Where the group is a part of a series: the number in the series of its first message, default 0. The same at all members;
+   * see `SeriesSender.first`.
+   */
+  readonly first?: number;
   /** Default 'binomial-pipeline'. The same at all members. */
   readonly algorithm?: Algorithm;
   /** Bytes, 1 to 2^30, or 'auto' (default): chosen by the root for each message. The same at all members. */
@@ -58,9 +63,20 @@ export interface GroupOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A member of a group: one process. */
+export interface GroupMember {
+  /** The member's id. */
+  readonly id: number;
+  /** Tells successive processes of the id apart; 0 where the mesh has a fixed list of members. */
+  readonly incarnation: number;
+}
+
 export interface CheckedGroupOptions {
   readonly id: number;
   readonly members: readonly number[];
+  /** Of the members, in their order. */
+  readonly incarnations: readonly number[];
+  readonly first: number;
   readonly algorithm: Algorithm;
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly RackId[] | undefined;
@@ -78,6 +94,7 @@ const MAX_TIMER_MS = 0x7fff_ffff;
 const KNOWN = [
   'id',
   'members',
+  'first',
   'algorithm',
   'blockBytes',
   'racks',
@@ -90,17 +107,22 @@ const KNOWN = [
   'signal',
 ];
 
-/** @throws GroupError with the code of the wrong option */
+/**
+ * @param incarnationOf undefined: the mesh does not have the member
+ * @throws GroupError with the code of the wrong option
+ */
 export function checkGroupOptions(
   options: GroupOptions,
   ownId: number,
-  isKnownMember: (id: number) => boolean,
+  incarnationOf: (id: number) => number | undefined,
 ): CheckedGroupOptions {
   onlyKnownOptions(WHERE, options, KNOWN);
-  const members = checkMembers(options.members, ownId, isKnownMember);
+  const members = checkMembers(options.members, ownId, (id) => incarnationOf(id) !== undefined);
   return {
     id: integerOption(WHERE, 'id', options.id, 0, limits.MAX_GROUP_ID),
     members,
+    incarnations: members.map((id) => incarnationOf(id)!),
+    first: integerOption(WHERE, 'first', options.first ?? 0, 0, Number.MAX_SAFE_INTEGER),
     algorithm: checkAlgorithm(options.algorithm ?? 'binomial-pipeline'),
     blockBytes: checkBlockSize(options.blockBytes ?? 'auto'),
     racks: checkRacks(options, members.length),

@@ -4,7 +4,8 @@ import type { MeshFailure } from '@rdmc/mesh';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { CloseBarrier } from './close-barrier.js';
-import { DEVICE_EVENT_DELAY_MS } from './constants.js';
+import { COUNTS_TIMEOUT_MS, DEVICE_EVENT_DELAY_MS } from './constants.js';
+import { DeliveryCounts } from './delivery-counts.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
 import { FailureInquiry } from './failure-inquiry.js';
@@ -32,6 +33,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly #sender: RootSender;
   readonly #incomingMemory: IncomingMemory;
   readonly #barrier: CloseBarrier;
+  readonly #counts: DeliveryCounts;
   readonly #inquiry: FailureInquiry;
   readonly #formation: Formation;
   readonly #neighbourhood: Neighbourhood;
@@ -57,6 +59,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.isRoot = members[0] === memberId;
     this.#neighbourhood = neighbourhoodOf(options, memberId);
     this.#barrier = new CloseBarrier(members, memberId);
+    this.#counts = new DeliveryCounts(members.slice(1), memberId);
     this.#inquiry = new FailureInquiry(mesh, id);
     this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
     const allocate = (byteLength: number): Promise<MemoryRegion> => environment.allocate(byteLength);
@@ -241,6 +244,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   memberLost(member: number, reason: string): void {
+    this.#counts.lost(member);
     if (this.#state === 'forming') this.#formation.memberLost(member, reason);
     else if (this.options.members.includes(member) && !this.#isHarmless(member)) {
       this.#fail({ culprit: member, code: 'ERR_RDMC_MEMBER_LOST', reason }, true);
@@ -295,16 +299,26 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   #takeMember(from: number, message: MemberMessage): void {
-    if (message.type === 'failed') {
-      const { culprit, code, reason } = message;
-      if (this.options.members.includes(culprit)) this.#fail({ culprit, code, reason }, false);
-    } else if (message.type === 'sent' && from === this.options.members[0]) {
+    if (message.type === 'failed') this.#failedElsewhere(from, message);
+    else if (message.type === 'stopped') this.#counts.stopped(from, message.messages);
+    else if (message.type === 'sent' && from === this.options.members[0]) {
       this.#barrier.sent(message.messages);
       this.#checkStored();
     } else if (message.type === 'stored') {
       this.#barrier.stored(from);
       this.#checkComplete();
     }
+  }
+
+  /**
+   * A member that has all messages and speaks of itself is like one that is lost: the group goes on where that is harmless, and
+   * where it is not, all are told. The verdict of a member that lacks messages counts everywhere: it will not confirm.
+   */
+  #failedElsewhere(from: number, { culprit, code, reason }: Verdict): void {
+    if (!this.options.members.includes(culprit)) return;
+    const hadAll = from === culprit && this.#barrier.hasStored(culprit);
+    if (!hadAll) this.#fail({ culprit, code, reason }, false);
+    else if (!this.#isHarmless(culprit)) this.#fail({ culprit, code, reason }, true);
   }
 
   #announceTotal(): void {
@@ -322,7 +336,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   #checkComplete(): void {
-    if (this.#state === 'open' && this.#barrier.complete) void this.#finish(undefined);
+    if (this.#state === 'open' && this.#barrier.complete) void this.#finish(async () => undefined);
   }
 
   #giveUp(why: string): void {
@@ -339,7 +353,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       const reason = 'it stopped waiting for the group to close';
       this.#messenger.failed({ culprit, code: error.code, reason });
     }
-    void this.#finish(error);
+    void this.#finish(async () => error);
   }
 
   #failedHere(code: string, reason: string, cause?: unknown): void {
@@ -354,19 +368,31 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#inquiry.settle(verdict);
     this.environment.verdicts.remember(this.nonce, verdict);
     if (relay) this.#messenger.failed(verdict);
-    void this.#finish(errorOfVerdict(this.options.id, this.environment.memberId, verdict, cause));
+    this.#messenger.stopped(this.#finished);
+    this.#counts.stopped(this.environment.memberId, this.#finished);
+    for (const member of this.#barrier.holders) this.#counts.stopped(member, this.#barrier.total!);
+    this.#counts.lost(verdict.culprit);
+    const { memberId } = this.environment;
+    void this.#finish(async () => {
+      // Where this member has failed, and may close its node, the others are not waited for.
+      const isOwn = verdict.culprit === memberId;
+      const delivered = isOwn ? this.#counts.known : await this.#counts.collect(COUNTS_TIMEOUT_MS);
+      return errorOfVerdict(this.options.id, memberId, verdict, { cause, delivered });
+    });
   }
 
   /** Stops the group, waits until no device uses its memory, and only then rejects or resolves. */
-  async #finish(error: GroupError | undefined): Promise<void> {
+  async #finish(reason: () => Promise<GroupError | undefined>): Promise<void> {
     this.#state = 'ending';
-    let failure: unknown = error;
+    const explained = reason();
+    let failure: unknown;
     try {
       await this.environment.link.abort(this.slot.number);
       await this.#memory?.close();
     } catch (cause) {
-      failure ??= cause;
+      failure = cause;
     }
+    failure = (await explained) ?? failure;
     this.#state = 'ended';
     this.#release();
     this.#incomingMemory.dispose(failure);

@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { onAbort, type Subscription, subscription, Tracer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
-import type { RegionRange } from './group-options.js';
+import type { GroupMember, RegionRange } from './group-options.js';
 import { GroupReadable } from './group-readable.js';
 import type { GroupSession } from './group-session.js';
 import { GroupWritable, type WritableOptions } from './group-writable.js';
@@ -60,6 +60,17 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   /** Ids, the root first. */
   get members(): readonly number[] {
     return this.#session.options.members;
+  }
+
+  /** The processes of `members`, in the same order. All members have confirmed this list. */
+  get processes(): readonly GroupMember[] {
+    const { members, incarnations } = this.#session.options;
+    return members.map((id, index) => ({ id, incarnation: incarnations[index]! }));
+  }
+
+  /** The number in its series of the first message; 0 where the group is not a part of one. */
+  get first(): number {
+    return this.#session.options.first;
   }
 
   /** Id of the member that sends: the first one of `members`. */

@@ -96,7 +96,8 @@ export class Groups {
   async create(options: GroupOptions): Promise<Group> {
     this.#assertOpen();
     const { id: own, mesh, logger } = this.#context;
-    const checked = checkGroupOptions(options, own, (id) => id === own || mesh.peers.has(id));
+    const incarnationOf = (id: number) => (id === own ? mesh.incarnation : mesh.peers.get(id)?.incarnation);
+    const checked = checkGroupOptions(options, own, incarnationOf);
     const session = new GroupSession(this.#environment(), checked, this.#slots.take());
     this.#sessions.add(session);
     session.lifetime.signal.addEventListener('abort', () => this.#sessions.delete(session), { once: true });

@@ -1,5 +1,6 @@
 import {
   joinLoopback,
+  type LiveNodeOptions,
   type LoopbackNodes,
   Node,
   type NodeLogger,
@@ -13,7 +14,7 @@ import type { Group } from './group.js';
 import type { GroupOptions } from './group-options.js';
 import { groups } from './groups.js';
 
-export type { NodeLogger, NodeOptions };
+export type { LiveNodeOptions, NodeLogger, NodeOptions };
 
 type GroupsNode = NodeWith<{ readonly groups: ReturnType<typeof groups> }>;
 
@@ -23,7 +24,10 @@ export class RdmcNode extends ShortForm<GroupsNode> {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Nothing is left open then
    */
-  static async join({ thread = 'worker', ...options }: NodeOptions & ProtocolOptions): Promise<RdmcNode> {
+  static async join({
+    thread = 'worker',
+    ...options
+  }: (NodeOptions | LiveNodeOptions) & ProtocolOptions): Promise<RdmcNode> {
     return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups({ thread }) } }));
   }
 

@@ -1,4 +1,4 @@
-import { GroupError, groupErrors, isCodeOf } from './errors.js';
+import { GroupError, type GroupErrorDetails, groupErrors, isCodeOf } from './errors.js';
 import type { Verdict } from './wire-messages.js';
 
 /** Codes of failures of this member itself; they stay the code of its error. */
@@ -13,9 +13,18 @@ const OWN_CODES: readonly string[] = [
 ];
 
 /** The error with which the pending calls of a failed group reject. */
-export function errorOfVerdict(group: number, ownId: number, verdict: Verdict, cause?: unknown): GroupError {
-  const { culprit, code, reason } = verdict;
-  const details = { memberId: culprit, reason, ...(cause !== undefined && { cause }) };
+export function errorOfVerdict(
+  group: number,
+  ownId: number,
+  { culprit, code, reason }: Verdict,
+  { cause, delivered }: Pick<GroupErrorDetails, 'cause' | 'delivered'> = {},
+): GroupError {
+  const details = {
+    memberId: culprit,
+    reason,
+    ...(cause !== undefined && { cause }),
+    ...(delivered !== undefined && { delivered }),
+  };
   if (culprit === ownId && OWN_CODES.includes(code) && isCodeOf(groupErrors, code)) {
     return new GroupError(code, `Group ${group} failed at this member: ${reason}`, details);
   }

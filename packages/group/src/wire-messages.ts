@@ -9,6 +9,7 @@
  *   sent       root → each      nonce, to, messages    the root has closed after that number of messages
  *   stored     each → each      nonce, to              the sender has stored them all, and sent on its part
  *   failed     each → each      nonce, to, culprit, code, reason    `culprit` is the failed member
+ *   stopped    each → each      nonce, to, messages    the group failed; the sender has stored that number of messages
  *
  * `nonce` identifies this use of the id by the sender, `to` that by the receiver, from its `create`. So messages of a
  * group that has ended do not reach its successor with the same id.
@@ -58,6 +59,7 @@ const message = variants(
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
     stored: addressed,
+    stopped: { ...addressed, messages: whole() },
     failed: { ...addressed, ...verdict },
   },
   openRecord,

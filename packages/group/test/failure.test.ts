@@ -1,5 +1,5 @@
 import type { DataPlane } from '@rdmc/dataplane';
-import type { Group, RdmcNode } from '@rdmc/group';
+import type { Group, GroupError, RdmcNode } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,6 +7,8 @@ import {
   collect,
   createEverywhere,
   filledRegion,
+  holdConfirmation,
+  settleMessages,
   sha256,
   startCluster,
   stopCluster,
@@ -140,6 +142,77 @@ describe('a member that is lost', () => {
     );
     await sent;
     expect(await Promise.all(collecting)).toHaveLength(3);
+    await region.close();
+  });
+
+  it('may close its node once it has all messages, before the others have confirmed that they have', async () => {
+    const groups = await createEverywhere(nodes, { id: 15, members: ALL });
+    const confirmation = holdConfirmation(nodes[3]!);
+    const region = await filledRegion(nodes[0]!, 100_000, 3);
+    const collecting = groups.slice(1).map(collect);
+    const sent = groups[0]!.send(region);
+    // Member 1 does not close the group.
+    const closing = [0, 2, 3].map((id) => groups[id]!.close());
+    await Promise.all([sent, ...collecting]);
+    await settleMessages(nodes);
+    await nodes[1]!.close();
+    await settleMessages([nodes[0]!, nodes[2]!, nodes[3]!]);
+    confirmation.release();
+    await Promise.all(closing);
+    await region.close();
+  });
+
+  it('and closes its node with all messages fails the group for members that lack some', async () => {
+    const groups = await stall({ id: 16, members: ALL });
+    const region = await filledRegion(nodes[0]!, 1000, 3);
+    const collecting = groups.slice(1, 3).map(collect);
+    const sending = groups[0]!.send(region).catch(() => {});
+    const closing = [0, 2, 3].map((id) => rejection(groups[id]!.close()));
+    await Promise.all(collecting);
+    await settleMessages(nodes);
+    await nodes[1]!.close();
+    // Members 0 and 2 have their part, and member 3 will not confirm: all are told.
+    for (const error of await Promise.all(closing)) {
+      expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 1 });
+    }
+    await sending;
+    await region.close();
+  });
+
+  it('the error says how many messages each survivor has', async () => {
+    const options = { id: 17, members: ALL, blockBytes: 1000, algorithm: 'chain' as const };
+    // Member 2 gets two messages and gives no memory for the third: those behind it in the chain do not get that either.
+    const groups = await Promise.all(
+      ALL.map((id) => {
+        let messages = 0;
+        return nodes[id]!.createGroup({
+          ...options,
+          incoming: (byteLength) => {
+            messages += 1;
+            return id === 2 && messages === 3
+              ? new Promise<never>(() => {})
+              : nodes[id]!.allocate(byteLength);
+          },
+        });
+      }),
+    );
+    const region = await filledRegion(nodes[0]!, 5000, 1);
+    const sends = [1, 2, 3].map(() => groups[0]!.send(region).catch(() => {}));
+    const first = groups[1]![Symbol.asyncIterator]();
+    for (let count = 0; count < 2; count += 1) (await first.next()).value!.release();
+    const last = groups[3]![Symbol.asyncIterator]();
+    for (let count = 0; count < 2; count += 1) (await last.next()).value!.release();
+    await nodes[2]!.close();
+    const errors = await Promise.all([0, 1, 3].map((id) => rejection(groups[id]!.close())));
+    for (const error of errors) {
+      expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: 2 });
+      const { delivered } = error as unknown as GroupError;
+      expect([...delivered!.keys()].filter((id) => id !== 2)).toEqual([1, 3]);
+      // The third message may have reached member 1 as a whole.
+      expect([2, 3]).toContain(delivered!.get(1));
+      expect(delivered!.get(3)).toBe(2);
+    }
+    await Promise.all(sends);
     await region.close();
   });
 

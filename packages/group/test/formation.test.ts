@@ -2,7 +2,7 @@ import { Deferred } from '@rdmc/common';
 import { rejection } from '@rdmc/testing';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
-import { agreementOf } from '../src/agreement.js';
+import { agreementOf, disagreement } from '../src/agreement.js';
 import type { GroupEnvironment } from '../src/environment.js';
 import { Formation } from '../src/formation.js';
 import type { GroupDirectory } from '../src/group-directory.js';
@@ -41,7 +41,7 @@ async function lastStep() {
       if (sent.length === MEMBERS.length - 1) introduced.resolve();
     },
   };
-  const options = checkGroupOptions({ id: GROUP, members: MEMBERS, algorithm: 'chain' }, OWN, () => true);
+  const options = checkGroupOptions({ id: GROUP, members: MEMBERS, algorithm: 'chain' }, OWN, () => 0);
   const region = { handle: 0, close: async () => {} } as unknown as MemoryRegion;
   const environment = {
     memberId: OWN,
@@ -76,6 +76,19 @@ describe('Formation, in its last step', () => {
     formation.memberLost(LEAF, 'it is gone');
     started.resolve();
     expect(await rejection(running)).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: LEAF });
+  });
+
+  it('rejects where another member knows another process of a member', async () => {
+    const options = checkGroupOptions({ id: GROUP, members: MEMBERS }, OWN, () => 1);
+    const theirs = { ...agreementOf(options), incarnations: [1, 1, 2] };
+    expect(disagreement(GROUP, agreementOf(options), OWN, agreementOf(options), LEAF)).toBeUndefined();
+    const error = disagreement(GROUP, agreementOf(options), OWN, theirs, LEAF);
+    expect(error).toMatchObject({
+      code: 'ERR_RDMC_GROUP_MISMATCH',
+      field: 'incarnations',
+      memberId: LEAF,
+    });
+    expect(error!.message).toContain('create the group again');
   });
 
   it('rejects when the others, which are ready, have lost this member', async () => {

@@ -16,7 +16,7 @@ export {
   type Progress,
 } from './errors.js';
 export type { Message } from './message.js';
-export { HiPowerNode, type HiPowerNodeOptions } from './node.js';
+export { HiPowerNode, type HiPowerNodeOptions, type LiveHiPowerNodeOptions } from './node.js';
 export type { Confirmation, Mode } from './records.js';
 export type { Requester } from './requester.js';
 export type { Responder } from './responder.js';

@@ -1,5 +1,6 @@
 import {
   joinLoopback,
+  type LiveNodeOptions,
   type LoopbackNodes,
   Node,
   type NodeOptions,
@@ -13,6 +14,8 @@ import type { Responder } from './responder.js';
 
 /** Options of `HiPowerNode.join`: those of a mesh, and those of the device and its worker. */
 export type HiPowerNodeOptions = NodeOptions & ProtocolOptions;
+/** The same where members come and go: `join` and `listen` in place of `members`. */
+export type LiveHiPowerNodeOptions = LiveNodeOptions & ProtocolOptions;
 
 type ChannelsNode = NodeWith<{ readonly channels: ReturnType<typeof hipower> }>;
 
@@ -22,7 +25,10 @@ export class HiPowerNode extends ShortForm<ChannelsNode> {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Everything is closed then
    */
-  static async join({ thread = 'worker', ...options }: HiPowerNodeOptions): Promise<HiPowerNode> {
+  static async join({
+    thread = 'worker',
+    ...options
+  }: HiPowerNodeOptions | LiveHiPowerNodeOptions): Promise<HiPowerNode> {
     return new HiPowerNode(await Node.join({ ...options, protocols: { channels: hipower({ thread }) } }));
   }
 

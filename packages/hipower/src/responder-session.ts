@@ -121,7 +121,9 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
     this.environment.directory.send(source.member, { ...this.#header(source), type: 'finished' });
   }
 
+  /** An offer after the end waits for the next responder: where members come and go, another process may send it. */
   take(from: number, message: WireMessage): boolean {
+    if (message.type === 'offer' && (this.#closed || this.error !== undefined)) return false;
     this.#take(from, message);
     return true;
   }
@@ -227,7 +229,6 @@ export class ResponderSession implements Participant<WireMessage>, WorkerEvents 
   }
 
   #offered(source: Source, offer: OfferMessage): void {
-    if (this.#closed || this.error) return;
     const field = difference(parametersOf(this.options), offer.parameters);
     if (field) {
       const values = `is ${String(parametersOf(this.options)[field])} here and ${String(offer.parameters[field])} there`;

@@ -49,6 +49,8 @@ export const MAX_LOST_MEMBERS = 1024;
 export const MAX_ROSTER_MARKS = 4096;
 /** Attempts to connect that one member makes at once. */
 export const DIALS_AT_ONCE = 16;
+/** The same of all members of one process, which share its processor. */
+export const DIALS_AT_ONCE_PER_PROCESS = 64;
 /** The longest pause between two attempts to reach a lost member. */
 export const REACH_PAUSE_MAX_MS = 5_000;
 /** A member with a lower id shows itself to one that does not connect, after this long without a new connection. */
@@ -61,6 +63,10 @@ export const NUDGE_MAX_TICKS = 30;
 export const NUDGES_AT_ONCE = 8;
 /** Rosters that differ are sent to so many peers in each interval of heartbeats. */
 export const REPAIRS_PER_HEARTBEAT = 2;
+/** So many times they are not, at most, because connections were made in the interval. */
+export const REPAIRS_POSTPONED = 16;
+/** Changes of the roster within so many milliseconds are sent together. */
+export const NEWS_GAP_MS = 50;
 /** How long a newcomer waits for the process that has its id to answer, where the mesh does not reach that process. */
 export const HOLDER_TIMEOUT_MS = 3_000;
 export const MAX_CLUSTER_ID_CHARACTERS = 256;

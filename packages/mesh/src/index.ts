@@ -17,5 +17,12 @@ export { Mesh } from './mesh.js';
 export { type FrameHandler, MeshConnection } from './mesh-connection.js';
 export type { MeshPeer } from './mesh-core.js';
 export type { MessageListener, RequestHandler } from './messaging.js';
-export type { LiveMeshOptions, MeshAttributes, MeshLogger, MeshOptions } from './options.js';
+export type {
+  CommonOptions,
+  Introducer,
+  LiveMeshOptions,
+  MeshAttributes,
+  MeshLogger,
+  MeshOptions,
+} from './options.js';
 export type { RequestOptions } from './requests.js';

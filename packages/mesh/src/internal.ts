@@ -1,2 +1,2 @@
 /** For the other packages of this repository; it may change in any release. */
-export { meshOptionNames } from './options.js';
+export { liveOptionNames, meshOptionNames } from './options.js';

@@ -83,6 +83,19 @@ export interface LiveMeshOptions extends CommonOptions {
   readonly directory?: string | undefined;
   /** Take the id also from a process that runs and has it: that one stops. Default false. */
   readonly replace?: boolean | undefined;
+  /**
+   * Called with the member that introduces this one, before any other member knows of this one. An error that it throws ends
+   * the join. Default: every member is accepted.
+   */
+  readonly examine?: ((introducer: Introducer) => void) | undefined;
+}
+
+/** The member through which another one joins. */
+export interface Introducer {
+  /** Its id. */
+  readonly id: number;
+  /** What it announces to every peer. */
+  readonly attributes: MeshAttributes;
 }
 
 /** Options after validation, with everything derived from them. */
@@ -131,13 +144,15 @@ export const meshOptionNames: readonly (keyof MeshOptions)[] = [
   'logger',
 ];
 
-const liveOptionNames: readonly (keyof LiveMeshOptions)[] = [
+/** The same of a mesh whose members come and go. */
+export const liveOptionNames: readonly (keyof LiveMeshOptions)[] = [
   ...meshOptionNames.filter((name) => name !== 'members').map((name) => name as keyof CommonOptions),
   'join',
   'listen',
   'clusterId',
   'directory',
   'replace',
+  'examine',
 ];
 
 const WHERE = 'Mesh.join';
@@ -149,6 +164,7 @@ export interface ResolvedLiveOptions extends ResolvedOptions {
   readonly clusterId: string;
   readonly directory: string | undefined;
   readonly replace: boolean;
+  readonly examine: ((introducer: Introducer) => void) | undefined;
 }
 
 export function resolveOptions(options: MeshOptions): ResolvedOptions {
@@ -201,7 +217,14 @@ export function resolveLiveOptions(options: LiveMeshOptions): ResolvedLiveOption
     digest: clusterDigest(clusterId),
     directory: directory === undefined ? undefined : textOption(WHERE, 'directory', directory),
     replace: booleanOption(WHERE, 'replace', options.replace ?? false),
+    examine: validateExamine(options.examine),
   };
+}
+
+function validateExamine(examine: unknown): ResolvedLiveOptions['examine'] {
+  if (examine === undefined || typeof examine === 'function')
+    return examine as ResolvedLiveOptions['examine'];
+  throw invalidOption('examine: needed a function');
 }
 
 interface Defaults {

@@ -48,6 +48,24 @@ describe('a joiner of another mesh is refused, and told what differs', () => {
   });
 });
 
+describe('a joiner that examines its introducer', () => {
+  it('refuses it before any other member knows of the joiner, and gets its own error', async () => {
+    const [a, b] = await grow(2, { attributes: { kind: 'red' } });
+    const own = new Error('it is red');
+    const seen: unknown[] = [];
+    const examine = (introducer: unknown): void => {
+      seen.push(introducer);
+      throw own;
+    };
+    await expect(joining(2, [a!], { examine }).mesh).rejects.toBe(own);
+    expect(seen).toEqual([{ id: 0, attributes: { kind: 'red' } }]);
+    expect([a!, b!].map(({ mesh }) => mesh.members.length)).toEqual([2, 2]);
+    expect(a!.events.length).toBe(1);
+    const next = await enter(2, [a!], { examine: () => {} });
+    expect(next.mesh.incarnation).toBe(1);
+  });
+});
+
 describe('the directory', () => {
   it('keeps the incarnation, also where nobody else knows it', async () => {
     const directory = join(temporaryDirectory(), 'state');
@@ -99,6 +117,7 @@ describe('options', () => {
     ['a misspelt option', { join: [], cluster: 'x' }, /cluster/],
     ['a wrong id', { join: [], id: -1 }, /id/],
     ['a wrong cluster id', { join: [], clusterId: 7 }, /clusterId/],
+    ['an examiner that is not a function', { join: [], examine: true }, /examine/],
   ];
   it.each(wrong)('%s', async (_name, more, reason) => {
     const options = { id: 1, insecure: true, listen: { host: '127.0.0.1', port: 0 }, ...more };

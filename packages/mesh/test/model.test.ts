@@ -1,8 +1,8 @@
+import { explore } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { Membership } from '../src/live/membership.js';
 import { Roster, type RosterEntry, type RosterMark } from '../src/live/roster.js';
 import { type Epoch, Timeline } from '../src/live/timeline.js';
-import { explore } from './model/explore.js';
 import { MeshModel, type Setting } from './model/mesh-model.js';
 
 const settings: [string, Setting][] = [

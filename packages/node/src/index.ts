@@ -1,7 +1,14 @@
 export { NodeError, type NodeErrorCode, type NodeErrorDetails, nodeErrors } from './errors.js';
 export { joinLoopback, LoopbackNodes, type LoopbackPlace } from './loopback.js';
 export { type LoopbackOptions, Node, type NodeWith } from './node.js';
-export type { JoinOptions, NodeOptions } from './node-options.js';
+export type {
+  JoinOptions,
+  LiveJoinOptions,
+  LiveNodeOptions,
+  NodeOptions,
+  OwnOptions,
+  ProtocolsOption,
+} from './node-options.js';
 export {
   type NodeApi,
   type NodeContext,

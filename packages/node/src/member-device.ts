@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Mesh, MeshAttributes } from '@rdmc/mesh';
+import type { Mesh, MeshAttributes, MeshPeer } from '@rdmc/mesh';
 import { chooseDevice, type DeviceChoice, type OpenDeviceOptions } from '@rdmc/verbs';
 import { agreeOnDevice, COMMON_DEVICE } from './device-agreement.js';
 import { attributesOf, type DeviceFacts, ownFacts } from './device-facts.js';
@@ -20,19 +20,27 @@ export class MemberDevice {
 
   private constructor(
     private readonly wanted: OpenDeviceOptions,
+    /** Members come and go, so the kind of the device cannot be chosen by all of them together. */
+    isLive: boolean,
     /** The device of this host, and the reason of the choice; the members may agree on another. */
     readonly choice: DeviceChoice,
   ) {
-    this.#facts = ownFacts(wanted, choice);
+    const facts = ownFacts(wanted, choice);
+    this.#facts = { ...facts, insists: facts.insists || isLive };
   }
 
   /**
    * Chooses among this host's devices. Call it once: devices may appear and disappear while the members join.
    * @throws VerbsError as `chooseDevice`, such as ERR_RDMC_UNKNOWN_DEVICE
    */
-  static choose(device: OpenDeviceOptions | string = {}): MemberDevice {
+  static choose(device: OpenDeviceOptions | string = {}, isLive = false): MemberDevice {
     const wanted = typeof device === 'string' ? { device } : device;
-    return new MemberDevice(wanted, chooseDevice(wanted));
+    return new MemberDevice(wanted, isLive, chooseDevice(wanted));
+  }
+
+  /** @throws NodeError ERR_RDMC_DEVICE_MISMATCH unless that member and this one can use the device of the other */
+  compare(ownId: number, other: Pick<MeshPeer, 'id' | 'attributes'>): void {
+    agreeOnDevice(ownId, this.#facts, [other]);
   }
 
   /** The attributes to announce when this member joins the mesh. */

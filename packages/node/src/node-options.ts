@@ -1,12 +1,12 @@
 import { optionChecks } from '@rdmc/common';
-import type { MeshAttributes, MeshOptions } from '@rdmc/mesh';
-import { meshOptionNames } from '@rdmc/mesh/internal';
+import type { LiveMeshOptions, MeshAttributes, MeshOptions } from '@rdmc/mesh';
+import { liveOptionNames, meshOptionNames } from '@rdmc/mesh/internal';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
 import type { AnyProtocol, NodeLogger, Protocols } from './node-protocol.js';
 
-/** The options of a mesh, and those of the device and its worker. */
-export interface NodeOptions extends Omit<MeshOptions, 'attributes' | 'logger'> {
+/** The options of a node beside those of its mesh. */
+export interface OwnOptions {
   /** Announced to the other members; names that begin with `rdmc.` are taken. */
   readonly attributes?: MeshAttributes;
   /** The device: 'auto' (default), 'soft', or all options of `openDevice`. All members agree on one kind. */
@@ -17,13 +17,29 @@ export interface NodeOptions extends Omit<MeshOptions, 'attributes' | 'logger'> 
   readonly logger?: NodeLogger | undefined;
 }
 
-/** The options of `Node.join`. */
-export interface JoinOptions<Set extends Protocols> extends NodeOptions {
+/** The options of a mesh with a fixed list of members, and those of the device and its worker. */
+export interface NodeOptions extends OwnOptions, Omit<MeshOptions, 'attributes' | 'logger'> {}
+
+/** The same where members come and go: `join` and `listen` in place of `members`. All members have devices of one kind. */
+export interface LiveNodeOptions
+  extends OwnOptions,
+    Omit<LiveMeshOptions, 'attributes' | 'logger' | 'examine'> {}
+
+/** The protocols of a node. */
+export interface ProtocolsOption<Set extends Protocols> {
   /** The protocols of the node, at least one. A key is the name of the API at the node. */
   readonly protocols: Set;
 }
 
-const KNOWN = [...meshOptionNames, 'device', 'windowMs', 'protocols'];
+/** The options of `Node.join`, with a fixed list of members. */
+export interface JoinOptions<Set extends Protocols> extends NodeOptions, ProtocolsOption<Set> {}
+
+/** The options of `Node.join` where members come and go. */
+export interface LiveJoinOptions<Set extends Protocols> extends LiveNodeOptions, ProtocolsOption<Set> {}
+
+const OWN = ['device', 'windowMs', 'protocols'];
+const KNOWN = [...meshOptionNames, ...OWN];
+const KNOWN_LIVE = [...liveOptionNames.filter((name) => name !== 'examine'), ...OWN];
 const OWN_ATTRIBUTES = 'rdmc.';
 const PROTOCOL_NAME = /^[A-Za-z0-9][A-Za-z0-9.-]*$/;
 
@@ -38,10 +54,12 @@ export { signalOption };
  */
 export function checkNodeOptions(
   where: string,
-  options: JoinOptions<Protocols>,
+  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
   taken: (name: string) => boolean,
 ): void {
-  onlyKnownOptions(where, options, KNOWN);
+  const live = isLive(options);
+  if (live && 'members' in options) throw invalid(`${where}: members and join are given; omit one of them`);
+  onlyKnownOptions(where, options, live ? KNOWN_LIVE : KNOWN);
   const own = Object.keys(options.attributes ?? {}).find((name) => name.startsWith(OWN_ATTRIBUTES));
   if (own !== undefined) {
     throw invalid(
@@ -49,6 +67,13 @@ export function checkNodeOptions(
     );
   }
   checkProtocols(where, options.protocols, taken);
+}
+
+/** Whether the members come and go. */
+export function isLive(
+  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
+): options is LiveJoinOptions<Protocols> {
+  return typeof options === 'object' && options !== null && 'join' in options;
 }
 
 function checkProtocols(where: string, protocols: Protocols, taken: (name: string) => boolean): void {

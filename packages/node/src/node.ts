@@ -1,12 +1,18 @@
-import { Lifetime, Tracer } from '@rdmc/common';
+import { Lifetime, type Subscription, Tracer } from '@rdmc/common';
 import { addCounters, type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
-import { type Member, Mesh } from '@rdmc/mesh';
+import { type Member, type MemberListener, Mesh, type MeshAttributes, type MeshPeer } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
 import { InlineProtocol } from './inline-protocol.js';
 import { joinLoopback, type LoopbackNodes } from './loopback.js';
 import { MemberDevice } from './member-device.js';
-import { checkNodeOptions, type JoinOptions, signalOption } from './node-options.js';
+import {
+  checkNodeOptions,
+  isLive,
+  type JoinOptions,
+  type LiveJoinOptions,
+  signalOption,
+} from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
 import { agreeOnProtocols, protocolAttributes } from './protocol-agreement.js';
 import { together } from './together.js';
@@ -47,18 +53,27 @@ export class Node {
     private readonly logger: NodeLogger | undefined,
   ) {
     plane.signal.addEventListener('abort', () => this.#lifetime.end(plane.signal.reason), { once: true });
+    const replaced = (): void => this.#meshEnded(mesh.signal.reason);
+    if (mesh.signal.aborted) replaced();
+    else mesh.signal.addEventListener('abort', replaced, { once: true });
   }
 
   /**
    * Joins the mesh, agrees with the other members on a device and on the protocols, opens the device, and starts the
    * worker, which loads its protocols while the members join. Members may start in any order.
    *
+   * With `join` in place of `members`, members come and go: as `Mesh.join`, through any live member. Devices are not
+   * negotiated then: the member that introduces this one must have a device of the same kind and the same protocols, else
+   * this rejects before any other member knows of it. Protocols see each connection of a peer as another peer.
+   *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
    *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError
    *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.open`; the errors of a protocol's `application`. Nothing is
    *   left open then
    */
-  static async join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
+  static async join<const Set extends Protocols>(
+    options: JoinOptions<Set> | LiveJoinOptions<Set>,
+  ): Promise<NodeWith<Set>> {
     checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
     return joinTrace.promise(
       () => ({ id: options.id, protocols: Object.values(options.protocols).map(({ name }) => name) }),
@@ -66,7 +81,9 @@ export class Node {
     );
   }
 
-  static async #join<const Set extends Protocols>(options: JoinOptions<Set>): Promise<NodeWith<Set>> {
+  static async #join<const Set extends Protocols>(
+    options: JoinOptions<Set> | LiveJoinOptions<Set>,
+  ): Promise<NodeWith<Set>> {
     const running = Object.entries(options.protocols).map(([key, protocol]) => ({
       key,
       protocol,
@@ -76,9 +93,12 @@ export class Node {
     const node = new Node(mesh, plane, options.logger);
     try {
       for (const each of running) await node.#begin(each);
+      node.signal.throwIfAborted();
     } catch (error) {
+      // A node that has ended meanwhile says why.
+      const reason = node.signal.aborted ? node.signal.reason : error;
       await node.close();
-      throw error;
+      throw reason;
     }
     const { choice } = plane.device;
     options.logger?.info?.({ id: mesh.id, device: choice.device, reason: choice.reason }, 'member joined');
@@ -105,9 +125,23 @@ export class Node {
     return this.mesh.id;
   }
 
-  /** All members of the cluster, this one included, as given to `join`. */
+  /** All members of the cluster, this one included: as given to `members`, or, with `join`, those of now. */
   get members(): readonly Member[] {
     return this.mesh.members;
+  }
+
+  /** Tells successive processes of this id apart; 0 with a fixed list of members. */
+  get incarnation(): number {
+    return this.mesh.incarnation;
+  }
+
+  /**
+   * Calls the listener with `joined`, `lost` and `left` of each other member, in order, as `Mesh.onMember`: first, in a
+   * microtask, with `joined` of those that are connected. When it is called with `lost` or `left`, what the protocols had
+   * open with that process has failed, or fails without waiting for it.
+   */
+  onMember(listener: MemberListener): Subscription {
+    return this.mesh.onMember(listener);
   }
 
   /** The device in use: its kind, limits and counters. */
@@ -126,8 +160,9 @@ export class Node {
   }
 
   /**
-   * Aborted at the end of the node: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), or when
-   * it closes (ERR_RDMC_NODE_CLOSED).
+   * Aborted at the end of the node: when its worker dies, with its error (`code` ERR_RDMC_DATAPLANE_DIED), when
+   * it closes (ERR_RDMC_NODE_CLOSED), or, with `join`, when its id belongs to another process (ERR_RDMC_REPLACED) or it was
+   * removed (ERR_RDMC_MESH_EVICTED): then it closes itself.
    */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
@@ -197,6 +232,13 @@ export class Node {
     return side;
   }
 
+  /** By its `close`, or because this process is not a member any more. */
+  #meshEnded(reason: unknown): void {
+    if (this.#closing !== undefined) return;
+    this.#lifetime.end(reason);
+    void this.close();
+  }
+
   async #close(): Promise<void> {
     this.#lifetime.end(new NodeError('ERR_RDMC_NODE_CLOSED', `Node ${this.id} is closed; join again`));
     const ended = await Promise.allSettled(this.#apis.map(async (api) => api.close?.()));
@@ -213,16 +255,20 @@ export class Node {
 
 /** Joins the mesh, and starts the data plane meanwhile. */
 function gather(
-  options: JoinOptions<Protocols>,
+  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
   running: readonly Running[],
 ): Promise<{ mesh: Mesh; plane: DataPlane }> {
-  const { device, windowMs, signal: wish, protocols: _, attributes, ...meshOptions } = options;
+  const { device, windowMs, signal: wish, attributes, logger } = options;
   const signal = signalOption('Node.join', wish);
-  const own = MemberDevice.choose(device);
+  const own = MemberDevice.choose(device, isLive(options));
   const protocols = running.map(({ protocol }) => protocol);
   return together(signal, (ended) => {
     const announced = { ...attributes, ...own.attributes, ...protocolAttributes(protocols) };
-    const mesh = Mesh.join({ ...meshOptions, attributes: announced, signal: ended });
+    const examine = (introducer: Introducer): void => {
+      agreeOnProtocols(options.id, protocols, [introducer]);
+      own.compare(options.id, introducer);
+    };
+    const mesh = joinMesh(options, { attributes: announced, signal: ended }, examine);
     const agreed = mesh.then((joined) => {
       agreeOnProtocols(joined.id, protocols, joined.peers.values());
       return own.agree(joined);
@@ -235,8 +281,23 @@ function gather(
       ),
       signal: ended,
       ...(windowMs !== undefined && { windowMs }),
-      ...(options.logger && { logger: options.logger }),
+      ...(logger && { logger }),
     });
     return { mesh, plane };
   });
+}
+
+type Introducer = Pick<MeshPeer, 'id' | 'attributes'>;
+
+function joinMesh(
+  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
+  own: { readonly attributes: MeshAttributes; readonly signal: AbortSignal },
+  examine: (introducer: Introducer) => void,
+): Promise<Mesh> {
+  if (isLive(options)) {
+    const { device: _d, windowMs: _w, protocols: _p, ...rest } = options;
+    return Mesh.join({ ...rest, ...own, examine });
+  }
+  const { device: _d, windowMs: _w, protocols: _p, ...rest } = options;
+  return Mesh.join({ ...rest, ...own });
 }

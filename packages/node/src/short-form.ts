@@ -1,5 +1,6 @@
+import type { Subscription } from '@rdmc/common';
 import type { Counters } from '@rdmc/dataplane';
-import type { Member, Mesh } from '@rdmc/mesh';
+import type { Member, MemberListener, Mesh } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import type { Node } from './node.js';
 
@@ -20,9 +21,19 @@ export abstract class ShortForm<Whole extends Node> implements AsyncDisposable {
     return this.node.mesh;
   }
 
-  /** All members of the cluster, this one included, as given to `join`. */
+  /** As `Node.members`. */
   get members(): readonly Member[] {
     return this.node.members;
+  }
+
+  /** As `Node.incarnation`. */
+  get incarnation(): number {
+    return this.node.incarnation;
+  }
+
+  /** As `Node.onMember`. */
+  onMember(listener: MemberListener): Subscription {
+    return this.node.onMember(listener);
   }
 
   /** The device in use: its kind, limits and counters. */

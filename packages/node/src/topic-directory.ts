@@ -39,6 +39,8 @@ export class TopicDirectory<Message, Subject extends string | number> {
   readonly #waiting = new Map<Subject, Map<number, Message>>();
   /** The number of waiting messages by member. */
   readonly #counts = new Map<number, number>();
+  /** For members that this one knows and is not connected to yet: they have just joined, or this one has. */
+  readonly #early = new Map<number, Message[]>();
   readonly #subscriptions: readonly Subscription[];
 
   constructor(
@@ -49,6 +51,9 @@ export class TopicDirectory<Message, Subject extends string | number> {
       mesh.onMessage(topic.topic, (from, body) => this.#take(from, body)),
       mesh.onFailure(({ member }) => this.#forget(member)),
       mesh.onLeave((member) => this.#forget(member)),
+      mesh.onMember(({ type, member }) => {
+        if (type === 'joined') this.#sendEarly(member);
+      }),
     ];
   }
 
@@ -72,20 +77,45 @@ export class TopicDirectory<Message, Subject extends string | number> {
     return waiting;
   }
 
-  /** Sends to a member that is connected. The mesh reports the loss of other members. */
+  /**
+   * Sends to a member that is connected. Where members come and go, messages to one that was not connected yet wait for that,
+   * at most `maxWaiting` of the topic. The mesh reports the loss of other members.
+   */
   send(to: number, message: Message): void {
-    if (this.mesh.peers.get(to)?.state !== 'connected') return;
-    try {
-      this.mesh.send(to, this.topic.topic, message);
-    } catch (error) {
-      if (!GONE.has((error as { code?: unknown }).code)) throw error;
-    }
+    if (this.mesh.peers.get(to)?.state === 'connected') this.#transmit(to, message);
+    else if (this.#isExpected(to)) this.#keepEarly(to, message);
   }
 
   /** Ends the subscription to the topic and drops waiting messages. */
   close(): void {
     for (const each of this.#subscriptions) each.close();
     this.#waiting.clear();
+    this.#early.clear();
+  }
+
+  #isExpected(member: number): boolean {
+    const { mesh } = this;
+    return mesh.incarnation > 0 && mesh.peers.has(member) && !mesh.failed.has(member);
+  }
+
+  #keepEarly(to: number, message: Message): void {
+    const early = this.#early.get(to) ?? [];
+    if (early.length < this.topic.maxWaiting) early.push(message);
+    this.#early.set(to, early);
+  }
+
+  #sendEarly(to: number): void {
+    const early = this.#early.get(to) ?? [];
+    this.#early.delete(to);
+    for (const message of early) this.send(to, message);
+  }
+
+  #transmit(to: number, message: Message): void {
+    try {
+      this.mesh.send(to, this.topic.topic, message);
+    } catch (error) {
+      if (!GONE.has((error as { code?: unknown }).code)) throw error;
+    }
   }
 
   #take(from: number, body: unknown): void {
@@ -116,6 +146,7 @@ export class TopicDirectory<Message, Subject extends string | number> {
   }
 
   #forget(member: number): void {
+    this.#early.delete(member);
     for (const subject of [...this.#waiting.keys()]) this.#drop(member, subject);
   }
 

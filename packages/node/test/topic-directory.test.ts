@@ -12,10 +12,12 @@ interface Message {
 const MAX_WAITING = 3;
 
 /** A directory, and the listeners that the mesh would call. */
-function rig() {
+function rig(incarnation = 0) {
   let take: (from: number, body: unknown) => void = () => {};
   let lost: (failure: { member: number }) => void = () => {};
+  let told: (event: { type: string; member: number }) => void = () => {};
   const sent: number[] = [];
+  const failed = new Map<number, object>();
   const states = new Map<number, { state: string }>([
     [1, { state: 'connected' }],
     [2, { state: 'left' }],
@@ -32,6 +34,12 @@ function rig() {
       return subscription(() => {});
     },
     onLeave: () => subscription(() => {}),
+    onMember: (listener: typeof told) => {
+      told = listener;
+      return subscription(() => {});
+    },
+    incarnation,
+    failed,
     send(to: number) {
       if (to === 3) throw Object.assign(new Error('gone'), { code: 'ERR_RDMC_MESH_MEMBER_LOST' });
       sent.push(to);
@@ -51,7 +59,17 @@ function rig() {
     sent,
     begin,
     take: (from: number, body: unknown) => take(from, body),
-    lose: (member: number) => lost({ member }),
+    lose: (member: number) => {
+      failed.set(member, {});
+      lost({ member });
+    },
+    join: (member: number) => {
+      failed.delete(member);
+      states.set(member, { state: 'connected' });
+      told({ type: 'joined', member });
+    },
+    /** The mesh knows the member, and is not connected to it. */
+    introduce: (member: number) => void states.set(member, { state: 'failed' }),
   };
 }
 
@@ -113,6 +131,34 @@ describe('a topic directory', () => {
     expect(all.map((subject) => directory.takeWaiting(subject).size)).toEqual([1, 1, 1, 0, 0]);
     take(1, begin(9));
     expect(directory.takeWaiting(9).size).toBe(1);
+  });
+
+  it('keeps messages for a newcomer until it is connected, in order and within the bound', () => {
+    const { directory, sent, begin, introduce, join } = rig(1);
+    introduce(5);
+    for (let count = 0; count < MAX_WAITING + 2; count += 1) directory.send(5, begin(count));
+    directory.send(6, begin(1));
+    expect(sent).toEqual([]);
+    join(5);
+    expect(sent).toEqual(Array.from({ length: MAX_WAITING }, () => 5));
+    join(5);
+    join(6);
+    expect(sent.length).toBe(MAX_WAITING);
+  });
+
+  it('keeps nothing for a member that was lost, and nothing in a fixed list', () => {
+    const live = rig(1);
+    live.introduce(5);
+    live.directory.send(5, live.begin(1));
+    live.lose(5);
+    live.directory.send(5, live.begin(2));
+    live.join(5);
+    expect(live.sent).toEqual([]);
+    const fixed = rig(0);
+    fixed.introduce(5);
+    fixed.directory.send(5, fixed.begin(1));
+    fixed.join(5);
+    expect(fixed.sent).toEqual([]);
   });
 
   it('sends to connected members only', () => {

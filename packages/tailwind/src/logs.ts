@@ -119,7 +119,16 @@ export class Logs {
   }
 }
 
-/** Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })`. */
+/** A process that returns under its id must not be taken for the one that had rights: the logs have no rules for that. */
+function requireFixedList({ mesh }: NodeContext<TailwindRecords>): void {
+  if (mesh.incarnation === 0) return;
+  throw invalidOption('tailwind(): logs need a fixed list of members; give `members` in place of `join`');
+}
+
+/**
+ * Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })` with `members`.
+ * @throws TailwindError ERR_RDMC_INVALID_OPTION from `Node.join` where members come and go (`join`)
+ */
 export function tailwind(): NodeProtocol<Logs> {
   return nodeProtocol({
     name: PROTOCOL_NAME,
@@ -127,6 +136,9 @@ export function tailwind(): NodeProtocol<Logs> {
     records: tailwindRecords,
     // Beside this file when built.
     worker: new URL('./worker.js', import.meta.url),
-    application: (context) => new Logs(context),
+    application: (context) => {
+      requireFixedList(context);
+      return new Logs(context);
+    },
   });
 }

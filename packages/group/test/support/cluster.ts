@@ -61,3 +61,23 @@ export async function settleMessages(nodes: readonly RdmcNode[]): Promise<void> 
   await Promise.all(pairs.map(({ node, other }) => node.mesh.request(other.id, topic, null)));
   for (const each of subscriptions) each.close();
 }
+
+/** Holds the message with which a member confirms that it has all messages of a group, until `release`. */
+export function holdConfirmation({ mesh }: RdmcNode): { release(): void } {
+  const send = mesh.send.bind(mesh);
+  const held: (() => void)[] = [];
+  /** Members that have left meanwhile get nothing. */
+  const deliver: typeof send = (to, topic, body) => {
+    if (mesh.peers.get(to)?.state === 'connected') send(to, topic, body);
+  };
+  mesh.send = (to, topic, body) => {
+    if ((body as { type?: string }).type === 'stored') held.push(() => deliver(to, topic, body));
+    else send(to, topic, body);
+  };
+  return {
+    release: () => {
+      mesh.send = send;
+      for (const each of held) each();
+    },
+  };
+}

@@ -1,6 +1,6 @@
 import { type HiPowerNode, hipower } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { Node } from '@rdmc/node';
+import { Node, type NodeOptions } from '@rdmc/node';
 import { startMembers as startAt } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { deviceOver } from './cluster.js';
@@ -38,10 +38,7 @@ export async function startMembers(
   return started;
 }
 
-async function join(
-  options: Omit<Parameters<typeof Node.join>[0], 'protocols'>,
-  other: OtherWorker | undefined,
-): Promise<MemberNode> {
+async function join(options: NodeOptions, other: OtherWorker | undefined): Promise<MemberNode> {
   const own = hipower();
   const channels = other ? { ...own, worker: other.module, data: () => other.data } : own;
   const node = await Node.join({ ...options, protocols: { channels } });

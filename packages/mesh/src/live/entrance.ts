@@ -94,6 +94,8 @@ export class Entrance {
     const { options } = this.#context;
     const call = await this.#call(contact, this.#context.signal);
     try {
+      const { from: id, attributes } = call.answer;
+      options.examine?.({ id, attributes });
       const news = await call.roster();
       const holder = news.entries.find(({ id }) => id === options.id);
       const isOther = holder !== undefined && holder.instance !== options.instance.toString('hex');

@@ -1,11 +1,6 @@
 import { REPAIRS_PER_HEARTBEAT } from '../constants.js';
 import type { Link } from '../link.js';
-
-/** A peer's digest, and the version of this member's roster when it came. */
-interface Seen {
-  readonly digest: Buffer;
-  readonly version: number;
-}
+import type { Roster } from './roster.js';
 
 /**
  * Finds peers whose roster differs. Rosters differ for a short time at each change, because the introducer tells all others; so a
@@ -13,19 +8,21 @@ interface Seen {
  * rosters are equal.
  */
 export class Repairs {
-  readonly #seen = new WeakMap<Link, Seen>();
+  /** The version of this member's roster from which that of a peer differed. */
+  readonly #differs = new WeakMap<Link, number>();
 
-  heard(link: Link, digest: Buffer, version: number): void {
-    this.#seen.set(link, { digest, version });
+  /** Compares them now: later changes of this member's roster make the digest worthless. */
+  heard(link: Link, digest: Buffer, own: Pick<Roster, 'digest' | 'version'>): void {
+    if (digest.equals(own.digest)) this.#differs.delete(link);
+    else this.#differs.set(link, own.version);
   }
 
   /** The peers to which this member's roster is to be sent now. */
-  take(links: Iterable<Link>, digest: Buffer, version: number): Link[] {
+  take(links: Iterable<Link>, version: number): Link[] {
     const found: Link[] = [];
     for (const link of links) {
-      const seen = this.#seen.get(link);
-      if (seen === undefined || seen.version !== version || seen.digest.equals(digest)) continue;
-      this.#seen.delete(link);
+      if (this.#differs.get(link) !== version) continue;
+      this.#differs.delete(link);
       found.push(link);
       if (found.length === REPAIRS_PER_HEARTBEAT) break;
     }

@@ -1,11 +1,14 @@
-import { TICKS_PER_HEARTBEAT } from '../constants.js';
+import { REPAIRS_POSTPONED, TICKS_PER_HEARTBEAT } from '../constants.js';
 import { protocolError } from '../errors.js';
 import { encodeFrame, FrameType } from '../frames.js';
 import type { Link } from '../link.js';
 import { decodeRoster, encodeRoster, type RosterNews } from './frames.js';
 import type { Membership } from './membership.js';
+import { NewsBatch } from './news-batch.js';
 import { Repairs } from './repairs.js';
 import { ROSTER_DIGEST_BYTES, type RosterDelta } from './roster.js';
+
+const NO_DIGEST = Buffer.alloc(ROSTER_DIGEST_BYTES);
 
 export interface RosterExchangeContext {
   readonly links: ReadonlyMap<number, Link>;
@@ -20,10 +23,18 @@ export class RosterExchange {
   readonly #repairs = new Repairs();
   /** The digest that a peer was told. */
   readonly #told = new WeakMap<Link, Buffer>();
+  readonly #news: NewsBatch;
+  /** The same frame is sent to all peers; it is made anew where the roster has changed. */
+  #heartbeat: Buffer = encodeFrame(FrameType.HEARTBEAT, NO_DIGEST);
+  #heartbeatOf: Buffer = NO_DIGEST;
   #ticks = 0;
+  /** A connection was made in this interval of heartbeats. */
+  #isGrowing = false;
+  #postponed = 0;
 
   constructor(context: RosterExchangeContext) {
     this.#context = context;
+    this.#news = new NewsBatch((news) => this.#sendAll(news));
   }
 
   /** All that this member knows. */
@@ -33,9 +44,13 @@ export class RosterExchange {
   }
 
   heartbeat(link: Link): Buffer {
-    const digest = this.#context.membership()?.roster.digest ?? Buffer.alloc(ROSTER_DIGEST_BYTES);
+    const digest = this.#context.membership()?.roster.digest ?? NO_DIGEST;
     this.#told.set(link, digest);
-    return encodeFrame(FrameType.HEARTBEAT, digest);
+    if (this.#heartbeatOf !== digest) {
+      this.#heartbeatOf = digest;
+      this.#heartbeat = encodeFrame(FrameType.HEARTBEAT, digest);
+    }
+    return this.#heartbeat;
   }
 
   /** Whether the peer was told another digest. */
@@ -45,14 +60,15 @@ export class RosterExchange {
 
   /** The HELLO of a new connection has a digest as well. Call it when this roster has the peer. */
   connected(link: Link): void {
+    this.#isGrowing = true;
     const digest = Buffer.from(link.hello.live!.roster, 'hex');
-    this.#repairs.heard(link, digest, this.#context.membership()!.roster.version);
+    this.#repairs.heard(link, digest, this.#context.membership()!.roster);
   }
 
   heard(link: Link, payload: Buffer): void {
     if (payload.length !== ROSTER_DIGEST_BYTES)
       throw protocolError(`a heartbeat of member ${link.peer} has ${payload.length} bytes`);
-    this.#repairs.heard(link, Buffer.from(payload), this.#context.membership()!.roster.version);
+    this.#repairs.heard(link, payload, this.#context.membership()!.roster);
   }
 
   received(link: Link, payload: Buffer): void {
@@ -63,10 +79,17 @@ export class RosterExchange {
     if (missing !== undefined) this.#send(link, missing);
   }
 
-  /** A single change, for all peers. */
-  tell(news: RosterDelta, but?: number): void {
-    const frame = encodeRoster({ ...news, lost: [], isWhole: false });
-    for (const link of this.#context.links.values()) if (link.peer !== but) link.send(frame);
+  /** A change, for all peers. The member that it is about may get it as well. */
+  tell(news: RosterDelta): void {
+    this.#news.add(news);
+    const { links } = this.#context;
+    // That a connection ends comes before its end: else the others see a loss instead of its reason.
+    if (news.marks.length > 0 || news.entries.some(({ id }) => links.has(id))) this.#news.flush();
+  }
+
+  /** Sends the changes that wait. */
+  flush(): void {
+    this.#news.flush();
   }
 
   /** What has changed after a version of this member's roster. */
@@ -78,12 +101,28 @@ export class RosterExchange {
   ticked(): void {
     this.#ticks = (this.#ticks + 1) % TICKS_PER_HEARTBEAT;
     const membership = this.#context.membership();
-    if (this.#ticks !== 0 || membership === undefined) return;
-    const { digest, version } = membership.roster;
-    const links = this.#repairs.take(this.#context.links.values(), digest, version);
+    if (this.#ticks !== 0 || membership === undefined || this.#postpones()) return;
+    const { version } = membership.roster;
+    const links = this.#repairs.take(this.#context.links.values(), version);
     if (links.length === 0) return;
     const frame = encodeRoster({ ...this.news(), isWhole: true });
     for (const link of links) link.send(frame);
+  }
+
+  /**
+   * While connections come, the digests of their HELLOs are those of members that have not heard the news yet: whole rosters
+   * would be sent to members that need none.
+   */
+  #postpones(): boolean {
+    const isPostponed = this.#isGrowing && this.#postponed < REPAIRS_POSTPONED;
+    this.#postponed = isPostponed ? this.#postponed + 1 : 0;
+    this.#isGrowing = false;
+    return isPostponed;
+  }
+
+  #sendAll(news: RosterDelta): void {
+    const frame = encodeRoster({ ...news, lost: [], isWhole: false });
+    for (const link of this.#context.links.values()) link.send(frame);
   }
 
   #send(link: Link, { entries, marks }: RosterDelta): void {

@@ -2,6 +2,7 @@ import {
   DIAL_BACKOFF_FACTOR,
   DIAL_BACKOFF_FIRST_MS,
   DIALS_AT_ONCE,
+  DIALS_AT_ONCE_PER_PROCESS,
   REACH_PAUSE_MAX_MS,
 } from '../constants.js';
 import { Dialler } from '../dialler.js';
@@ -9,6 +10,7 @@ import type { MeshError } from '../errors.js';
 import type { Hello } from '../hello.js';
 import type { Introduced } from '../link.js';
 import type { Security } from '../security.js';
+import { DialSlots } from './dial-slots.js';
 import type { RosterEntry } from './roster.js';
 
 export interface RoutesContext {
@@ -30,6 +32,8 @@ interface Route {
   dialler: Dialler | undefined;
 }
 
+/** Of all members of this process. */
+const slots = new DialSlots(DIALS_AT_ONCE_PER_PROCESS);
 const ONE_ATTEMPT = { finalCodes: new Set<string>(), pauseMaxMs: 0 };
 
 /**
@@ -74,7 +78,9 @@ export class Routes {
   }
 
   stop(): void {
+    this.#queue.clear();
     for (const id of [...this.#routes.keys()]) this.forget(id);
+    slots.forget(this.#advance);
   }
 
   ref(): void {
@@ -87,14 +93,14 @@ export class Routes {
     for (const { timer } of this.#routes.values()) timer?.unref();
   }
 
-  #advance(): void {
+  readonly #advance = (): void => {
     for (const route of this.#queue) {
-      if (this.#active >= DIALS_AT_ONCE) return;
+      if (this.#active >= DIALS_AT_ONCE || !slots.take(this.#advance)) return;
       this.#queue.delete(route);
       this.#active += 1;
       this.#attempt(route);
     }
-  }
+  };
 
   #attempt(route: Route): void {
     const { id } = route.entry;
@@ -137,6 +143,7 @@ export class Routes {
     if (route.dialler === undefined) return;
     route.dialler = undefined;
     this.#active -= 1;
+    slots.release();
     this.#advance();
   }
 }

@@ -1,3 +1,4 @@
+import type { Model } from '@rdmc/testing';
 import { nextIncarnation } from '../../src/live/claim.js';
 import type { MemberEvent } from '../../src/live/member-event.js';
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../src/live/membership.js';
 import type { RosterDelta, RosterEntry } from '../../src/live/roster.js';
 import type { Epoch } from '../../src/live/timeline.js';
-import type { Model } from './explore.js';
 
 const LIMITS: MembershipLimits = { members: 8, marks: 8, lost: 8 };
 

@@ -144,4 +144,13 @@ export const hipower: readonly Mutant[] = [
     fault: 'Slots are written again out of order.',
     tests: MACHINES,
   },
+  {
+    id: 'hipower/offer-after-end-swallowed',
+    package: PACKAGE,
+    function: 'ResponderSession.take',
+    find: 'this.#closed || this.error !== undefined',
+    replace: 'false',
+    fault: 'An offer for the next responder is taken by one that has ended.',
+    tests: ['packages/hipower/test/live.test.ts'],
+  },
 ];

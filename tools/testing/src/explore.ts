@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Exploration, type StateNode, stuckTrace, traceOf } from '@rdmc/testing';
+import { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
 
 /** A system of which every step from a state can be tried. Its whole state is in its fields. */
 export interface Model {

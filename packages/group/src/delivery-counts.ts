@@ -1,0 +1,57 @@
+import { Deferred, SilenceTimer } from '@rdmc/common';
+import { COUNTS_TICK_MS } from './constants.js';
+
+/**
+ * How many messages each receiver of a group that failed has. Every member says it once, when it stops: what it says does not
+ * change afterwards.
+ */
+export class DeliveryCounts {
+  readonly #counts = new Map<number, number>();
+  readonly #awaited: Set<number>;
+  readonly #complete = new Deferred<void>();
+  #hasEnded = false;
+
+  /** @param receivers the receivers of the group; of these, others than `ownId` are waited for */
+  constructor(
+    private readonly receivers: readonly number[],
+    ownId: number,
+  ) {
+    this.#awaited = new Set(receivers.filter((member) => member !== ownId));
+  }
+
+  /** A receiver has stopped after this number of messages. The root's number is not kept: it receives nothing. */
+  stopped(member: number, messages: number): void {
+    if (this.#hasEnded || !this.receivers.includes(member) || this.#counts.has(member)) return;
+    this.#counts.set(member, messages);
+    this.#settle(member);
+  }
+
+  /** The member is lost: it will not say it. */
+  lost(member: number): void {
+    this.#settle(member);
+  }
+
+  /** The numbers that are known now, sorted by member. */
+  get known(): ReadonlyMap<number, number> {
+    return new Map([...this.#counts].sort(([one], [other]) => one - other));
+  }
+
+  /** Resolves with the numbers of those that said theirs within the time, counted in ticks of this thread's event loop. */
+  async collect(timeoutMs: number): Promise<ReadonlyMap<number, number>> {
+    this.#look();
+    const timer = new SilenceTimer(COUNTS_TICK_MS, timeoutMs, () => this.#complete.resolve());
+    await this.#complete.promise;
+    timer.stop();
+    this.#hasEnded = true;
+    return this.known;
+  }
+
+  #settle(member: number): void {
+    this.#awaited.delete(member);
+    this.#look();
+  }
+
+  #look(): void {
+    if (this.#awaited.size === 0) this.#complete.resolve();
+  }
+}
