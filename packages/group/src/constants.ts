@@ -31,6 +31,14 @@ export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
 
+/** The most slots of memory ahead, and the largest of them. */
+export const MAX_RECEIVE_MESSAGES = 65_536;
+export const MAX_RECEIVE_BYTES = 1024 * MIB;
+/** All slots of memory ahead: one typed array has to hold them. */
+export const MAX_RECEIVE_MEMORY_BYTES = 0x7fff_ffff;
+/** The most messages in a batch of `group.messages()`. */
+export const BATCH_MESSAGES = 1024;
+
 /** Memory for copies of messages that were given as bytes, for each group of a root. */
 export const DEFAULT_SEND_BUFFER_BYTES = 64 * MIB;
 /** One typed array has to hold a whole buffer. */

@@ -7,7 +7,7 @@ import { type AbortError, GroupError, groupErrors, isCodeOf, messageOf } from '.
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
-import type { PairAddress } from './records.js';
+import type { PairAddress, SlotSetup } from './records.js';
 import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -15,6 +15,12 @@ import type { WorkerEvents } from './worker-link.js';
  * Error codes of another member's creation that apply here too; any other code means that that member is unavailable.
  */
 const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
+
+/** A receiver's memory ahead. */
+interface MemoryAhead {
+  /** Allocates it, if the group has some. */
+  prepare(): Promise<SlotSetup | null>;
+}
 
 /**
  * The creation of a group. Every member sends its options and the addresses of its queue pairs to every other member,
@@ -66,13 +72,13 @@ export class Formation {
    * Resolves with the group's memory when every member is connected.
    * @throws GroupError; then everything is freed, and the others have been told
    */
-  async run(events: WorkerEvents): Promise<MemoryRegion> {
+  async run(events: WorkerEvents, reception: MemoryAhead): Promise<MemoryRegion> {
     const { id, signal, timeoutMs } = this.options;
     const late = (): GroupError => this.#timeoutError();
     const limits = { timeoutMs, late, signal, what: `Creating group ${id}` };
     const deadline = new Deadline(limits, (error) => this.fail(error as GroupError | AbortError));
     try {
-      await this.#open(events);
+      await this.#open(events, reception);
       this.#introduce();
       await this.#orFail(this.#created.promise);
       this.#ownTransports = await this.#orFail(Promise.all(this.#connections.values()));
@@ -162,13 +168,14 @@ export class Formation {
     this.fail(new GroupError('ERR_RDMC_MEMBER_LOST', message, { memberId: culprit, reason }));
   }
 
-  async #open(events: WorkerEvents): Promise<void> {
+  async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { environment, options, slot } = this;
     const { algorithm, members, racks, receiveWindow, sendWindow, retryTimeoutMs } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
     const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
     this.#region = await environment.allocate(bytes);
+    const slots = rank === 0 ? null : await reception.prepare();
     const setup = {
       group: slot.number,
       algorithm,
@@ -177,6 +184,7 @@ export class Formation {
       racks,
       neighbours,
       firstPair,
+      slots,
     };
     const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
     await environment.link.open({ ...setup, ...windows }, events);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Deadline, Deferred, Lifetime, SingleConsumer, type Subscription } from '@rdmc/common';
+import { Deadline, Deferred, Lifetime, type SingleConsumer, type Subscription } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
@@ -11,9 +11,9 @@ import { FailureInquiry } from './failure-inquiry.js';
 import { Formation } from './formation.js';
 import { GroupMessenger } from './group-messenger.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
-import { IncomingMemory } from './incoming-memory.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import type { ReceivedMessage } from './received-message.js';
+import { Reception } from './reception.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { type BytesSent, RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
@@ -26,11 +26,9 @@ const PORT_ADVICE = 'check that the port of its RDMA device is active';
 export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
-  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
-  readonly inbox: SingleConsumer<ReceivedMessage>;
   counters: Float64Array;
   readonly #sender: RootSender;
-  readonly #incomingMemory: IncomingMemory;
+  readonly #reception: Reception;
   readonly #barrier: CloseBarrier;
   readonly #inquiry: FailureInquiry;
   readonly #formation: Formation;
@@ -44,7 +42,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
   #closing = false;
-  #finished = 0;
+  /** Messages of this root that its neighbours have. */
+  #sent = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -63,12 +62,14 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     const ports = { allocate, link, slot: slot.number };
     this.#sender = new RootSender(options, environment.device, () => this.transports, ports);
     this.#messenger = this.#messengerTo(new Map());
-    this.#incomingMemory = new IncomingMemory(environment, options.incoming, {
-      place: (message, address, lkey) => link.commands.place(slot.number, message, address, lkey),
-      unread: () => this.inbox.unread,
-      failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
-    });
-    this.inbox = new SingleConsumer({ taken, onTaken: () => this.#incomingMemory.admit() });
+    this.#reception = new Reception(environment, options, slot.number, (reason, error) =>
+      this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+    );
+  }
+
+  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
+  get inbox(): SingleConsumer<ReceivedMessage> {
+    return this.#reception.inbox;
   }
 
   get memberId(): number {
@@ -92,9 +93,10 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     );
     for (const [from, create] of directory.takeWaiting(this.options.id)) this.take(from, create);
     try {
-      this.#memory = await this.#formation.run(this);
+      this.#memory = await this.#formation.run(this, this.#reception);
     } catch (error) {
       this.#state = 'ended';
+      this.#reception.dispose(error);
       this.#release();
       throw error;
     }
@@ -157,7 +159,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   close(signal: AbortSignal | undefined, timeoutMs: number | undefined): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
-      this.#incomingMemory.liftLimit();
+      this.#reception.liftLimits();
       if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#announceTotal());
     }
     if (this.#state === 'ended') return this.#end.promise;
@@ -201,17 +203,24 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   incoming(message: number, byteLength: number): void {
     if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
-    else if (this.#state === 'open') this.#incomingMemory.begin(message, byteLength);
+    else if (this.#state === 'open') this.#reception.begin(message, byteLength);
   }
 
   finished(message: number): void {
     if (this.#state !== 'open') return;
-    this.#finished += 1;
     if (this.isRoot) {
+      this.#sent += 1;
       this.#sender.queue.finished();
-      return;
+    } else {
+      this.#reception.finished(message);
+      this.#checkStored();
     }
-    this.inbox.push(this.#incomingMemory.collect(message));
+  }
+
+  stored(message: number, slot: number, byteLength: number): void {
+    if (this.#state === 'forming') this.#early.push(() => this.stored(message, slot, byteLength));
+    if (this.#state !== 'open') return;
+    this.#reception.stored(message, slot, byteLength);
     this.#checkStored();
   }
 
@@ -309,13 +318,13 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   #announceTotal(): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    this.#barrier.sent(this.#finished);
-    this.#messenger.sent(this.#finished);
+    this.#barrier.sent(this.#sent);
+    this.#messenger.sent(this.#sent);
     this.#checkComplete();
   }
 
   #checkStored(): void {
-    if (this.isRoot || !this.#barrier.storesNow(this.#finished)) return;
+    if (this.isRoot || !this.#barrier.storesNow(this.#reception.complete)) return;
     this.inbox.end();
     this.#messenger.stored();
     this.#checkComplete();
@@ -369,7 +378,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     }
     this.#state = 'ended';
     this.#release();
-    this.#incomingMemory.dispose(failure);
+    this.#reception.dispose(failure);
     const poolClosed = this.#sender.end(failure);
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
@@ -393,9 +402,4 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {
     return new GroupMessenger(this.environment.directory, this.options.id, this.nonce, nonces);
   }
-}
-
-function taken(): GroupError {
-  const message = 'This group is being iterated already, and has one consumer at a time; share its messages';
-  return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
 }

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { onAbort, type Subscription, subscription, Tracer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
+import { BATCH_MESSAGES, DEFAULT_PROGRESS_INTERVAL_MS } from './constants.js';
 import type { RegionRange } from './group-options.js';
 import { GroupReadable } from './group-readable.js';
 import type { GroupSession } from './group-session.js';
@@ -168,6 +168,17 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   [Symbol.asyncIterator](): AsyncIterableIterator<ReceivedMessage> {
     this.#session.assertReceiver();
     return this.#session.inbox[Symbol.asyncIterator]();
+  }
+
+  /**
+   * The messages, at a receiver, in order and in batches: all that have arrived, at most 1024 at once and never none. For
+   * many small messages this costs less than the iteration of single ones; both have the same order, the same end and the
+   * same single consumer. Release each message.
+   * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
+   */
+  messages(): AsyncIterableIterator<readonly ReceivedMessage[]> {
+    this.#session.assertReceiver();
+    return this.#session.inbox.batches(BATCH_MESSAGES);
   }
 
   /** The progress so far: a read of shared memory, which does not interrupt the worker. */

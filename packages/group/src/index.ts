@@ -10,4 +10,5 @@ export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
 export { type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';
+export type { ReceiveAhead } from './receive-memory.js';
 export type { ReceivedMessage } from './received-message.js';

@@ -32,12 +32,18 @@ export const groupRecords = recordTable({
     ),
     /** Memory for a message that the event `incoming` announced. */
     place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
+    /** The application does not need that slot of memory ahead any more. */
+    releaseSlot: post(numbers<[group: number, slot: number]>(2)),
+    /** The application closes the group: messages do not wait for slots any more. */
+    liftSlots: post(numbers<[group: number]>(1)),
     /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
     abort: call(numbers<[group: number]>(1)),
   },
   events: {
     incoming: numbers<[group: number, message: number, byteLength: number]>(3),
     finished: numbers<[group: number, message: number]>(2),
+    /** As `finished`, for a message in a slot of memory ahead, which was not announced. */
+    stored: numbers<[group: number, message: number, slot: number, byteLength: number]>(4),
     /** The group's worker side has stopped. */
     trouble: json<Trouble>(),
   },
@@ -60,6 +66,18 @@ export interface GroupSetup {
   readonly maxBlockBytes: number;
   /** Region for headers and first-block buffers, laid out in `group-memory.ts`. */
   readonly region: number;
+  /** Memory ahead, at a receiver with the option `receive`. */
+  readonly slots: SlotSetup | null;
+}
+
+/** Memory ahead, drawn in `receive-memory.ts`. */
+export interface SlotSetup {
+  /** Handle of the region. */
+  readonly region: number;
+  readonly slots: number;
+  /** The largest message that gets a slot. */
+  readonly slotBytes: number;
+  readonly stride: number;
 }
 
 /** The addresses of the queue pairs for one neighbour. */

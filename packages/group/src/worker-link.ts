@@ -6,6 +6,8 @@ import type { GroupRecords, GroupSetup, Trouble } from './records.js';
 export interface WorkerEvents {
   incoming(message: number, byteLength: number): void;
   finished(message: number): void;
+  /** As `finished`, for a message in a slot of memory ahead. */
+  stored(message: number, slot: number, byteLength: number): void;
   trouble(trouble: Trouble): void;
 }
 
@@ -19,6 +21,7 @@ export class WorkerLink {
       {
         incoming: (group, message, byteLength) => this.#listeners.get(group)?.incoming(message, byteLength),
         finished: (group, message) => this.#listeners.get(group)?.finished(message),
+        stored: (group, ...message) => this.#listeners.get(group)?.stored(...message),
         trouble: (trouble) => this.#listeners.get(trouble.group)?.trouble(trouble),
       },
       onEnd,

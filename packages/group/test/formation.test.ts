@@ -51,7 +51,7 @@ async function lastStep() {
   } as unknown as GroupEnvironment;
   const slot = { number: 0, counters: new Float64Array(0), release: () => {} };
   const formation = new Formation(environment, options, 'own', slot, neighbourhoodOf(options, OWN));
-  const running = formation.run({} as WorkerEvents);
+  const running = formation.run({} as WorkerEvents, { prepare: async () => null });
   running.catch(() => {});
   await introduced.promise;
   const base = { group: GROUP } as const;

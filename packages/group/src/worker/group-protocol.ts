@@ -24,6 +24,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     start: (group) => this.#groups.get(group)?.start(),
     send: (group, ...message) => this.#groups.get(group)?.send(...message),
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
+    releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
+    liftSlots: (group) => this.#groups.get(group)?.liftSlots(),
     abort: (group) => this.#abort(group),
   };
 

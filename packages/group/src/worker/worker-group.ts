@@ -1,6 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
-import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
+import { HEADER_BYTES } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
   DEVICE_REMOVED,
@@ -11,7 +11,8 @@ import {
 } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { GroupMachine } from './machine.js';
-import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
+import { MemoryAhead } from './memory-ahead.js';
+import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 
@@ -23,6 +24,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   readonly #region: MemoryRegion;
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
+  readonly #ahead: MemoryAhead | undefined;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests that have not completed: the neighbours and the device may still access their memory. */
   #outstanding = 0;
@@ -38,9 +40,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   ) {
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
-    this.#watch = new NeighbourWatch(this, setup.neighbours.length, limitLooks(context, setup));
-    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
-    const { algorithm, nodes, rank, racks } = setup;
+    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, retryTimeoutMs } = setup;
+    const { algorithm, nodes, rank, racks, slots } = setup;
+    this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
+    if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
     const headers = this.#region.view(0, headerBytes);
     this.machine = new GroupMachine(
@@ -89,10 +92,20 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.wantAdvance(this);
   }
 
-  /** Memory for a message that began. */
+  /** Memory for a message that began: of the application, or a slot of memory ahead. */
   place(message: number, address: number, lkey: LocalKey): void {
     this.#guard(() => this.machine.place(message, address, lkey));
     this.wantAdvance(this);
+  }
+
+  /** The application does not need a slot of memory ahead any more. */
+  releaseSlot(slot: number): void {
+    this.#ahead?.release(slot);
+  }
+
+  /** Messages do not wait for slots any more. */
+  liftSlots(): void {
+    this.#ahead?.lift();
   }
 
   /** Posts the requests that the machine's state allows. */
@@ -166,11 +179,18 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   incoming(message: number, byteLength: number): void {
+    if (this.#ahead) this.#ahead.begin(message, byteLength);
+    else this.ask(message, byteLength);
+  }
+
+  ask(message: number, byteLength: number): void {
     this.context.events.incoming(this.setup.group, message, byteLength);
   }
 
   finished(message: number): void {
-    this.context.events.finished(this.setup.group, message);
+    const stored = this.#ahead?.finish(message);
+    if (stored) this.context.events.stored(this.setup.group, message, stored.slot, stored.byteLength);
+    else this.context.events.finished(this.setup.group, message);
   }
 
   received(pair: number, slot: number, immediate: number, bytes: number): void {
@@ -273,12 +293,6 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
  * The first block of a message could not be copied to its place, for example into memory that only a device can access.
  */
 class CopyFailed extends Error {}
-
-/** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
-function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {
-  if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
-  return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
-}
 
 /** If the local device could not send a request, this member failed and not the neighbour. */
 function kindOf(purpose: number, status: string): Trouble['kind'] {
