@@ -1,5 +1,5 @@
-import { type Exploration, type StateNode, stuckTrace, traceOf } from '@rdmc/testing';
-import { keyOf } from './memory.js';
+import { keyOf } from './model-memory.js';
+import { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
 
 /** A system of which every step from a state can be tried. */
 export interface Model {
