@@ -10,13 +10,22 @@ export interface Agreement {
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly (string | number)[] | null;
   readonly receiveWindow: number;
+  readonly smallMessageBytes: number;
 }
 
 /** In the order in which differences are reported: the version first, because the others depend on it. */
-const FIELDS = ['version', 'members', 'algorithm', 'blockBytes', 'racks', 'receiveWindow'] as const;
+const FIELDS = [
+  'version',
+  'members',
+  'algorithm',
+  'blockBytes',
+  'racks',
+  'receiveWindow',
+  'smallMessageBytes',
+] as const;
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, algorithm, blockBytes, racks, receiveWindow } = options;
+  const { members, algorithm, blockBytes, racks, receiveWindow, smallMessageBytes } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
@@ -24,6 +33,7 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
     blockBytes,
     racks: racks ?? null,
     receiveWindow,
+    smallMessageBytes,
   };
 }
 

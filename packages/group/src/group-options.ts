@@ -44,6 +44,13 @@ export interface GroupOptions {
    * gets its memory from `incoming`. Default: no memory ahead. A root does not use it.
    */
   readonly receive?: ReceiveAhead;
+  /**
+   * The largest message, in bytes, that `send`, `sendMany` and `writable` send through rings in the receivers' memory, many
+   * at once, if it is given as bytes: 0 to 65,536; 0: none. Longer messages and regions are sent as blocks; the order is one.
+   * Default: 8192 in a group of up to 16 members, else 0, because the root itself writes to each receiver. The same at all
+   * members.
+   */
+  readonly smallMessageBytes?: number;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 4. */
@@ -73,6 +80,7 @@ export interface CheckedGroupOptions {
   readonly racks: readonly RackId[] | undefined;
   readonly incoming: IncomingHandler | undefined;
   readonly receive: ReceiveAhead | undefined;
+  readonly smallMessageBytes: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
   readonly sendBufferBytes: number;
@@ -91,6 +99,7 @@ const KNOWN = [
   'racks',
   'incoming',
   'receive',
+  'smallMessageBytes',
   'receiveWindow',
   'sendWindow',
   'sendBufferBytes',
@@ -115,6 +124,13 @@ export function checkGroupOptions(
     racks: checkRacks(options, members.length),
     incoming: checkIncoming(options.incoming),
     receive: checkReceive(options.receive),
+    smallMessageBytes: integerOption(
+      WHERE,
+      'smallMessageBytes',
+      options.smallMessageBytes ?? defaultSmallBytes(members.length),
+      0,
+      limits.MAX_SMALL_MESSAGE_BYTES,
+    ),
     receiveWindow: integerOption(
       WHERE,
       'receiveWindow',
@@ -152,6 +168,10 @@ export function checkGroupOptions(
     ),
     signal: signalOption(WHERE, options.signal),
   };
+}
+
+function defaultSmallBytes(members: number): number {
+  return members <= limits.DEFAULT_SMALL_MEMBERS ? limits.DEFAULT_SMALL_MESSAGE_BYTES : 0;
 }
 
 function checkMembers(members: unknown, ownId: number, isKnown: (id: number) => boolean): readonly number[] {

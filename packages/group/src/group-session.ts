@@ -12,6 +12,7 @@ import { Formation } from './formation.js';
 import { GroupMessenger } from './group-messenger.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
+import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
 import { Reception } from './reception.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
@@ -42,8 +43,6 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
   #closing = false;
-  /** Messages of this root that its neighbours have. */
-  #sent = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -62,9 +61,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     const ports = { allocate, link, slot: slot.number };
     this.#sender = new RootSender(options, environment.device, () => this.transports, ports);
     this.#messenger = this.#messengerTo(new Map());
-    this.#reception = new Reception(environment, options, slot.number, (reason, error) =>
-      this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
-    );
+    this.#reception = new Reception(environment, options, slot.number, {
+      failed: (reason, error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+      violated: (reason) => this.#fail({ culprit: members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true),
+      arrived: () => this.#checkStored(),
+    });
   }
 
   /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
@@ -79,6 +80,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   /** The transports of the group's blocks. */
   get transports(): readonly string[] {
     return this.#formation.transports;
+  }
+
+  /** The progress at this member, over both paths. */
+  progress(): GroupProgress {
+    return progressOf(this.counters, this.#reception.small);
   }
 
   /** Creates the group together with the other members. @throws GroupError; everything is freed then */
@@ -101,6 +107,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       throw error;
     }
     this.#messenger = this.#messengerTo(this.#formation.nonces);
+    this.#useRing();
     this.#state = 'open';
     for (const tell of this.#early.splice(0)) tell();
     for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
@@ -123,6 +130,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (this.#state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
     return this.#sender.sendBytes(parts, signal);
+  }
+
+  /** Sends a small message at once; false: `queueBytes` sends it, or says why it cannot. */
+  trySmall(bytes: Uint8Array): boolean {
+    return this.#state === 'open' && !this.#closing && this.#sender.trySmall(bytes);
+  }
+
+  /** Queues messages at the root, small ones together. */
+  async sendMany(messages: readonly Uint8Array[]): Promise<void> {
+    this.assertRoot();
+    if (this.#state !== 'open') await this.#end.promise;
+    this.#assertTakesMessages();
+    return this.#sender.sendMany(messages);
   }
 
   /** @throws GroupError ERR_RDMC_NOT_ROOT */
@@ -160,6 +180,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (!this.#closing) {
       this.#closing = true;
       this.#reception.liftLimits();
+      this.#reception.drain();
       if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#announceTotal());
     }
     if (this.#state === 'ended') return this.#end.promise;
@@ -208,10 +229,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   finished(message: number): void {
     if (this.#state !== 'open') return;
-    if (this.isRoot) {
-      this.#sent += 1;
-      this.#sender.queue.finished();
-    } else {
+    if (this.isRoot) this.#sender.queue.finished();
+    else {
       this.#reception.finished(message);
       this.#checkStored();
     }
@@ -222,6 +241,12 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (this.#state !== 'open') return;
     this.#reception.stored(message, slot, byteLength);
     this.#checkStored();
+  }
+
+  small(): void {
+    if (this.#state !== 'open') return;
+    if (this.isRoot) this.#sender.queue.roomMade();
+    else this.#reception.look();
   }
 
   trouble(trouble: Trouble): void {
@@ -244,9 +269,24 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
       return;
     }
-    const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;
+    const member = this.#memberAt(pair);
     if (kind === 'protocol') this.#fail({ culprit: member, code, reason }, true);
     else void this.#investigate(member, code, reason, kind === 'flushed');
+  }
+
+  /** The member at the other end of a pair; behind all neighbours are the links for small messages. */
+  #memberAt(pair: number): number {
+    const { neighbours } = this.#neighbourhood;
+    const { members } = this.options;
+    if (pair < neighbours.length) return members[neighbours[pair]!]!;
+    return this.isRoot ? members[1 + pair - neighbours.length]! : members[0]!;
+  }
+
+  #useRing(): void {
+    const { small } = this.#formation;
+    if (!small) return;
+    if (this.isRoot) this.#sender.useRing(small);
+    else this.#reception.useRing(small);
   }
 
   memberLost(member: number, reason: string): void {
@@ -309,6 +349,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       if (this.options.members.includes(culprit)) this.#fail({ culprit, code, reason }, false);
     } else if (message.type === 'sent' && from === this.options.members[0]) {
       this.#barrier.sent(message.messages);
+      this.#reception.drain();
       this.#checkStored();
     } else if (message.type === 'stored') {
       this.#barrier.stored(from);
@@ -318,13 +359,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   #announceTotal(): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    this.#barrier.sent(this.#sent);
-    this.#messenger.sent(this.#sent);
+    const { count } = this.#sender.queue;
+    this.#barrier.sent(count);
+    this.#messenger.sent(count);
     this.#checkComplete();
   }
 
   #checkStored(): void {
-    if (this.isRoot || !this.#barrier.storesNow(this.#reception.complete)) return;
+    if (this.isRoot || this.#state !== 'open' || !this.#barrier.storesNow(this.#reception.complete)) return;
+    if (this.#reception.waiting > 0) {
+      const reason = 'it left out numbers of messages';
+      this.#fail({ culprit: this.options.members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true);
+      return;
+    }
     this.inbox.end();
     this.#messenger.stored();
     this.#checkComplete();
@@ -372,7 +419,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     let failure: unknown = error;
     try {
       await this.environment.link.abort(this.slot.number);
-      await this.#memory?.close();
+      await this.#reception.finish();
+      await Promise.all([this.#memory?.close(), this.#formation.small?.close()]);
     } catch (cause) {
       failure ??= cause;
     }

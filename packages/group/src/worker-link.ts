@@ -8,6 +8,8 @@ export interface WorkerEvents {
   finished(message: number): void;
   /** As `finished`, for a message in a slot of memory ahead. */
   stored(message: number, slot: number, byteLength: number): void;
+  /** The small-message path has what this thread waits for. */
+  small(): void;
   trouble(trouble: Trouble): void;
 }
 
@@ -22,6 +24,7 @@ export class WorkerLink {
         incoming: (group, message, byteLength) => this.#listeners.get(group)?.incoming(message, byteLength),
         finished: (group, message) => this.#listeners.get(group)?.finished(message),
         stored: (group, ...message) => this.#listeners.get(group)?.stored(...message),
+        small: (group) => this.#listeners.get(group)?.small(),
         trouble: (trouble) => this.#listeners.get(trouble.group)?.trouble(trouble),
       },
       onEnd,

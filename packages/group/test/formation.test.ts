@@ -41,7 +41,11 @@ async function lastStep() {
       if (sent.length === MEMBERS.length - 1) introduced.resolve();
     },
   };
-  const options = checkGroupOptions({ id: GROUP, members: MEMBERS, algorithm: 'chain' }, OWN, () => true);
+  const options = checkGroupOptions(
+    { id: GROUP, members: MEMBERS, algorithm: 'chain', smallMessageBytes: 0 },
+    OWN,
+    () => true,
+  );
   const region = { handle: 0, close: async () => {} } as unknown as MemoryRegion;
   const environment = {
     memberId: OWN,

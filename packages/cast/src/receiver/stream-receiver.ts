@@ -88,6 +88,7 @@ export class StreamReceiver {
       algorithm: algorithm as Algorithm,
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,
+      smallMessageBytes: 0,
       retryTimeoutMs: this.invitation.stallTimeoutMs,
       timeoutMs: this.invitation.connectTimeoutMs,
     });
