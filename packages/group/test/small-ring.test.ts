@@ -179,12 +179,13 @@ describe('the counters of a ring', () => {
             const units = sender.next(head);
             if (units === 0) return;
             sender.posted(units);
+            // The device here may be done long before the receiver takes the batch.
+            sender.completed();
             notices.push(sender.sent);
           },
           arrive: () => {
             if (notices.length === 0) return;
             receiver.arrived(notices.shift()!);
-            sender.completed();
             ackIfDue();
           },
           copy: () => {
@@ -242,6 +243,18 @@ describe('the counters of a ring', () => {
     ] as const) {
       expect(wrong(batches, tail)).toThrow(expect.objectContaining({ name: 'CounterViolation' }));
     }
+  });
+
+  it('stop a root whose batches are not acknowledged, also if its device is done with them', () => {
+    const sender = new RingSender(UNITS);
+    for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
+      expect(sender.next(batch)).toBe(1);
+      sender.posted(1);
+      sender.completed();
+    }
+    expect(sender.next(MAX_BATCHES + 1)).toBe(0);
+    sender.acknowledged(4 << 16);
+    expect(sender.next(MAX_BATCHES + 1)).toBe(1);
   });
 
   it('fit the ring to the largest message', () => {
