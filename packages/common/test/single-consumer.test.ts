@@ -56,3 +56,40 @@ it('drops what is replaced, and the oldest of too many', async () => {
   for await (const item of queue) read.push(item);
   expect(read).toEqual(['a2', 'c1', 'd1']);
 });
+
+it('gives batches: all that waits, and what is pushed until the microtasks run', async () => {
+  const read: number[] = [];
+  const queue = new SingleConsumer<number>({ taken, onTaken: (item) => read.push(item) });
+  for (const item of [1, 2, 3]) queue.push(item);
+  const batches = queue.batches(2);
+  expect(await batches.next()).toEqual({ done: false, value: [1, 2] });
+  expect(await batches.next()).toEqual({ done: false, value: [3] });
+  const waiting = batches.next();
+  for (const item of [4, 5, 6]) queue.push(item);
+  expect(await waiting).toEqual({ done: false, value: [4, 5] });
+  const [last, end] = [batches.next(), batches.next()];
+  queue.push(7);
+  queue.end();
+  expect(await last).toEqual({ done: false, value: [6] });
+  expect(await end).toEqual({ done: false, value: [7] });
+  expect(await batches.next()).toEqual({ done: true, value: undefined });
+  expect(read).toEqual([1, 2, 3, 4, 5, 6, 7]);
+});
+
+it('asks for items when the consumer wants one and none waits', async () => {
+  const source = [[1, 2], [3], []];
+  const queue = new SingleConsumer<number>({
+    taken,
+    refill: () => {
+      for (const item of source.shift() ?? []) queue.push(item);
+    },
+  });
+  const items = queue[Symbol.asyncIterator]();
+  expect([await items.next(), await items.next(), await items.next()].map(({ value }) => value)).toEqual([
+    1, 2, 3,
+  ]);
+  const waiting = items.next();
+  expect(queue.awaited).toBe(true);
+  queue.push(4);
+  expect(await waiting).toEqual({ done: false, value: 4 });
+});

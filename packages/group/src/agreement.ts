@@ -13,6 +13,7 @@ export interface Agreement {
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly (string | number)[] | null;
   readonly receiveWindow: number;
+  readonly smallMessageBytes: number;
 }
 
 /** In the order in which differences are reported: the version first, because the others depend on it. */
@@ -25,6 +26,7 @@ const FIELDS = [
   'blockBytes',
   'racks',
   'receiveWindow',
+  'smallMessageBytes',
 ] as const;
 
 const SAME_VALUE = 'give all members the same value';
@@ -37,10 +39,12 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
   blockBytes: SAME_VALUE,
   racks: SAME_VALUE,
   receiveWindow: SAME_VALUE,
+  smallMessageBytes: SAME_VALUE,
 };
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, incarnations, first, algorithm, blockBytes, racks, receiveWindow } = options;
+  const { members, incarnations, first, algorithm, blockBytes, racks, receiveWindow, smallMessageBytes } =
+    options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
@@ -50,6 +54,7 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
     blockBytes,
     racks: racks ?? null,
     receiveWindow,
+    smallMessageBytes,
   };
 }
 

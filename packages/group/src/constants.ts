@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 1;
+export const GROUP_PROTOCOL_VERSION = 2;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -30,6 +30,20 @@ export const OPEN_MESSAGES = 4;
 export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
+
+/** Messages of up to that many bytes go through rings, in groups of at most DEFAULT_SMALL_MEMBERS members. */
+export const DEFAULT_SMALL_MESSAGE_BYTES = 8 * KIB;
+/** A root writes to each receiver itself, so large groups need more of its time and queue pairs. */
+export const DEFAULT_SMALL_MEMBERS = 16;
+export const MAX_SMALL_MESSAGE_BYTES = 64 * KIB;
+
+/** The most slots of memory ahead, and the largest of them. */
+export const MAX_RECEIVE_MESSAGES = 65_536;
+export const MAX_RECEIVE_BYTES = 1024 * MIB;
+/** All slots of memory ahead: one typed array has to hold them. */
+export const MAX_RECEIVE_MEMORY_BYTES = 0x7fff_ffff;
+/** The most messages in a batch of `group.messages()`. */
+export const BATCH_MESSAGES = 1024;
 
 /** Memory for copies of messages that were given as bytes, for each group of a root. */
 export const DEFAULT_SEND_BUFFER_BYTES = 64 * MIB;

@@ -1,5 +1,5 @@
 import type { Mesh } from '@rdmc/mesh';
-import type { Device, MemoryRegion } from '@rdmc/verbs';
+import type { Device, MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { GroupDirectory } from './group-directory.js';
 import type { Verdicts } from './verdicts.js';
 import type { WorkerLink } from './worker-link.js';
@@ -12,6 +12,7 @@ export interface GroupEnvironment {
   readonly verdicts: Verdicts;
   readonly link: WorkerLink;
   readonly device: Device;
+  readonly protectionDomain: ProtectionDomain;
   /** Whether the port of the device is down now. */
   portIsDown(): boolean;
   /** Memory of the node's pool. */

@@ -7,7 +7,9 @@ import { type AbortError, GroupError, groupErrors, isCodeOf, messageOf } from '.
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
-import type { PairAddress } from './records.js';
+import type { PairAddress, SlotSetup } from './records.js';
+import { SmallLinks } from './small/small-links.js';
+import type { SmallMemory } from './small/small-memory.js';
 import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -15,6 +17,12 @@ import type { WorkerEvents } from './worker-link.js';
  * Error codes of another member's creation that apply here too; any other code means that that member is unavailable.
  */
 const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
+
+/** A receiver's memory ahead. */
+interface MemoryAhead {
+  /** Allocates it, if the group has some. */
+  prepare(): Promise<SlotSetup | null>;
+}
 
 /**
  * The creation of a group. Every member sends its options and the addresses of its queue pairs to every other member,
@@ -29,7 +37,10 @@ export class Formation {
   readonly #creates = new Map<number, CreateMessage>();
   readonly #connected = new Set<number>();
   readonly #addresses = new Map<number, PairAddress>();
-  readonly #connections = new Map<number, Promise<string>>();
+  readonly #connections = new Map<number, Promise<string | undefined>>();
+  readonly #small: SmallLinks;
+  /** This member's queue pairs exist. */
+  #isOpen = false;
   readonly #transports = new Set<string>();
   #ownTransports: readonly string[] = [];
   /** Messages of members whose group already exists. */
@@ -45,11 +56,17 @@ export class Formation {
   ) {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
+    this.#small = new SmallLinks(environment, options, slot.number);
   }
 
   /** The transports of the blocks in the whole group, once `run` has resolved. */
   get transports(): readonly string[] {
     return [...this.#transports].sort();
+  }
+
+  /** The memory of the small-message path, once `run` has resolved; undefined if the group does not have one. */
+  get small(): SmallMemory | undefined {
+    return this.#small.memory;
   }
 
   get maxBlockBytes(): number {
@@ -66,16 +83,17 @@ export class Formation {
    * Resolves with the group's memory when every member is connected.
    * @throws GroupError; then everything is freed, and the others have been told
    */
-  async run(events: WorkerEvents): Promise<MemoryRegion> {
+  async run(events: WorkerEvents, reception: MemoryAhead): Promise<MemoryRegion> {
     const { id, signal, timeoutMs } = this.options;
     const late = (): GroupError => this.#timeoutError();
     const limits = { timeoutMs, late, signal, what: `Creating group ${id}` };
     const deadline = new Deadline(limits, (error) => this.fail(error as GroupError | AbortError));
     try {
-      await this.#open(events);
+      await this.#open(events, reception);
       this.#introduce();
       await this.#orFail(this.#created.promise);
-      this.#ownTransports = await this.#orFail(Promise.all(this.#connections.values()));
+      const transports = await this.#orFail(Promise.all(this.#connections.values()));
+      this.#ownTransports = transports.filter((name) => name !== undefined);
       this.#addTransports(this.#ownTransports);
       for (const to of this.#others) this.#sendConnected(to);
       this.#checkConnected();
@@ -162,13 +180,15 @@ export class Formation {
     this.fail(new GroupError('ERR_RDMC_MEMBER_LOST', message, { memberId: culprit, reason }));
   }
 
-  async #open(events: WorkerEvents): Promise<void> {
+  async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { environment, options, slot } = this;
     const { algorithm, members, racks, receiveWindow, sendWindow, retryTimeoutMs } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
     const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
     this.#region = await environment.allocate(bytes);
+    const slots = rank === 0 ? null : await reception.prepare();
+    const small = await this.#small.allocate();
     const setup = {
       group: slot.number,
       algorithm,
@@ -177,6 +197,8 @@ export class Formation {
       racks,
       neighbours,
       firstPair,
+      slots,
+      small,
     };
     const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
     await environment.link.open({ ...setup, ...windows }, events);
@@ -186,6 +208,8 @@ export class Formation {
         this.#addresses.set(members[neighbour]!, address);
       }),
     );
+    await this.#small.open();
+    this.#isOpen = true;
   }
 
   /**
@@ -195,7 +219,9 @@ export class Formation {
     const { id: group } = this.options;
     const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
     for (const to of this.#others) {
-      this.environment.directory.send(to, { ...introduction, address: this.#addresses.get(to) ?? null });
+      const small = this.#small.addressFor(to);
+      const address = this.#addresses.get(to) ?? null;
+      this.environment.directory.send(to, { ...introduction, address, ...(small && { small }) });
     }
     for (const from of this.#creates.keys()) this.#connect(from);
     this.#checkCreated();
@@ -204,12 +230,11 @@ export class Formation {
   /** Connects once, when both sides' addresses are known. */
   #connect(member: number): void {
     const create = this.#creates.get(member);
-    const isReady = create !== undefined && this.#addresses.has(member);
-    if (!isReady || this.#connections.has(member)) return;
-    const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
-    const connection = create.address
-      ? this.environment.link.commands.connect({ group: this.slot.number, pair, address: create.address })
-      : Promise.reject(new Error('it did not send an address'));
+    if (!create || !this.#isOpen || this.#connections.has(member)) return;
+    const connection = Promise.all([
+      this.#connectPair(member, create),
+      this.#small.connect(member, create.small),
+    ]).then(([transport]) => transport);
     const explained = connection.catch((cause: unknown) => {
       const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;
       throw new GroupError('ERR_RDMC_MEMBER_LOST', `Group ${this.options.id}: member ${member}: ${reason}`, {
@@ -222,9 +247,16 @@ export class Formation {
     this.#connections.set(member, explained);
   }
 
+  /** Connects the queue pairs for blocks, with a neighbour. Resolves with their transport. */
+  async #connectPair(member: number, { address }: CreateMessage): Promise<string | undefined> {
+    const pair = this.neighbourhood.neighbours.indexOf(this.options.members.indexOf(member));
+    if (pair === -1) return undefined;
+    if (!address) throw new Error('it did not send an address');
+    return this.environment.link.commands.connect({ group: this.slot.number, pair, address });
+  }
+
   #checkCreated(): void {
-    const introduced = this.#addresses.size === this.neighbourhood.neighbours.length;
-    if (introduced && this.#creates.size === this.#others.length) this.#created.resolve();
+    if (this.#isOpen && this.#creates.size === this.#others.length) this.#created.resolve();
   }
 
   #sendConnected(to: number): void {
@@ -284,6 +316,6 @@ export class Formation {
       directory.send(to, { ...message, to: heard, code, reason, missing: missing ?? null });
     }
     await link.abort(this.slot.number);
-    await this.#region?.close();
+    await Promise.all([this.#region?.close(), this.#small.close()]);
   }
 }

@@ -3,6 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import * as limits from './constants.js';
 import { GroupError, invalidOption } from './errors.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { type ReceiveAhead, receiveBytes } from './receive-memory.js';
 
 /** A part of a region. */
 export interface RegionRange {
@@ -42,6 +43,19 @@ export interface GroupOptions {
   readonly racks?: readonly RackId[];
   /** Returns memory for a message that begins to arrive (default: `node.allocate`). */
   readonly incoming?: IncomingHandler;
+  /**
+   * Memory ahead, at a receiver: a message that fits into a slot is placed there without asking this thread, so `incoming`
+   * is not called for it. While no slot is free the group waits until the application releases a message. A longer message
+   * gets its memory from `incoming`. Default: no memory ahead. A root does not use it.
+   */
+  readonly receive?: ReceiveAhead;
+  /**
+   * The largest message, in bytes, that `send`, `sendMany` and `writable` send through rings in the receivers' memory, many
+   * at once, if it is given as bytes: 0 to 65,536; 0: none. Longer messages and regions are sent as blocks; the order is one.
+   * Default: 8192 in a group of up to 16 members, else 0, because the root itself writes to each receiver. The same at all
+   * members.
+   */
+  readonly smallMessageBytes?: number;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 4. */
@@ -81,6 +95,8 @@ export interface CheckedGroupOptions {
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly RackId[] | undefined;
   readonly incoming: IncomingHandler | undefined;
+  readonly receive: ReceiveAhead | undefined;
+  readonly smallMessageBytes: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
   readonly sendBufferBytes: number;
@@ -99,6 +115,8 @@ const KNOWN = [
   'blockBytes',
   'racks',
   'incoming',
+  'receive',
+  'smallMessageBytes',
   'receiveWindow',
   'sendWindow',
   'sendBufferBytes',
@@ -127,6 +145,14 @@ export function checkGroupOptions(
     blockBytes: checkBlockSize(options.blockBytes ?? 'auto'),
     racks: checkRacks(options, members.length),
     incoming: checkIncoming(options.incoming),
+    receive: checkReceive(options.receive),
+    smallMessageBytes: integerOption(
+      WHERE,
+      'smallMessageBytes',
+      options.smallMessageBytes ?? defaultSmallBytes(members.length),
+      0,
+      limits.MAX_SMALL_MESSAGE_BYTES,
+    ),
     receiveWindow: integerOption(
       WHERE,
       'receiveWindow',
@@ -164,6 +190,10 @@ export function checkGroupOptions(
     ),
     signal: signalOption(WHERE, options.signal),
   };
+}
+
+function defaultSmallBytes(members: number): number {
+  return members <= limits.DEFAULT_SMALL_MEMBERS ? limits.DEFAULT_SMALL_MESSAGE_BYTES : 0;
 }
 
 function checkMembers(members: unknown, ownId: number, isKnown: (id: number) => boolean): readonly number[] {
@@ -228,4 +258,17 @@ function checkIncoming(incoming: unknown): IncomingHandler | undefined {
   if (incoming === undefined || typeof incoming === 'function')
     return incoming as IncomingHandler | undefined;
   throw invalidOption(`${WHERE}: incoming must be a function that returns memory`);
+}
+
+function checkReceive(receive: ReceiveAhead | undefined): ReceiveAhead | undefined {
+  if (receive === undefined) return undefined;
+  onlyKnownOptions(`${WHERE}: receive`, receive, ['messages', 'byteLength']);
+  const { MAX_RECEIVE_MESSAGES, MAX_RECEIVE_BYTES, MAX_RECEIVE_MEMORY_BYTES } = limits;
+  const messages = integerOption(WHERE, 'receive.messages', receive.messages, 1, MAX_RECEIVE_MESSAGES);
+  const byteLength = integerOption(WHERE, 'receive.byteLength', receive.byteLength, 1, MAX_RECEIVE_BYTES);
+  const total = receiveBytes({ messages, byteLength });
+  if (total <= MAX_RECEIVE_MEMORY_BYTES) return { messages, byteLength };
+  throw invalidOption(
+    `${WHERE}: receive asks for ${total} bytes of memory; at most ${MAX_RECEIVE_MEMORY_BYTES} are possible`,
+  );
 }

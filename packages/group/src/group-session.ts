@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Deadline, Deferred, Lifetime, SingleConsumer, type Subscription } from '@rdmc/common';
+import { Deadline, Deferred, Lifetime, type SingleConsumer, type Subscription } from '@rdmc/common';
 import type { MeshFailure } from '@rdmc/mesh';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
@@ -12,9 +12,10 @@ import { FailureInquiry } from './failure-inquiry.js';
 import { Formation } from './formation.js';
 import { GroupMessenger } from './group-messenger.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
-import { IncomingMemory } from './incoming-memory.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
+import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
+import { Reception } from './reception.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { type BytesSent, RootSender } from './root-sender.js';
 import { errorOfVerdict } from './verdict-error.js';
@@ -27,11 +28,9 @@ const PORT_ADVICE = 'check that the port of its RDMA device is active';
 export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
-  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
-  readonly inbox: SingleConsumer<ReceivedMessage>;
   counters: Float64Array;
   readonly #sender: RootSender;
-  readonly #incomingMemory: IncomingMemory;
+  readonly #reception: Reception;
   readonly #barrier: CloseBarrier;
   readonly #counts: DeliveryCounts;
   readonly #inquiry: FailureInquiry;
@@ -46,7 +45,6 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #memory: MemoryRegion | undefined;
   #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
   #closing = false;
-  #finished = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -66,12 +64,16 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     const ports = { allocate, link, slot: slot.number };
     this.#sender = new RootSender(options, environment.device, () => this.transports, ports);
     this.#messenger = this.#messengerTo(new Map());
-    this.#incomingMemory = new IncomingMemory(environment, options.incoming, {
-      place: (message, address, lkey) => link.commands.place(slot.number, message, address, lkey),
-      unread: () => this.inbox.unread,
-      failed: (error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', `incoming: ${messageOf(error)}`, error),
+    this.#reception = new Reception(environment, options, slot.number, {
+      failed: (reason, error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+      violated: (reason) => this.#fail({ culprit: members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true),
+      arrived: () => this.#checkStored(),
     });
-    this.inbox = new SingleConsumer({ taken, onTaken: () => this.#incomingMemory.admit() });
+  }
+
+  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
+  get inbox(): SingleConsumer<ReceivedMessage> {
+    return this.#reception.inbox;
   }
 
   get memberId(): number {
@@ -81,6 +83,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   /** The transports of the group's blocks. */
   get transports(): readonly string[] {
     return this.#formation.transports;
+  }
+
+  /** The progress at this member, over both paths. */
+  progress(): GroupProgress {
+    return progressOf(this.counters, this.#reception.small);
   }
 
   /** Creates the group together with the other members. @throws GroupError; everything is freed then */
@@ -95,13 +102,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     );
     for (const [from, create] of directory.takeWaiting(this.options.id)) this.take(from, create);
     try {
-      this.#memory = await this.#formation.run(this);
+      this.#memory = await this.#formation.run(this, this.#reception);
     } catch (error) {
       this.#state = 'ended';
+      this.#reception.dispose(error);
       this.#release();
       throw error;
     }
     this.#messenger = this.#messengerTo(this.#formation.nonces);
+    this.#useRing();
     this.#state = 'open';
     for (const tell of this.#early.splice(0)) tell();
     for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
@@ -124,6 +133,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (this.#state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
     return this.#sender.sendBytes(parts, signal);
+  }
+
+  /** Sends a small message at once; false: `queueBytes` sends it, or says why it cannot. */
+  trySmall(bytes: Uint8Array): boolean {
+    return this.#state === 'open' && !this.#closing && this.#sender.trySmall(bytes);
+  }
+
+  /** Queues messages at the root, small ones together. */
+  async sendMany(messages: readonly Uint8Array[]): Promise<void> {
+    this.assertRoot();
+    if (this.#state !== 'open') await this.#end.promise;
+    this.#assertTakesMessages();
+    return this.#sender.sendMany(messages);
   }
 
   /** @throws GroupError ERR_RDMC_NOT_ROOT */
@@ -160,7 +182,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   close(signal: AbortSignal | undefined, timeoutMs: number | undefined): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
-      this.#incomingMemory.liftLimit();
+      this.#reception.liftLimits();
+      this.#reception.drain();
       if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#announceTotal());
     }
     if (this.#state === 'ended') return this.#end.promise;
@@ -204,18 +227,29 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   incoming(message: number, byteLength: number): void {
     if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
-    else if (this.#state === 'open') this.#incomingMemory.begin(message, byteLength);
+    else if (this.#state === 'open') this.#reception.begin(message, byteLength);
   }
 
   finished(message: number): void {
     if (this.#state !== 'open') return;
-    this.#finished += 1;
-    if (this.isRoot) {
-      this.#sender.queue.finished();
-      return;
+    if (this.isRoot) this.#sender.queue.finished();
+    else {
+      this.#reception.finished(message);
+      this.#checkStored();
     }
-    this.inbox.push(this.#incomingMemory.collect(message));
+  }
+
+  stored(message: number, slot: number, byteLength: number): void {
+    if (this.#state === 'forming') this.#early.push(() => this.stored(message, slot, byteLength));
+    if (this.#state !== 'open') return;
+    this.#reception.stored(message, slot, byteLength);
     this.#checkStored();
+  }
+
+  small(): void {
+    if (this.#state !== 'open') return;
+    if (this.isRoot) this.#sender.queue.roomMade();
+    else this.#reception.look();
   }
 
   trouble(trouble: Trouble): void {
@@ -238,9 +272,24 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
       return;
     }
-    const member = this.options.members[this.#neighbourhood.neighbours[pair]!]!;
+    const member = this.#memberAt(pair);
     if (kind === 'protocol') this.#fail({ culprit: member, code, reason }, true);
     else void this.#investigate(member, code, reason, kind === 'flushed');
+  }
+
+  /** The member at the other end of a pair; behind all neighbours are the links for small messages. */
+  #memberAt(pair: number): number {
+    const { neighbours } = this.#neighbourhood;
+    const { members } = this.options;
+    if (pair < neighbours.length) return members[neighbours[pair]!]!;
+    return this.isRoot ? members[1 + pair - neighbours.length]! : members[0]!;
+  }
+
+  #useRing(): void {
+    const { small } = this.#formation;
+    if (!small) return;
+    if (this.isRoot) this.#sender.useRing(small);
+    else this.#reception.useRing(small);
   }
 
   memberLost(member: number, reason: string): void {
@@ -303,6 +352,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     else if (message.type === 'stopped') this.#counts.stopped(from, message.messages);
     else if (message.type === 'sent' && from === this.options.members[0]) {
       this.#barrier.sent(message.messages);
+      this.#reception.drain();
       this.#checkStored();
     } else if (message.type === 'stored') {
       this.#barrier.stored(from);
@@ -323,13 +373,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   #announceTotal(): void {
     if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    this.#barrier.sent(this.#finished);
-    this.#messenger.sent(this.#finished);
+    const { count } = this.#sender.queue;
+    this.#barrier.sent(count);
+    this.#messenger.sent(count);
     this.#checkComplete();
   }
 
   #checkStored(): void {
-    if (this.isRoot || !this.#barrier.storesNow(this.#finished)) return;
+    if (this.isRoot || this.#state !== 'open' || !this.#barrier.storesNow(this.#reception.complete)) return;
+    if (this.#reception.waiting > 0) {
+      const reason = 'it left out numbers of messages';
+      this.#fail({ culprit: this.options.members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true);
+      return;
+    }
     this.inbox.end();
     this.#messenger.stored();
     this.#checkComplete();
@@ -388,14 +444,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     let failure: unknown;
     try {
       await this.environment.link.abort(this.slot.number);
-      await this.#memory?.close();
+      await this.#reception.finish();
+      await Promise.all([this.#memory?.close(), this.#formation.small?.close()]);
     } catch (cause) {
       failure = cause;
     }
     failure = (await explained) ?? failure;
     this.#state = 'ended';
     this.#release();
-    this.#incomingMemory.dispose(failure);
+    this.#reception.dispose(failure);
     const poolClosed = this.#sender.end(failure);
     this.inbox.end(failure);
     if (failure === undefined) this.#end.resolve();
@@ -419,9 +476,4 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {
     return new GroupMessenger(this.environment.directory, this.options.id, this.nonce, nonces);
   }
-}
-
-function taken(): GroupError {
-  const message = 'This group is being iterated already, and has one consumer at a time; share its messages';
-  return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
 }

@@ -143,6 +143,7 @@ export class Groups {
       verdicts: this.#verdicts,
       link: this.#link,
       device: this.#context.plane.device,
+      protectionDomain: this.#context.plane.protectionDomain,
       portIsDown: () => this.#port.isDown,
       allocate: (byteLength, options) => this.allocate(byteLength, options),
       allocated: (region) => this.#allocated.has(region),

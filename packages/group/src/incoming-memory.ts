@@ -2,7 +2,7 @@ import type { LocalKey, MemoryRegion } from '@rdmc/verbs';
 import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
-import { ReceivedMessage } from './received-message.js';
+import { ReceivedMessage, wholeRegion } from './received-message.js';
 import { checkRange } from './region-range.js';
 
 interface Begun {
@@ -68,7 +68,7 @@ export class IncomingMemory {
     hold[Symbol.dispose]();
     this.#placed.delete(number);
     this.#arriving -= 1;
-    return new ReceivedMessage(number, region, offset, byteLength, givesBack);
+    return new ReceivedMessage(number, region, offset, byteLength, givesBack ? wholeRegion : undefined);
   }
 
   /** The group has ended; memory of incomplete messages returns to the node. */

@@ -10,6 +10,7 @@ export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
 export { type LiveNodeOptions, type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';
+export type { ReceiveAhead } from './receive-memory.js';
 export type { ReceivedMessage } from './received-message.js';
 export type { SeriesGap } from './series/series-order.js';
 export { type SeriesItem, SeriesReceiver } from './series/series-receiver.js';

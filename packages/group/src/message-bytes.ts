@@ -61,6 +61,21 @@ export function refuseOthers(given: unknown): void {
   }
 }
 
+/**
+ * Checks the messages of `sendMany`. @throws GroupError ERR_RDMC_INVALID_MESSAGE for a value that is not an array, and as
+ * `send` for its messages
+ */
+export function checkMessages(messages: readonly Uint8Array[]): void {
+  if (!Array.isArray(messages)) throw invalid('sendMany: needs an array of Uint8Arrays');
+  for (const bytes of messages) {
+    if (!isBytes(bytes)) {
+      refuseOthers(bytes);
+      throw invalid('sendMany: a message is a Uint8Array; give regions to send()');
+    }
+    if (isDetached(bytes)) throw detached();
+  }
+}
+
 /** The length of a detached buffer is 0, as that of an empty one. */
 function isDetached(bytes: Uint8Array): boolean {
   if (bytes.byteLength > 0) return false;
@@ -72,7 +87,8 @@ function isDetached(bytes: Uint8Array): boolean {
   }
 }
 
-function detached(): GroupError {
+/** The error for bytes that changed their length before they were copied. */
+export function detached(): GroupError {
   return invalid(
     'send: the bytes were detached or resized, for example by a transfer to another thread, before they were copied; ' +
       'keep them until send resolves',

@@ -8,11 +8,11 @@ export interface GroupProgress {
   readonly bytesReceived: number;
   /** Sizes of all messages that have begun to arrive: `bytesReceived / bytesExpected` is the progress. */
   readonly bytesExpected: number;
-  /** Messages that are complete here. */
+  /** Messages that are complete here; small ones count when this thread takes them out of the ring. */
   readonly messagesReceived: number;
   /** Blocks whose sending the device has confirmed. */
   readonly blocksSent: number;
-  /** Bytes whose sending the device has confirmed. */
+  /** Bytes whose sending the device has confirmed, small messages included. */
   readonly bytesSent: number;
   /** Messages of this root that every neighbour has received. */
   readonly messagesSent: number;
@@ -24,13 +24,17 @@ export interface GroupProgress {
   readonly announcements: number;
 }
 
-export function progressOf(counters: Float64Array): GroupProgress {
+/** @param small small messages that are complete at a receiver, and their bytes, which the worker does not count */
+export function progressOf(
+  counters: Float64Array,
+  small: { readonly messages: number; readonly bytes: number },
+): GroupProgress {
   const at = (slot: number): number => counters[slot]!;
   return {
     blocksReceived: at(Counter.BLOCKS_RECEIVED),
-    bytesReceived: at(Counter.BYTES_RECEIVED),
-    bytesExpected: at(Counter.BYTES_EXPECTED),
-    messagesReceived: at(Counter.MESSAGES_RECEIVED),
+    bytesReceived: at(Counter.BYTES_RECEIVED) + small.bytes,
+    bytesExpected: at(Counter.BYTES_EXPECTED) + small.bytes,
+    messagesReceived: at(Counter.MESSAGES_RECEIVED) + small.messages,
     blocksSent: at(Counter.BLOCKS_SENT),
     bytesSent: at(Counter.BYTES_SENT),
     messagesSent: at(Counter.MESSAGES_SENT),
@@ -57,7 +61,8 @@ export class ProgressWatch {
   /** Reports the progress if it has changed since the last report. */
   look(): void {
     const progress = this.read();
-    const sum = progress.blocksReceived + progress.blocksSent;
+    const { blocksReceived, blocksSent, messagesReceived, messagesSent } = progress;
+    const sum = blocksReceived + blocksSent + messagesReceived + messagesSent;
     if (sum === this.#last) return;
     this.#last = sum;
     this.listener(progress);

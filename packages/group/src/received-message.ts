@@ -1,4 +1,13 @@
-import type { MemoryRegion } from '@rdmc/verbs';
+import { type MemoryRegion, VerbsError } from '@rdmc/verbs';
+
+/** The owner of a message's memory, which gets it back. */
+export interface MessageMemory {
+  /** Called once, when the application does not need the message any more. */
+  released(message: ReceivedMessage): void;
+}
+
+/** A whole region of the node's pool. */
+export const wholeRegion: MessageMemory = { released: ({ region }) => void region.close() };
 
 /** A complete message. Its memory belongs to the application until `release()`. */
 export class ReceivedMessage {
@@ -14,8 +23,8 @@ export class ReceivedMessage {
     readonly offset: number,
     /** Length in bytes; 0 is possible. */
     readonly byteLength: number,
-    /** Whether `release` returns the region to the node. */
-    private readonly givesBack: boolean,
+    /** Gets the memory at `release`; undefined: it stays with the application. */
+    private readonly memory: MessageMemory | undefined,
   ) {}
 
   /**
@@ -24,17 +33,20 @@ export class ReceivedMessage {
    * @throws VerbsError ERR_RDMC_REGION_CLOSED after `release`
    */
   get view(): Uint8Array {
+    if (this.#released && this.memory) {
+      throw new VerbsError('ERR_RDMC_REGION_CLOSED', 'The message was released; read it before release()');
+    }
     return this.region.view(this.offset, this.byteLength);
   }
 
   /**
-   * The application does not need the message any more. A whole region from `node.allocate`, or from the group
-   * itself, returns to the pool; other memory stays with the application. Idempotent.
+   * The application does not need the message any more. Memory of the group, or a whole region from `node.allocate`,
+   * goes back; other memory stays with the application. Idempotent.
    */
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    if (this.givesBack) void this.region.close();
+    this.memory?.released(this);
   }
 
   [Symbol.dispose](): void {

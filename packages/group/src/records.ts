@@ -32,12 +32,28 @@ export const groupRecords = recordTable({
     ),
     /** Memory for a message that the event `incoming` announced. */
     place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
+    /** The application does not need that slot of memory ahead any more. */
+    releaseSlot: post(numbers<[group: number, slot: number]>(2)),
+    /** The application closes the group: messages do not wait for slots any more. */
+    liftSlots: post(numbers<[group: number]>(1)),
+    /** Creates the queue pair of a link of the small-message path. */
+    createSmall: call(json<{ readonly group: number; readonly link: number }>(), json<QueuePairAddress>()),
+    connectSmall: call(
+      json<{ readonly group: number; readonly link: number; readonly address: SmallAddress }>(),
+      json<string>(),
+    ),
+    /** The application changed the control words of the small-message path, drawn in `small/layout.ts`. */
+    kickSmall: post(numbers<[group: number]>(1)),
     /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
     abort: call(numbers<[group: number]>(1)),
   },
   events: {
     incoming: numbers<[group: number, message: number, byteLength: number]>(3),
     finished: numbers<[group: number, message: number]>(2),
+    /** As `finished`, for a message in a slot of memory ahead, which was not announced. */
+    stored: numbers<[group: number, message: number, slot: number, byteLength: number]>(4),
+    /** The small-message path has what the application waits for: entries, or room. */
+    small: numbers<[group: number]>(1),
     /** The group's worker side has stopped. */
     trouble: json<Trouble>(),
   },
@@ -60,6 +76,37 @@ export interface GroupSetup {
   readonly maxBlockBytes: number;
   /** Region for headers and first-block buffers, laid out in `group-memory.ts`. */
   readonly region: number;
+  /** Memory ahead, at a receiver with the option `receive`. */
+  readonly slots: SlotSetup | null;
+  readonly small: SmallSetup | null;
+}
+
+/** The small-message path, drawn in `small/layout.ts`. */
+export interface SmallSetup {
+  /** Handles of the regions. */
+  readonly control: number;
+  readonly ring: number;
+  /** Units of the ring. */
+  readonly units: number;
+  /** Queue pairs of this member. */
+  readonly links: number;
+}
+
+/** What the member at the other end of a link needs. */
+export interface SmallAddress {
+  readonly queue: QueuePairAddress;
+  /** A receiver's ring. */
+  readonly ring: { readonly address: number; readonly rkey: number } | null;
+}
+
+/** Memory ahead, drawn in `receive-memory.ts`. */
+export interface SlotSetup {
+  /** Handle of the region. */
+  readonly region: number;
+  readonly slots: number;
+  /** The largest message that gets a slot. */
+  readonly slotBytes: number;
+  readonly stride: number;
 }
 
 /** The addresses of the queue pairs for one neighbour. */
@@ -74,7 +121,7 @@ export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RD
 /** The reason why a group's worker side stopped. */
 export interface Trouble {
   readonly group: number;
-  /** The neighbour that is concerned; −1: this member itself. */
+  /** The neighbour that is concerned, or behind all neighbours the link for small messages; −1: this member itself. */
   readonly pair: number;
   /**
    * `flushed`: a queue pair is in the error state, and the completion does not show the cause. `own`: this member's own

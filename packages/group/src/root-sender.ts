@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { Deferred } from '@rdmc/common';
 import type { Device, MemoryRegion } from '@rdmc/verbs';
 import { automaticBlockSize } from './block-size.js';
@@ -9,6 +10,8 @@ import { copyParts, lengthOf } from './message-bytes.js';
 import { checkRange } from './region-range.js';
 import { type PooledMemory, SendPool } from './send-pool.js';
 import { SendQueue, type SendRange } from './send-queue.js';
+import { EntryWriter } from './small/entry-writer.js';
+import type { SmallMemory } from './small/small-memory.js';
 import type { WorkerLink } from './worker-link.js';
 
 /** A message that was given as bytes. */
@@ -30,6 +33,10 @@ interface RootPorts {
 export class RootSender {
   readonly queue: SendQueue;
   readonly #pool: SendPool;
+  readonly #link: WorkerLink;
+  readonly #slot: number;
+  /** The largest message that goes through the ring; −1: the group does not have one. */
+  #mostSmallBytes = -1;
 
   constructor(
     private readonly options: CheckedGroupOptions,
@@ -37,11 +44,26 @@ export class RootSender {
     private readonly transports: () => readonly string[],
     { allocate, link, slot }: RootPorts,
   ) {
+    this.#link = link;
+    this.#slot = slot;
     this.#pool = new SendPool(options.sendBufferBytes, allocate);
     this.queue = new SendQueue((number, { region, offset, byteLength }) => {
       const address = region.address + offset;
       link.commands.send(slot, number, address, byteLength, region.lkey, this.#blockSize(byteLength));
     });
+  }
+
+  /** The group has a ring for small messages. */
+  useRing({ bytes, control }: SmallMemory): void {
+    const { smallMessageBytes, sendBufferBytes } = this.options;
+    this.#mostSmallBytes = Math.min(smallMessageBytes, sendBufferBytes);
+    this.queue.useRing(new EntryWriter(bytes, control, () => this.#link.commands.kickSmall(this.#slot)));
+  }
+
+  /** Sends a message at once if it is small, not empty, and nothing waits; false: use `sendBytes`. */
+  trySmall(bytes: Uint8Array): boolean {
+    const { byteLength } = bytes;
+    return byteLength > 0 && byteLength <= this.#mostSmallBytes && this.queue.trySmall(bytes);
   }
 
   /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, or the error of the group */
@@ -58,13 +80,37 @@ export class RootSender {
    */
   sendBytes(parts: readonly Uint8Array[], signal: AbortSignal | undefined): BytesSent {
     const byteLength = lengthOf(parts);
-    this.#checkBlocks(byteLength);
-    if (!this.#pool.fits(byteLength)) throw this.#tooLarge(byteLength);
+    this.#checkSize(byteLength);
     if (signal?.aborted) throw new AbortError('The send', signal);
+    if (byteLength <= this.#mostSmallBytes) {
+      const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+      const sent = this.queue.enqueueSmall([bytes], signal);
+      return { copied: sent, sent };
+    }
     const memory = this.#pool.tryTake(byteLength);
     if (!memory) return this.#sendLater(parts, byteLength, signal);
     const range = filled(memory, parts, byteLength);
     return { copied: Promise.resolve(), sent: this.queue.enqueueHeld(range, memory, signal) };
+  }
+
+  /**
+   * Sends messages in order, small ones together. Nothing is sent if one of them is refused.
+   * @throws GroupError as `sendBytes`
+   */
+  async sendMany(messages: readonly Uint8Array[]): Promise<void> {
+    for (const { byteLength } of messages) {
+      if (byteLength > this.#mostSmallBytes) this.#checkSize(byteLength);
+    }
+    let at = 0;
+    while (at < messages.length && this.trySmall(messages[at]!)) at += 1;
+    const sends: Promise<void>[] = [];
+    while (at < messages.length) {
+      const run = this.#smallRun(messages, at);
+      if (run > at) sends.push(this.queue.enqueueSmall(messages.slice(at, run), undefined));
+      else sends.push(this.sendBytes([messages[at]!], undefined).sent);
+      at = Math.max(run, at + 1);
+    }
+    if (sends.length > 0) await Promise.all(sends);
   }
 
   /**
@@ -101,6 +147,18 @@ export class RootSender {
     const { blockBytes, members } = this.options;
     if (blockBytes !== 'auto') return blockBytes;
     return automaticBlockSize(byteLength, members.length, this.transports());
+  }
+
+  /** The end of the small messages that begin at index `at`. */
+  #smallRun(messages: readonly Uint8Array[], at: number): number {
+    let end = at;
+    while (end < messages.length && messages[end]!.byteLength <= this.#mostSmallBytes) end += 1;
+    return end;
+  }
+
+  #checkSize(byteLength: number): void {
+    this.#checkBlocks(byteLength);
+    if (!this.#pool.fits(byteLength)) throw this.#tooLarge(byteLength);
   }
 
   #checkBlocks(byteLength: number): void {

@@ -1,7 +1,9 @@
-import { Deferred } from '@rdmc/common';
+import { Deferred, Fifo } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { SENDS_IN_WORKER } from './constants.js';
 import { AbortError } from './errors.js';
+import { detached } from './message-bytes.js';
+import type { EntryWriter } from './small/entry-writer.js';
 
 /** A part of a region, checked. */
 export interface SendRange {
@@ -10,9 +12,19 @@ export interface SendRange {
   readonly byteLength: number;
 }
 
+/** Small messages that wait for their turn, or for room in the ring. */
+interface SmallBatch {
+  readonly messages: readonly Uint8Array[];
+  /** Their lengths at the time of the call. */
+  readonly lengths: readonly number[];
+  /** The first one that was not written. */
+  next: number;
+}
+
 interface Entry {
-  /** Undefined while the message has no memory. */
+  /** Undefined while the message has no memory, and for small messages. */
   range: SendRange | undefined;
+  readonly batch: SmallBatch | undefined;
   readonly done: Deferred<void>;
   started: boolean;
   /** Disposed of when the message does not need its memory, or its request for memory, any more. */
@@ -33,18 +45,54 @@ export interface ReservedPlace {
   fail(error: unknown): void;
 }
 
-/** A root's messages, in order. A few are in the worker; the others wait here, where they can still be withdrawn. */
+const NO_HOLD: Disposable = { [Symbol.dispose]: () => {} };
+
+/**
+ * A root's messages, in order; they get their numbers here. A few are in the worker; the others wait here, where they can
+ * still be withdrawn. A small message is copied into the ring as soon as no other one waits, and has left the queue then.
+ */
 export class SendQueue {
-  readonly #waiting: Entry[] = [];
+  readonly #waiting = new Fifo<Entry>();
   readonly #started: Entry[] = [];
-  #nextNumber = 0;
+  /** Messages that have a number. */
+  #count = 0;
+  #writer: EntryWriter | undefined;
+  #willPublish = false;
   #onIdle: (() => void) | undefined;
 
   constructor(private readonly post: (number: number, range: SendRange) => void) {}
 
-  /** Messages handed to the worker so far. */
+  /** Messages that were handed to the worker so far, over both paths. */
   get count(): number {
-    return this.#nextNumber;
+    return this.#count;
+  }
+
+  /** The group has a ring for small messages. */
+  useRing(writer: EntryWriter): void {
+    this.#writer = writer;
+  }
+
+  /** Copies a small message into the ring at once; false: it has to wait, or there is no ring. */
+  trySmall(bytes: Uint8Array): boolean {
+    if (this.#waiting.length > 0 || !this.#writer?.tryWrite(this.#count >>> 0, bytes)) return false;
+    this.#count += 1;
+    this.#publishSoon();
+    return true;
+  }
+
+  /** Queues small messages; resolves when they were copied into the ring. */
+  enqueueSmall(messages: readonly Uint8Array[], signal: AbortSignal | undefined): Promise<void> {
+    const lengths = messages.map(({ byteLength }) => byteLength);
+    const entry = this.#add(undefined, NO_HOLD, { messages, lengths, next: 0 });
+    const done = signal ? this.#abortable(entry, signal) : entry.done.promise;
+    this.#fill();
+    return done;
+  }
+
+  /** There is more room in the ring. */
+  roomMade(): void {
+    this.#fill();
+    this.#checkIdle();
   }
 
   get idle(): boolean {
@@ -96,7 +144,7 @@ export class SendQueue {
 
   /** Rejects all messages. Call it when the device does not use their memory any more. */
   fail(error: unknown): void {
-    const entries = [...this.#started.splice(0), ...this.#waiting.splice(0)];
+    const entries = [...this.#started.splice(0), ...this.#waiting.drain()];
     for (const entry of entries) entry.left = true;
     for (const entry of entries) {
       entry.hold[Symbol.dispose]();
@@ -110,8 +158,8 @@ export class SendQueue {
     this.#checkIdle();
   }
 
-  #add(range: SendRange | undefined, hold: Disposable): Entry {
-    const entry: Entry = { range, done: new Deferred<void>(), started: false, hold, left: false };
+  #add(range: SendRange | undefined, hold: Disposable, batch?: SmallBatch): Entry {
+    const entry: Entry = { range, batch, done: new Deferred<void>(), started: false, hold, left: false };
     this.#waiting.push(entry);
     return entry;
   }
@@ -130,9 +178,7 @@ export class SendQueue {
   }
 
   #withdraw(entry: Entry): void {
-    const at = this.#waiting.indexOf(entry);
-    if (at === -1) return;
-    this.#waiting.splice(at, 1);
+    if (!this.#waiting.remove((each) => each === entry)) return;
     entry.left = true;
     entry.hold[Symbol.dispose]();
     // It may have held up messages behind it.
@@ -141,16 +187,60 @@ export class SendQueue {
   }
 
   #fill(): void {
-    while (this.#started.length < SENDS_IN_WORKER && this.#waiting.length > 0) {
-      const { range } = this.#waiting[0]!;
-      if (!range) return;
-      const entry = this.#waiting.shift()!;
-      entry.started = true;
-      this.#started.push(entry);
-      this.post(this.#nextNumber, range);
-      this.#nextNumber = (this.#nextNumber + 1) >>> 0;
+    for (let entry = this.#waiting.peek(); entry; entry = this.#waiting.peek()) {
+      const { range, batch } = entry;
+      if (batch) {
+        if (!this.#write(entry, batch)) return;
+        this.#waiting.shift();
+        entry.left = true;
+      } else {
+        if (!range || this.#started.length >= SENDS_IN_WORKER) return;
+        this.#waiting.shift();
+        entry.started = true;
+        this.#started.push(entry);
+        this.post(this.#count >>> 0, range);
+        this.#count += 1;
+      }
     }
   }
+
+  /** Copies small messages into the ring; false if they have to wait for room. */
+  #write(entry: Entry, batch: SmallBatch): boolean {
+    const writer = this.#writer!;
+    let asked = false;
+    while (batch.next < batch.messages.length) {
+      const bytes = batch.messages[batch.next]!;
+      if (bytes.byteLength !== batch.lengths[batch.next]) {
+        entry.done.reject(detached());
+        return true;
+      }
+      if (writer.tryWrite(this.#count >>> 0, bytes)) {
+        this.#count += 1;
+        batch.next += 1;
+      } else if (asked) return false;
+      else {
+        // Room that was made before the request is not announced.
+        writer.wantRoom();
+        asked = true;
+      }
+    }
+    writer.publish();
+    entry.started = true;
+    entry.done.resolve();
+    return true;
+  }
+
+  /** Messages that are sent until the microtasks run share one notice to the worker. */
+  #publishSoon(): void {
+    if (this.#willPublish) return;
+    this.#willPublish = true;
+    queueMicrotask(this.#publish);
+  }
+
+  readonly #publish = (): void => {
+    this.#willPublish = false;
+    this.#writer?.publish();
+  };
 
   #checkIdle(): void {
     if (this.idle) this.#onIdle?.();

@@ -2,7 +2,8 @@
  * The messages between members about groups, over the mesh: JSON, topic 'rdmc.group', in order per pair of members.
  *
  *   type       from → to        fields besides type and group
- *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null)
+ *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null),
+ *                               small (between root and receivers: the link for small messages, if there is one)
  *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
@@ -19,6 +20,7 @@ import {
   nullable,
   opaqueRecord,
   openRecord,
+  optional,
   type Shape,
   type Shaped,
   text,
@@ -27,7 +29,7 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import type { Agreement } from './agreement.js';
-import type { PairAddress } from './records.js';
+import type { PairAddress, SmallAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
 /** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
@@ -44,11 +46,12 @@ const verdict = { culprit: whole(), code: words, reason: words };
 /** Not checked here: its fields depend on the version of the agreement, which is compared first. */
 const agreement = opaqueRecord({}) as Shape<Agreement>;
 const address = opaqueRecord({}) as Shape<PairAddress>;
+const small = opaqueRecord({}) as Shape<SmallAddress>;
 /** Open: unknown fields of later versions are ignored, so that the difference of versions is reported. */
 const message = variants(
   'type',
   {
-    create: { ...name, agreement, address: nullable(address) },
+    create: { ...name, agreement, address: nullable(address), small: optional(small) },
     abandon: {
       ...name,
       to: nullable(words),

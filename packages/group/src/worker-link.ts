@@ -6,6 +6,10 @@ import type { GroupRecords, GroupSetup, Trouble } from './records.js';
 export interface WorkerEvents {
   incoming(message: number, byteLength: number): void;
   finished(message: number): void;
+  /** As `finished`, for a message in a slot of memory ahead. */
+  stored(message: number, slot: number, byteLength: number): void;
+  /** The small-message path has what this thread waits for. */
+  small(): void;
   trouble(trouble: Trouble): void;
 }
 
@@ -19,6 +23,8 @@ export class WorkerLink {
       {
         incoming: (group, message, byteLength) => this.#listeners.get(group)?.incoming(message, byteLength),
         finished: (group, message) => this.#listeners.get(group)?.finished(message),
+        stored: (group, ...message) => this.#listeners.get(group)?.stored(...message),
+        small: (group) => this.#listeners.get(group)?.small(),
         trouble: (trouble) => this.#listeners.get(trouble.group)?.trouble(trouble),
       },
       onEnd,

@@ -58,7 +58,12 @@ describe('a message that is given as bytes', () => {
   });
 
   it('may be changed as soon as send has resolved', async () => {
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1], sendBufferBytes: 4096 });
+    const [root, receiver] = await createEverywhere(nodes, {
+      id,
+      members: [0, 1],
+      sendBufferBytes: 4096,
+      smallMessageBytes: 0,
+    });
     const collecting = collect(receiver!);
     const bytes = new Uint8Array(4096);
     const expected: string[] = [];
@@ -72,7 +77,7 @@ describe('a message that is given as bytes', () => {
   });
 
   it('waits while all memory for copies is in use, and keeps its place', async () => {
-    const options = { id, members: [0, 1], sendBufferBytes: 8192 };
+    const options = { id, members: [0, 1], sendBufferBytes: 8192, smallMessageBytes: 0 };
     const [root, receiver] = await createEverywhere(nodes, options);
     // As many messages as wait unread, so that nothing more is sent until the receiver reads.
     const sends = Array.from({ length: 100 }, (_, i) => root!.send(Buffer.alloc(8000, i)));
@@ -94,7 +99,7 @@ describe('a message that is given as bytes', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id, members: [0, 1], sendBufferBytes: 4096 };
+    const options = { id, members: [0, 1], sendBufferBytes: 4096, smallMessageBytes: 0 };
     const incoming = async (byteLength: number) => {
       await admitted;
       return nodes[1]!.allocate(byteLength);
@@ -152,7 +157,8 @@ describe('a message that is given as bytes', () => {
   });
 
   it('is refused if its buffer is detached while it waits for memory', async () => {
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const options = { id, members: [0, 1], smallMessageBytes: 0 };
+    const [root, receiver] = await createEverywhere(nodes, options);
     const collecting = collect(receiver!);
     const bytes = new Uint8Array(10);
     const sent = root!.send(bytes); // the memory for it is not allocated yet
@@ -164,7 +170,12 @@ describe('a message that is given as bytes', () => {
   });
 
   it('rejects when the group fails, also while it waits for memory', async () => {
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1], sendBufferBytes: 4096 });
+    const [root, receiver] = await createEverywhere(nodes, {
+      id,
+      members: [0, 1],
+      sendBufferBytes: 4096,
+      smallMessageBytes: 0,
+    });
     const sends = Array.from({ length: 100 }, () =>
       rejection(root!.send(Buffer.alloc(4096))).catch(() => undefined),
     );

@@ -41,7 +41,8 @@ async function lastStep() {
       if (sent.length === MEMBERS.length - 1) introduced.resolve();
     },
   };
-  const options = checkGroupOptions({ id: GROUP, members: MEMBERS, algorithm: 'chain' }, OWN, () => 0);
+  const asked = { id: GROUP, members: MEMBERS, algorithm: 'chain', smallMessageBytes: 0 } as const;
+  const options = checkGroupOptions(asked, OWN, () => 0);
   const region = { handle: 0, close: async () => {} } as unknown as MemoryRegion;
   const environment = {
     memberId: OWN,
@@ -51,7 +52,7 @@ async function lastStep() {
   } as unknown as GroupEnvironment;
   const slot = { number: 0, counters: new Float64Array(0), release: () => {} };
   const formation = new Formation(environment, options, 'own', slot, neighbourhoodOf(options, OWN));
-  const running = formation.run({} as WorkerEvents);
+  const running = formation.run({} as WorkerEvents, { prepare: async () => null });
   running.catch(() => {});
   await introduced.promise;
   const base = { group: GROUP } as const;

@@ -1,4 +1,4 @@
-import { explore } from '@rdmc/testing';
+import { exploreObjects } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { SeriesOrder } from '../src/series/series-order.js';
 import { SeriesModel, type Setting } from './model/series-model.js';
@@ -8,7 +8,7 @@ describe('a series over groups that fail, in every interleaving', () => {
     ['a failure', { failures: 1 }],
     ['a failure, and a receiver that is wedged and trimmed', { failures: 1, wedges: 1, receivers: 1 }],
   ] satisfies [string, Setting][])('%s: no step is unsafe, and the end is reachable', (_name, setting) => {
-    const { states, unsafe, stuck } = explore(new SeriesModel(setting));
+    const { states, unsafe, stuck } = exploreObjects(new SeriesModel(setting));
     expect(unsafe, `${unsafe?.reason}: ${unsafe?.trace.join(', ')}`).toBeUndefined();
     expect(stuck, stuck?.join(', ')).toBeUndefined();
     expect(states).toBeGreaterThan(100);
@@ -71,7 +71,7 @@ describe('wrong variants are detected', () => {
     ['a group overtakes the one before it', { failures: 1, overtakes: true }, /has arrived|is next/],
     ['messages that are not settled are given up', { failures: 1, first: ({ sent }) => sent }, /not settled/],
   ] satisfies [string, Setting, RegExp][])('%s', (_name, setting, reason) => {
-    const { unsafe, stuck } = explore(new SeriesModel(setting));
+    const { unsafe, stuck } = exploreObjects(new SeriesModel(setting));
     expect(unsafe?.reason ?? stuck?.join(', ')).toMatch(reason);
   });
 });

@@ -107,7 +107,11 @@ describe('the streams of a group', () => {
 
   it('delay the source while a receiver does not read', async () => {
     const messageByteLength = 4096;
-    const [root, receiver] = await groupOf({ members: [0, 1], sendBufferBytes: 4 * messageByteLength });
+    const [root, receiver] = await groupOf({
+      smallMessageBytes: 0,
+      members: [0, 1],
+      sendBufferBytes: 4 * messageByteLength,
+    });
     const total = 400 * messageByteLength;
     let given = 0;
     const source = new Readable({

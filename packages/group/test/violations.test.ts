@@ -10,7 +10,7 @@ const WINDOW = 4;
 const MAX_BLOCK = 16;
 
 /** Rank 1 of a chain of three: it receives blocks from pair 0, and sends them to pair 1. */
-function relay() {
+function relay(skipsNumbers = false) {
   const headers = new Uint32Array(2 * WINDOW * HEADER_WORDS);
   const posted: { pair: number; slot: number }[] = [];
   const port: GroupPort = {
@@ -30,6 +30,7 @@ function relay() {
       receiveWindow: WINDOW,
       sendWindow: WINDOW,
       maxBlockBytes: MAX_BLOCK,
+      skipsNumbers,
       buffersAddress: 0,
       buffersLkey: NO_KEY,
       headers,
@@ -104,6 +105,17 @@ describe('violations of the wire protocol', () => {
     const { immediate, bytes, message, blockSize, size } = { ...good, ...wrong };
     writeHeader(headers, slot, size, blockSize, message);
     expect(() => machine.blockArrived(slot, immediate, bytes)).toThrow(ProtocolViolation);
+  });
+
+  it('accepts numbers with gaps only where small messages may have them, and none twice', () => {
+    const { machine, headers, posted } = relay(true);
+    writeHeader(headers, 0, 4, MAX_BLOCK, 5);
+    machine.blockArrived(0, 0, HEADER_BYTES + 4);
+    machine.place(5, 1000, NO_KEY);
+    machine.advance();
+    const { slot } = posted[1]!;
+    writeHeader(headers, slot, 4, MAX_BLOCK, 5);
+    expect(() => machine.blockArrived(slot, 0, HEADER_BYTES + 4)).toThrow('message 6 or a later one');
   });
 
   it('refuses announcements of more receives than the window, and of fewer than before', () => {

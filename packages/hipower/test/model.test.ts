@@ -1,9 +1,9 @@
+import { explore } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { RequesterMachine } from '../src/machine/requester-machine.js';
 import { ResponderMachine } from '../src/machine/responder-machine.js';
 import { BroadcastModel, type BroadcastSetting } from './model/broadcast-model.js';
 import { ChannelModel, type Setting } from './model/channel-model.js';
-import { explore } from './model/explore.js';
 
 const base = { slots: 1, messages: 4, losses: 1 } as const;
 

@@ -1,4 +1,4 @@
-import { explore } from '@rdmc/testing';
+import { exploreObjects } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { Membership } from '../src/live/membership.js';
 import { Roster, type RosterEntry, type RosterMark } from '../src/live/roster.js';
@@ -21,7 +21,7 @@ describe('members that come and go, in every interleaving', () => {
     '%s: no step is unsafe, and the end is reachable from every state',
     { timeout: 240_000 },
     (_name, setting) => {
-      const { states, unsafe, stuck } = explore(new MeshModel(setting));
+      const { states, unsafe, stuck } = exploreObjects(new MeshModel(setting));
       expect(unsafe, `${unsafe?.reason}: ${unsafe?.trace.join(', ')}`).toBeUndefined();
       expect(stuck, stuck?.join(', ')).toBeUndefined();
       expect(states).toBeGreaterThan(2);
@@ -152,18 +152,18 @@ describe('wrong variants are detected', () => {
     ['an older claim is not refused', { id: 2, successor: true, stops: true, machine: NeverReplaced }, /./],
   ];
   it.each(wrong)('%s: unsafe, or without an end', { timeout: 240_000 }, (_name, setting, reason) => {
-    const { unsafe, stuck } = explore(new MeshModel(setting));
+    const { unsafe, stuck } = exploreObjects(new MeshModel(setting));
     expect(unsafe?.reason ?? stuck?.join(', ')).toMatch(reason);
   });
 
   it('a member that left is deleted without a mark: an older roster brings it back for ever', () => {
     const machine = withRoster((limits) => new WithoutMarks(limits));
-    const { unsafe, stuck } = explore(new MeshModel({ id: 2, breaks: 1, leaves: true, machine }));
+    const { unsafe, stuck } = exploreObjects(new MeshModel({ id: 2, breaks: 1, leaves: true, machine }));
     expect(unsafe?.reason ?? stuck).toBeDefined();
   });
 
   it('a lost peer is not reached for: the mesh is not whole again', () => {
-    const { unsafe, stuck } = explore(new MeshModel({ id: 2, breaks: 1, machine: NeverReaches }));
+    const { unsafe, stuck } = exploreObjects(new MeshModel({ id: 2, breaks: 1, machine: NeverReaches }));
     expect(unsafe).toBeUndefined();
     expect(stuck).toBeDefined();
   });

@@ -1,78 +1,66 @@
-import { createHash } from 'node:crypto';
+import { keyOf } from './model-memory.js';
 import { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
 
-/** A system of which every step from a state can be tried. Its whole state is in its fields. */
+/** A system of which every step from a state can be tried. */
 export interface Model {
+  /** The state, not a copy: the next step changes it. The caller copies it to keep it; most states are known already. */
+  current(): Int32Array;
+  restore(state: Int32Array): void;
   /** Names of the steps that are possible now. */
   steps(): string[];
   /** Takes a step; throws if the step is unsafe. */
   take(step: string): void;
-  /** Equal for equal states. */
-  key(): string;
   /** The run is complete. */
   done(): boolean;
 }
 
+interface CountedExploration extends Exploration {
+  readonly transitions: number;
+}
+
 interface Node extends StateNode {
-  /** Until it has been expanded. */
-  model: Model | undefined;
+  readonly state: Int32Array;
 }
 
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
-export function explore(initial: Model, limit = 400_000): Exploration {
-  const nodes: Node[] = [{ from: -1, step: '', before: [], isDone: initial.done(), model: initial }];
-  const known = new Map([[digestOf(initial), 0]]);
+export function explore(model: Model, limit = 3_000_000): CountedExploration {
+  const nodes: Node[] = [
+    { state: model.current().slice(), from: -1, step: '', before: [], isDone: model.done() },
+  ];
+  const known = new Map<string, number>([[keyOf(nodes[0]!.state), 0]]);
+  let transitions = 0;
   for (let at = 0; at < nodes.length; at += 1) {
-    const { model } = nodes[at]!;
-    nodes[at]!.model = undefined;
-    for (const step of model!.steps()) {
-      const next = copyOf(model!);
+    model.restore(nodes[at]!.state);
+    for (const step of model.steps()) {
+      model.restore(nodes[at]!.state);
       try {
-        next.take(step);
+        model.take(step);
       } catch (error) {
         const trace = [...traceOf(nodes, at), step];
-        return { states: nodes.length, unsafe: { reason: String(error), trace }, stuck: undefined };
+        return {
+          states: nodes.length,
+          transitions,
+          unsafe: { reason: String(error), trace },
+          stuck: undefined,
+        };
       }
-      const key = digestOf(next);
+      transitions += 1;
+      const state = model.current();
+      const key = keyOf(state);
       let to = known.get(key);
       if (to === undefined) {
         to = nodes.length;
         if (to === limit) throw new Error(`more than ${limit} states`);
         known.set(key, to);
-        nodes.push({ from: at, step, before: [], isDone: next.done(), model: next });
+        nodes.push({ state: state.slice(), from: at, step, before: [], isDone: model.done() });
       }
       nodes[to]!.before.push(at);
     }
   }
-  return { states: nodes.length, unsafe: undefined, stuck: stuckTrace(nodes) };
-}
-
-/** Keys are long, and states are many. */
-function digestOf(model: Model): string {
-  return createHash('sha256').update(model.key()).digest('base64');
-}
-
-/** A copy of an object and everything that it refers to; what is referred to twice is copied once. */
-function copyOf<T>(value: T, copies = new Map<unknown, unknown>()): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  const known = copies.get(value);
-  if (known !== undefined) return known as T;
-  if (value instanceof Uint8Array) return Buffer.from(value) as T;
-  if (value instanceof Map) {
-    const copy = new Map();
-    copies.set(value, copy);
-    for (const [key, each] of value) copy.set(key, copyOf(each, copies));
-    return copy as T;
-  }
-  if (value instanceof Set) {
-    const copy = new Set();
-    copies.set(value, copy);
-    for (const each of value) copy.add(copyOf(each, copies));
-    return copy as T;
-  }
-  const copy = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value));
-  copies.set(value, copy);
-  for (const name of Object.keys(value))
-    copy[name] = copyOf((value as Record<string, unknown>)[name], copies);
-  return copy as T;
+  return {
+    states: nodes.length,
+    transitions,
+    unsafe: undefined,
+    stuck: stuckTrace(nodes),
+  };
 }

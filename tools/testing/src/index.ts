@@ -1,8 +1,10 @@
 export { type CodedError, ofClass, refusal, rejection, thrown } from './errors.js';
 export { expectExample, expectPrinted, expectShown } from './example.js';
 export { explore, type Model } from './explore.js';
+export { exploreObjects, type ObjectModel } from './explore-objects.js';
 export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
+export { ModelMemory } from './model-memory.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
 export { fillFrom, Random } from './random.js';
 export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';

@@ -110,6 +110,7 @@ export class StreamReceiver {
       algorithm: algorithm as Algorithm,
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,
+      smallMessageBytes: 0,
       retryTimeoutMs: this.cast.stallTimeoutMs,
       timeoutMs: this.cast.connectTimeoutMs,
     });

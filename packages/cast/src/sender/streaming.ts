@@ -116,6 +116,8 @@ export class Streaming {
     const forming = this.formed.node.createGroup({
       ...{ id, members, algorithm, blockBytes },
       ...(racks && { racks }),
+      // A cast sends regions only.
+      smallMessageBytes: 0,
       // The stall watch decides which member has stalled: it has more information than the devices.
       retryTimeoutMs: stallTimeoutMs,
       timeoutMs: connectTimeoutMs,

@@ -21,9 +21,14 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     open: (setup) => this.#open(setup),
     createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
     connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
+    createSmall: ({ group, link }) => this.#groups.get(group)!.small!.createQueue(link),
+    connectSmall: ({ group, link, address }) => this.#groups.get(group)!.small!.connect(link, address),
+    kickSmall: (group) => this.#groups.get(group)?.advanceSoon(),
     start: (group) => this.#groups.get(group)?.start(),
     send: (group, ...message) => this.#groups.get(group)?.send(...message),
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
+    releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
+    liftSlots: (group) => this.#groups.get(group)?.liftSlots(),
     abort: (group) => this.#abort(group),
   };
 

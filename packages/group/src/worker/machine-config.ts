@@ -18,6 +18,8 @@ export interface MachineConfig {
    * announce each posted receive; the implementation of the RDMC paper announced one.
    */
   readonly readyTokens?: number | undefined;
+  /** Messages may have gaps between their numbers, which are those of small messages; default: no. */
+  readonly skipsNumbers?: boolean | undefined;
   /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
   readonly maxBlockBytes: number;
   /** Address of the first-block buffers, which are adjacent. */

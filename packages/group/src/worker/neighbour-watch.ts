@@ -1,4 +1,5 @@
-import { WATCH_LINGER_LOOKS } from '../constants.js';
+import type { ProtocolContext } from '@rdmc/dataplane';
+import { WATCH_GRACE_MS, WATCH_INTERVAL_MS, WATCH_LINGER_LOOKS } from '../constants.js';
 
 /** The functions of the group that the watch calls. */
 export interface WatchPort {
@@ -73,4 +74,10 @@ export class NeighbourWatch {
     this.#asked[pair]! += 1;
     if (this.#asked[pair]! > this.limitLooks) this.port.silent(pair);
   }
+}
+
+/** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
+export function limitLooks({ device }: Pick<ProtocolContext, 'device'>, retryTimeoutMs: number): number {
+  if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
+  return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
 }

@@ -153,8 +153,8 @@ export class ReceiveSide {
       );
     }
     const plan = this.plans.for(blocks);
-    const message = new OpenMessage(this.#nextNumber, byteLength, blockBytes, plan, false);
-    this.#nextNumber = (this.#nextNumber + 1) >>> 0;
+    const message = new OpenMessage(this.#numberOf(slot), byteLength, blockBytes, plan, false);
+    this.#nextNumber = (message.number + 1) >>> 0;
     if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
       throw new Error('The schedule lets the first block come from different members');
     }
@@ -167,6 +167,18 @@ export class ReceiveSide {
     this.open.push(message);
     this.config.counters[Counter.BYTES_EXPECTED]! += byteLength;
     return message;
+  }
+
+  /** The number of a message that begins. If numbers may be left out, the header has it: not one of an earlier message. */
+  #numberOf(slot: number): number {
+    const { headers, skipsNumbers, firstPair } = this.config;
+    const number = headerMessage(headers, slot);
+    if (!skipsNumbers) return this.#nextNumber;
+    if (((number - this.#nextNumber) | 0) >= 0) return number;
+    throw new ProtocolViolation(
+      firstPair,
+      `sent message ${number}, and message ${this.#nextNumber} or a later one is next`,
+    );
   }
 
   #check(slot: number, message: OpenMessage, immediate: number, bytes: number): void {

@@ -1,6 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
-import { HEADER_BYTES, WATCH_GRACE_MS, WATCH_INTERVAL_MS } from '../constants.js';
+import { HEADER_BYTES } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
 import {
   DEVICE_REMOVED,
@@ -11,18 +11,23 @@ import {
 } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { GroupMachine } from './machine.js';
-import { NeighbourWatch, type WatchPort } from './neighbour-watch.js';
+import { MemoryAhead } from './memory-ahead.js';
+import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
+import { type SmallGroup, SmallPath } from './small-path.js';
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
-export class WorkerGroup implements GroupPort, PairListener, WatchPort {
+export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGroup {
   readonly machine: GroupMachine;
+  /** The small-message path; undefined if the group does not have one. */
+  readonly small: SmallPath | undefined;
   /** Whether the group is in the list of groups to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
+  readonly #ahead: MemoryAhead | undefined;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests that have not completed: the neighbours and the device may still access their memory. */
   #outstanding = 0;
@@ -38,9 +43,11 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   ) {
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
-    this.#watch = new NeighbourWatch(this, setup.neighbours.length, limitLooks(context, setup));
-    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
-    const { algorithm, nodes, rank, racks } = setup;
+    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, retryTimeoutMs } = setup;
+    const { algorithm, nodes, rank, racks, slots, small } = setup;
+    this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
+    if (small) this.small = new SmallPath(context, setup, small, this, counters);
+    if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
     const headers = this.#region.view(0, headerBytes);
     this.machine = new GroupMachine(
@@ -51,6 +58,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
         receiveWindow,
         sendWindow,
         maxBlockBytes,
+        skipsNumbers: small !== null,
         buffersAddress: this.#region.address + buffersOffset(setup),
         buffersLkey: this.#region.lkey,
         headers: new Uint32Array(headers.buffer, headers.byteOffset, headerBytes / 4),
@@ -80,7 +88,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
 
   /** Whether no completion of this member's own requests can allow progress. */
   get waitsForNeighbours(): boolean {
-    return this.#state === 'running' ? this.machine.waitsForNeighbours : this.#outstanding === 0;
+    if (this.#state !== 'running') return this.#outstanding === 0;
+    return this.machine.waitsForNeighbours && !this.small?.waitsForOwn;
   }
 
   /** At the root: queues a message behind the earlier ones. */
@@ -89,26 +98,39 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     this.wantAdvance(this);
   }
 
-  /** Memory for a message that began. */
+  /** Memory for a message that began: of the application, or a slot of memory ahead. */
   place(message: number, address: number, lkey: LocalKey): void {
     this.#guard(() => this.machine.place(message, address, lkey));
     this.wantAdvance(this);
+  }
+
+  /** The application does not need a slot of memory ahead any more. */
+  releaseSlot(slot: number): void {
+    this.#ahead?.release(slot);
+  }
+
+  /** Messages do not wait for slots any more. */
+  liftSlots(): void {
+    this.#ahead?.lift();
   }
 
   /** Posts the requests that the machine's state allows. */
   advance(): void {
     this.wantsAdvance = false;
     if (this.#state === 'running') this.#guard(this.#advance);
+    if (this.#takesEvents) this.small?.advance();
   }
 
   /** Whether a message is under way here, so that this member waits for its neighbours. */
   get isBusy(): boolean {
-    return this.#state === 'running' && this.machine.openMessages > 0;
+    return this.#state === 'running' && (this.machine.openMessages > 0 || this.small?.isBusy === true);
   }
 
   /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether this one needs another look. */
   look(): boolean {
-    return this.#state === 'running' && this.#watch.look(this.isBusy);
+    if (this.#state !== 'running') return false;
+    const goesOn = this.#watch.look(this.machine.openMessages > 0);
+    return this.small?.look() || goesOn;
   }
 
   /**
@@ -123,6 +145,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   async #abort(): Promise<void> {
     this.#state = 'aborting';
     for (const queues of this.#pairs) queues?.modifyToError();
+    this.small?.modifyToError();
     if (this.#outstanding > 0) {
       // Requests that were written in this turn are posted to queue pairs in the error state, and are flushed.
       this.context.wake();
@@ -130,7 +153,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
         this.#onDrained = resolve;
       });
     }
-    await Promise.all(this.#pairs.map((queues) => queues?.close()));
+    await Promise.all([...this.#pairs.map((queues) => queues?.close()), this.small?.close()]);
   }
 
   postSend(pair: number, slot: number, block: number, range: BlockRange): void {
@@ -166,11 +189,18 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   }
 
   incoming(message: number, byteLength: number): void {
+    if (this.#ahead) this.#ahead.begin(message, byteLength);
+    else this.ask(message, byteLength);
+  }
+
+  ask(message: number, byteLength: number): void {
     this.context.events.incoming(this.setup.group, message, byteLength);
   }
 
   finished(message: number): void {
-    this.context.events.finished(this.setup.group, message);
+    const stored = this.#ahead?.finish(message);
+    if (stored) this.context.events.stored(this.setup.group, message, stored.slot, stored.byteLength);
+    else this.context.events.finished(this.setup.group, message);
   }
 
   received(pair: number, slot: number, immediate: number, bytes: number): void {
@@ -219,12 +249,25 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
     if (this.#runs()) this.machine.announcementConfirmed(pair, number);
   }
 
-  failed(pair: number, purpose: number, { status, refusal, reason }: CompletionFailure): void {
+  failed(pair: number, purpose: number, failure: CompletionFailure): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
+    const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.ANNOUNCEMENT_RECEIVE;
+    this.broke(pair, isOwn, failure);
+  }
+
+  advanceSoon(): void {
+    this.wantAdvance(this);
+  }
+
+  violated(pair: number, reason: string): void {
+    this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', reason);
+  }
+
+  broke(pair: number, isOwn: boolean, { status, refusal, reason }: CompletionFailure): void {
     // In the first two cases this member failed: its device was removed, or refused a request.
     if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
     else if (refusal) this.#stop(-1, 'post', refusal.code, reason);
-    else this.#stop(pair, kindOf(purpose, status), 'ERR_RDMC_MEMBER_LOST', reason);
+    else this.#stop(pair, kindOf(isOwn, status), 'ERR_RDMC_MEMBER_LOST', reason);
   }
 
   readonly #advance = (): void => this.machine.advance();
@@ -244,7 +287,11 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
   /** Whether completions still count. If so, schedules an advance. */
   #runs(): boolean {
     if (this.#state === 'running') this.wantAdvance(this);
-    // Announcements of members that started before this one count as well.
+    return this.#takesEvents;
+  }
+
+  /** Announcements and small messages of members that started before this one count as well. */
+  get #takesEvents(): boolean {
     return this.#state === 'running' || this.#state === 'forming';
   }
 
@@ -274,15 +321,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort {
  */
 class CopyFailed extends Error {}
 
-/** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
-function limitLooks({ device }: Pick<ProtocolContext, 'device'>, { retryTimeoutMs }: GroupSetup): number {
-  if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
-  return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
-}
-
 /** If the local device could not send a request, this member failed and not the neighbour. */
-function kindOf(purpose: number, status: string): Trouble['kind'] {
+function kindOf(isOwn: boolean, status: string): Trouble['kind'] {
   if (status === 'WORK_REQUEST_FLUSHED') return 'flushed';
-  const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.ANNOUNCEMENT_RECEIVE;
   return isOwn && status === 'LOCAL_QP_OPERATION_ERROR' ? 'own' : 'queue-pair';
 }

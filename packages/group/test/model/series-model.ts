@@ -1,4 +1,4 @@
-import type { Model } from '@rdmc/testing';
+import type { ObjectModel } from '@rdmc/testing';
 import { SeriesOrder } from '../../src/series/series-order.js';
 
 /** What to try, and how: the rules, or one of their wrong variants. */
@@ -49,7 +49,7 @@ class Receiver {
 }
 
 /** A root that sends, receivers of which one joins later, and groups that deliver a part of the messages and fail. */
-export class SeriesModel implements Model {
+export class SeriesModel implements ObjectModel {
   readonly receivers: Receiver[];
   sent = 0;
   settled = 0;

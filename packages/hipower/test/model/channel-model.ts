@@ -1,3 +1,4 @@
+import { type Model, ModelMemory } from '@rdmc/testing';
 import { payloadOffset } from '../../src/layout/footer.js';
 import { bitOf } from '../../src/machine/bits.js';
 import { refreshLimit } from '../../src/machine/refresh-rule.js';
@@ -14,8 +15,6 @@ import {
   type ResponderMemory,
   responderStateWords,
 } from '../../src/machine/responder-machine.js';
-import type { Model } from './explore.js';
-import { ModelMemory } from './memory.js';
 
 /** The variant to check: the protocol, or one of its wrong variants. */
 export interface Setting {

@@ -1,4 +1,4 @@
-import type { Model } from '@rdmc/testing';
+import type { ObjectModel } from '@rdmc/testing';
 import { nextIncarnation } from '../../src/live/claim.js';
 import type { MemberEvent } from '../../src/live/member-event.js';
 import {
@@ -126,7 +126,7 @@ const FIRST_INCARNATION = 5;
 const FAULT = /^(break|stop|continue|leave|learn|introduce)/;
 
 /** Three members that are to be connected, and a second process with the id of the third one. */
-export class MeshModel implements Model {
+export class MeshModel implements ObjectModel {
   readonly processes: Process[];
   connections: Connection[] = [];
   breaks: number;

@@ -4,6 +4,7 @@ const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
+const SMALL = ['packages/group/test/small-ring.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
@@ -232,5 +233,41 @@ export const group: readonly Mutant[] = [
     replace: 'false',
     fault: 'An idle group is looked at without end.',
     tests: WATCH,
+  },
+  {
+    id: 'group/small-overrun-unseen',
+    package: PACKAGE,
+    function: 'RingReceiver.arrived',
+    find: 'advance > this.units - inUse',
+    replace: 'advance > this.units',
+    fault: 'A root that overruns the ring of a receiver is not detected.',
+    tests: SMALL,
+  },
+  {
+    id: 'group/small-batches-uncounted',
+    package: PACKAGE,
+    function: 'RingSender.next',
+    find: 'this.#unfinished(State.TAKEN) >= this.maxBatches',
+    replace: 'false',
+    fault: 'More batches than receives are under way.',
+    tests: SMALL,
+  },
+  {
+    id: 'group/small-order-of-arrival',
+    package: PACKAGE,
+    function: 'OrderMerge.take',
+    find: 'message.number === this.#next',
+    replace: 'true',
+    fault: 'Messages of two paths are delivered in the order of arrival.',
+    tests: SMALL,
+  },
+  {
+    id: 'group/slot-given-twice',
+    package: PACKAGE,
+    function: 'SlotPool.release',
+    find: 'this.#waiting.shift()',
+    replace: 'this.#waiting.peek()',
+    fault: 'A message gets every slot of memory ahead that is released.',
+    tests: ['packages/group/test/slot-pool.test.ts'],
   },
 ];

@@ -1,0 +1,125 @@
+// Small messages from one sender to the others among processes of this host:
+//   node bench/small.mjs --nodes 2 --bytes 1 [--count 200000] [--rounds 5] [--form many|single] [--small 8192]
+//     [--ahead 64] [--thread worker] [--transport shm|tcp]
+// many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
+// for that many messages in advance. Every receiver compares all bytes of each message. Prints messages per second of each
+// round, from the first send until the root has an answer of every receiver.
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { RdmcNode } from '@rdmc/group';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+
+const text = { type: 'string' };
+const { values } = parseArgs({
+  options: {
+    nodes: { ...text, default: '2' },
+    bytes: { ...text, default: '1' },
+    count: { ...text, default: '200000' },
+    rounds: { ...text, default: '5' },
+    form: { ...text, default: 'many' },
+    thread: { ...text, default: 'worker' },
+    transport: { ...text, default: 'auto' },
+    small: text,
+    ahead: text,
+    member: text,
+  },
+});
+const count = Number(values.count);
+const bytes = Number(values.bytes);
+const rounds = Number(values.rounds);
+/** Messages of one call of sendMany, or of sends that are awaited together. */
+const BURST = 5000;
+const VARIANTS = 251;
+const contents = Array.from({ length: VARIANTS }, (_, i) =>
+  Buffer.from(Uint8Array.from({ length: bytes }, (_, j) => i + j)),
+);
+
+async function member({ id, members }) {
+  const device = { device: 'soft', transport: values.transport };
+  const node = await RdmcNode.join({ id, members, device, thread: values.thread });
+  const ids = members.map((one) => one.id);
+  const group = await node.createGroup({
+    id: 1,
+    members: ids,
+    ...(values.small !== undefined && { smallMessageBytes: Number(values.small) }),
+    ...(values.ahead && { receive: { messages: Number(values.ahead), byteLength: bytes } }),
+  });
+  if (group.isRoot) await sendRounds(node, group);
+  else await receiveRounds(node, group);
+  await group.close();
+  await node.close();
+}
+
+async function sendRounds(node, group) {
+  let heard = 0;
+  let onAll;
+  node.mesh.onMessage('stored', () => {
+    heard += 1;
+    if (heard % (group.members.length - 1) === 0) onAll();
+  });
+  const rates = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const all = new Promise((resolve) => {
+      onAll = resolve;
+    });
+    const start = performance.now();
+    for (let sent = 0; sent < count; sent += BURST) await burst(group, sent, Math.min(BURST, count - sent));
+    await all;
+    rates.push(Math.round(count / ((performance.now() - start) / 1000)));
+  }
+  const [first, ...warm] = rates;
+  warm.sort((a, b) => a - b);
+  const median = warm[Math.floor(warm.length / 2)] ?? first;
+  console.log(
+    `${group.members.length} members, ${bytes} bytes, ${values.form}: median ${median} messages/s, ` +
+      `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}`,
+  );
+}
+
+function burst(group, from, length) {
+  const messages = [];
+  for (let i = 0; i < length; i += 1) messages.push(contents[(from + i) % VARIANTS]);
+  if (values.form === 'many') return group.sendMany(messages);
+  return Promise.all(messages.map((message) => group.send(message)));
+}
+
+/** Compares one message; `got` counts those of the round. */
+function check(message, got) {
+  const { view } = message;
+  const expected = contents[got % VARIANTS];
+  const same = bytes === 1 ? view.length === 1 && view[0] === expected[0] : expected.equals(view);
+  if (!same) throw new Error(`message ${message.number} is damaged`);
+  message.release();
+}
+
+async function receiveRounds(node, group) {
+  let got = 0;
+  const take = (message) => {
+    check(message, got);
+    got += 1;
+    if (got < count) return;
+    got = 0;
+    node.mesh.send(group.rootId, 'stored', null);
+  };
+  if (values.form === 'many') {
+    for await (const batch of group.messages()) for (const message of batch) take(message);
+  } else for await (const message of group) take(message);
+}
+
+async function start() {
+  const reserved = await reserveLoopbackPorts(Number(values.nodes));
+  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
+  await Promise.all(reserved.map(({ server }) => new Promise((resolve) => server.close(resolve))));
+  const script = fileURLToPath(import.meta.url);
+  const codes = await Promise.all(
+    members.map(({ id }) => {
+      const child = fork(script, [...process.argv.slice(2), '--member', JSON.stringify({ id, members })]);
+      return new Promise((resolve) => child.on('exit', resolve));
+    }),
+  );
+  process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
+}
+
+if (values.member === undefined) await start();
+else await member(JSON.parse(values.member));

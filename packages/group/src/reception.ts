@@ -1,0 +1,215 @@
+import { SingleConsumer } from '@rdmc/common';
+import type { MemoryRegion } from '@rdmc/verbs';
+import type { GroupEnvironment } from './environment.js';
+import { GroupError, messageOf } from './errors.js';
+import type { CheckedGroupOptions } from './group-options.js';
+import { IncomingMemory } from './incoming-memory.js';
+import { ReceiveMemory, receiveBytes } from './receive-memory.js';
+import type { ReceivedMessage } from './received-message.js';
+import type { SlotSetup } from './records.js';
+import { Arrivals } from './small/arrivals.js';
+import { EntryReader, EntryViolation } from './small/entry-reader.js';
+import { OrderMerge, OrderViolation, Path } from './small/order-merge.js';
+import type { SmallMemory } from './small/small-memory.js';
+
+/** The functions of the group that its reception calls. */
+export interface ReceptionPort {
+  /** `incoming` threw, or there is no memory. */
+  failed(reason: string, error: unknown): void;
+  /** The root broke the protocol. */
+  violated(reason: string): void;
+  /** Small messages are complete. */
+  arrived(): void;
+}
+
+/**
+ * A receiver's messages: their memory, their order over both paths, and the queue from which the application takes them.
+ * Small messages are copied out of the ring when the application takes messages; once the group closes, always.
+ */
+export class Reception {
+  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
+  readonly inbox: SingleConsumer<ReceivedMessage>;
+  readonly #incoming: IncomingMemory;
+  readonly #order = new OrderMerge<ReceivedMessage>();
+  #ahead: ReceiveMemory | undefined;
+  #small: Arrivals | undefined;
+  /** Small messages are copied out although the application does not take them. */
+  #drains = false;
+  #isOver = false;
+  #blocksComplete = 0;
+
+  constructor(
+    private readonly environment: GroupEnvironment,
+    private readonly options: CheckedGroupOptions,
+    /** The number of the group at this node. */
+    private readonly group: number,
+    private readonly port: ReceptionPort,
+  ) {
+    const { commands } = environment.link;
+    this.#incoming = new IncomingMemory(environment, options.incoming, {
+      place: (message, address, lkey) => commands.place(group, message, address, lkey),
+      unread: () => this.inbox.unread,
+      failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),
+    });
+    this.inbox = new SingleConsumer({
+      taken,
+      onTaken: () => this.#incoming.admit(),
+      refill: () => this.#copyOut(),
+    });
+  }
+
+  /** Messages that are complete here. */
+  get complete(): number {
+    return this.#blocksComplete + (this.#small?.messages ?? 0);
+  }
+
+  /** Messages that are complete, and wait for an earlier one. */
+  get waiting(): number {
+    return this.#order.waiting(Path.SMALL) + this.#order.waiting(Path.BLOCKS);
+  }
+
+  /** Small messages that are complete here, and their bytes. */
+  get small(): { readonly messages: number; readonly bytes: number } {
+    const { messages = 0, bytes = 0 } = this.#small ?? {};
+    return { messages, bytes };
+  }
+
+  /** Allocates the memory ahead. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  async prepare(): Promise<SlotSetup | null> {
+    const { receive } = this.options;
+    if (!receive) return null;
+    const region: MemoryRegion = await this.environment.allocate(receiveBytes(receive));
+    const { commands } = this.environment.link;
+    this.#ahead = new ReceiveMemory(receive, region, (slot) => commands.releaseSlot(this.group, slot));
+    return this.#ahead.setup;
+  }
+
+  /** The group has a ring for small messages. */
+  useRing({ bytes, control }: SmallMemory): void {
+    const { smallMessageBytes } = this.options;
+    const { commands } = this.environment.link;
+    const reader = new EntryReader(bytes, control, smallMessageBytes, () => commands.kickSmall(this.group));
+    this.#small = new Arrivals(reader, smallMessageBytes, (size) => this.environment.allocate(size));
+  }
+
+  /** Small messages have arrived, while this thread waits for them. */
+  look(): void {
+    if (this.#drains || this.inbox.awaited) this.#copyOut();
+  }
+
+  /** The root has closed the group, or this member has: what is in the ring does not wait for the application. */
+  drain(): void {
+    this.#drains = true;
+    this.#copyOut();
+  }
+
+  /** The group has ended, and nothing is written any more: copies out the rest of the small messages. */
+  async finish(): Promise<void> {
+    const small = this.#small;
+    this.#isOver = true;
+    try {
+      while (small?.isAvailable) {
+        if (!small.take(this.#pushSmall)) await small.grow();
+        this.#deliver();
+      }
+    } catch {
+      // An invalid entry, or no memory: the messages in front of it were delivered.
+    }
+  }
+
+  /** A message begins that needs memory of the application. */
+  begin(message: number, byteLength: number): void {
+    this.#incoming.begin(message, byteLength);
+  }
+
+  /** A message is complete in memory of the application. */
+  finished(message: number): void {
+    this.#push(this.#incoming.collect(message));
+  }
+
+  /** A message is complete in a slot of memory ahead. */
+  stored(message: number, slot: number, byteLength: number): void {
+    this.#push(this.#ahead!.message(message, slot, byteLength));
+  }
+
+  /** The application closes the group: unread messages do not delay further ones any more. */
+  liftLimits(): void {
+    this.#incoming.liftLimit();
+    if (this.#ahead) this.environment.link.commands.liftSlots(this.group);
+  }
+
+  /** The group has ended, and the device does not use memory of it any more. */
+  dispose(reason: unknown): void {
+    this.#isOver = true;
+    for (const message of this.#order.drain()) message.release();
+    this.#incoming.dispose(reason);
+    void this.#ahead?.close();
+    void this.#small?.close();
+  }
+
+  #push(message: ReceivedMessage): void {
+    this.#blocksComplete += 1;
+    this.#guard(() => {
+      this.#order.push(Path.BLOCKS, message);
+      this.#deliver();
+    });
+  }
+
+  readonly #pushSmall = (message: ReceivedMessage): void => this.#order.push(Path.SMALL, message);
+
+  #deliver(): void {
+    for (let message = this.#order.take(); message; message = this.#order.take()) this.inbox.push(message);
+  }
+
+  /** Copies small messages out of the ring, unless they would only wait here. */
+  #copyOut(): void {
+    if (this.#small && !this.#isOver) this.#guard(() => this.#copyFrom(this.#small!));
+  }
+
+  #copyFrom(small: Arrivals): void {
+    const before = small.messages;
+    let asked = false;
+    while (this.#wantsMore) {
+      if (small.take(this.#pushSmall)) this.#deliver();
+      else if (small.isAvailable) {
+        this.#grow(small);
+        break;
+      } else if (asked) break;
+      else {
+        // Entries that came before the request are not announced.
+        small.wantEntries();
+        asked = true;
+      }
+    }
+    if (small.messages !== before) this.port.arrived();
+  }
+
+  /**
+   * Small messages that wait for an earlier one are enough to go on with. Blocks that wait may do so for a message that is
+   * still in the ring.
+   */
+  get #wantsMore(): boolean {
+    return this.#drains || (this.inbox.unread === 0 && this.#order.waiting(Path.SMALL) === 0);
+  }
+
+  #grow(small: Arrivals): void {
+    small.grow().then(
+      () => this.#copyOut(),
+      (error: unknown) => this.port.failed(`no memory for small messages: ${messageOf(error)}`, error),
+    );
+  }
+
+  #guard(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      if (!(error instanceof EntryViolation || error instanceof OrderViolation)) throw error;
+      this.port.violated(error.message);
+    }
+  }
+}
+
+function taken(): GroupError {
+  const message = 'This group is being iterated already, and has one consumer at a time; share its messages';
+  return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
+}

@@ -1,0 +1,93 @@
+import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, UNIT_BYTES, UNIT_SHIFT } from './layout.js';
+
+/** Gets the entries that were copied out, in their order. */
+export type EntrySink = (number: number, offset: number, byteLength: number) => void;
+
+/** The root wrote an entry that is not one. */
+export class EntryViolation extends Error {
+  override readonly name = 'EntryViolation';
+}
+
+/**
+ * Copies entries out of a receiver's ring, in the application's thread. The root may change the ring at any time, so
+ * entries are read from the copy only. Drawn in `layout.ts`.
+ */
+export class EntryReader {
+  readonly #ring: Uint8Array;
+  readonly #control: Int32Array;
+  readonly #mask: number;
+  readonly #ackUnits: number;
+  #tail = 0;
+  /** The position of which the worker was notified last. */
+  #told = 0;
+
+  constructor(
+    ring: Uint8Array,
+    control: Int32Array,
+    private readonly mostBytes: number,
+    /** Notifies the worker. */
+    private readonly kick: () => void,
+  ) {
+    this.#ring = ring;
+    this.#control = control;
+    this.#mask = (ring.byteLength >>> UNIT_SHIFT) - 1;
+    this.#ackUnits = ring.byteLength >>> (UNIT_SHIFT + 2);
+  }
+
+  /** Bytes in the ring. */
+  get available(): number {
+    return ((Atomics.load(this.#control, ControlWord.HEAD) - this.#tail) >>> 0) * UNIT_BYTES;
+  }
+
+  /** Asks for an event when entries arrive. Look once more afterwards. */
+  wantEntries(): void {
+    Atomics.store(this.#control, ControlWord.WAITING, 1);
+  }
+
+  /**
+   * Copies as many whole entries as the target has room for, from its byte `at` on, a multiple of 8. Returns the bytes that
+   * they use; 0: there are none, or not even one fits.
+   * @throws EntryViolation for a length beyond the limit of the group, and for an entry beyond what has arrived
+   */
+  copyOut(target: Uint8Array, at: number, sink: EntrySink): number {
+    const { available } = this;
+    const copied = Math.min(available, target.byteLength - at);
+    if (copied === 0) return 0;
+    this.#copy(target, at, copied);
+    const words = new Uint32Array(target.buffer, target.byteOffset, target.byteLength >>> 2);
+    let used = 0;
+    while (copied - used >= ENTRY_HEADER_BYTES) {
+      const base = (at + used) >>> 2;
+      const byteLength = words[base + 1]!;
+      const whole =
+        byteLength <= this.mostBytes ? entryUnits(byteLength) * UNIT_BYTES : Number.POSITIVE_INFINITY;
+      if (whole > available - used) throw this.#violation(byteLength, available - used);
+      if (whole > copied - used) break;
+      sink(words[base]!, at + used + ENTRY_HEADER_BYTES, byteLength);
+      used += whole;
+    }
+    this.#consumed(used);
+    return used;
+  }
+
+  #consumed(used: number): void {
+    this.#tail = (this.#tail + (used >>> UNIT_SHIFT)) >>> 0;
+    Atomics.store(this.#control, ControlWord.TAIL, this.#tail | 0);
+    if ((this.#tail - this.#told) >>> 0 < this.#ackUnits) return;
+    this.#told = this.#tail;
+    if (Atomics.exchange(this.#control, ControlWord.KICKED, 1) === 0) this.kick();
+  }
+
+  #copy(target: Uint8Array, at: number, copied: number): void {
+    const start = (this.#tail & this.#mask) << UNIT_SHIFT;
+    const first = Math.min(copied, this.#ring.byteLength - start);
+    target.set(this.#ring.subarray(start, start + first), at);
+    if (first < copied) target.set(this.#ring.subarray(0, copied - first), at + first);
+  }
+
+  #violation(byteLength: number, available: number): EntryViolation {
+    return new EntryViolation(
+      `wrote a small message of ${byteLength} bytes, at most ${this.mostBytes} are agreed and ${available} have arrived`,
+    );
+  }
+}

@@ -1,0 +1,77 @@
+import type { GroupEnvironment } from '../environment.js';
+import type { CheckedGroupOptions } from '../group-options.js';
+import type { SmallAddress, SmallSetup } from '../records.js';
+import { SmallMemory } from './small-memory.js';
+
+/**
+ * The queue pairs of the small-message path, during the creation of a group: the root has one to each receiver, a receiver
+ * has one to the root. Their index is a `link`. A group without the path does not have links.
+ */
+export class SmallLinks {
+  /** The members at the other ends, by link. */
+  readonly members: readonly number[];
+  readonly #addresses: SmallAddress[] = [];
+  #memory: SmallMemory | undefined;
+
+  constructor(
+    private readonly environment: GroupEnvironment,
+    private readonly options: CheckedGroupOptions,
+    /** The number of the group at this node. */
+    private readonly group: number,
+  ) {
+    const { members, smallMessageBytes } = options;
+    const isRoot = members[0] === environment.memberId;
+    const others = isRoot ? members.slice(1) : members.slice(0, 1);
+    this.members = smallMessageBytes === 0 ? [] : others;
+  }
+
+  /** The memory, once it is allocated. */
+  get memory(): SmallMemory | undefined {
+    return this.#memory;
+  }
+
+  /** Allocates the memory. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  async allocate(): Promise<SmallSetup | null> {
+    const links = this.members.length;
+    if (links === 0) return null;
+    const { protectionDomain, memberId } = this.environment;
+    const { smallMessageBytes, members } = this.options;
+    const isRoot = members[0] === memberId;
+    this.#memory = await SmallMemory.allocate(protectionDomain, smallMessageBytes, { isRoot, links });
+    return this.#memory.setup;
+  }
+
+  /** Creates the queue pairs; the worker knows the group. */
+  async open(): Promise<void> {
+    const { commands } = this.environment.link;
+    const isReceiver = this.options.members[0] !== this.environment.memberId;
+    for (let link = 0; link < this.members.length; link += 1) {
+      const queue = await commands.createSmall({ group: this.group, link });
+      const ring = isReceiver ? this.#memory!.ring.remote() : null;
+      this.#addresses.push({ queue, ring });
+    }
+  }
+
+  /** What that member needs in order to connect; undefined if there is not a link to it. */
+  addressFor(member: number): SmallAddress | undefined {
+    return this.#addresses[this.members.indexOf(member)];
+  }
+
+  /** Connects the link to that member, if there is one. @throws Error if its address is missing */
+  async connect(member: number, address: SmallAddress | undefined): Promise<void> {
+    const link = this.members.indexOf(member);
+    if (link === -1) return;
+    if (!address) throw new Error('it did not send an address for small messages');
+    const { queue, ring } = address;
+    const needsRing = this.options.members[0] === this.environment.memberId;
+    if (needsRing && !(Number.isSafeInteger(ring?.address) && Number.isSafeInteger(ring?.rkey))) {
+      throw new Error('it did not send the address of its ring for small messages');
+    }
+    await this.environment.link.commands.connectSmall({ group: this.group, link, address: { queue, ring } });
+  }
+
+  /** The creation has failed, and the queue pairs are closed. */
+  async close(): Promise<void> {
+    await this.#memory?.close();
+  }
+}

@@ -1,0 +1,106 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
+import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
+import { ACK_RECEIVES, ControlWord, MAX_BATCHES } from '../small/layout.js';
+import { RingReceiver } from '../small/ring-receiver.js';
+import { CounterViolation } from '../small/ring-sender.js';
+import { controlWords } from './control-words.js';
+import { type SmallListener, SmallQueue } from './small-queue.js';
+import type { SmallHost, SmallSide } from './small-side.js';
+
+/** A receiver's side: tells the application what has arrived, and the root what is free again. */
+export class SmallReceiver implements SmallSide, SmallListener {
+  readonly #control: Int32Array;
+  readonly #receiver: RingReceiver;
+  #queue: SmallQueue | undefined;
+  /** Acks that have not completed. */
+  #acks = 0;
+  #isConnected = false;
+  /** A batch has arrived since the last look at the neighbours. */
+  #isBusy = false;
+
+  constructor(
+    private readonly context: ProtocolContext<GroupRecords>,
+    setup: SmallSetup,
+    private readonly host: SmallHost,
+  ) {
+    this.#control = controlWords(context.device, setup.control);
+    this.#receiver = new RingReceiver(setup.units);
+  }
+
+  createQueue(link: number): QueuePairAddress {
+    const depths = { requests: ACK_RECEIVES, notices: MAX_BATCHES };
+    this.#queue = new SmallQueue(this.context, link, this, depths);
+    return this.#queue.address;
+  }
+
+  async connect(_link: number, { queue }: SmallAddress, retryTimeoutMs: number): Promise<string> {
+    const transport = await this.#queue!.connect(queue, retryTimeoutMs);
+    this.#isConnected = true;
+    this.host.advanceSmall();
+    return transport;
+  }
+
+  advance(): void {
+    Atomics.store(this.#control, ControlWord.KICKED, 0);
+    const tail = Atomics.load(this.#control, ControlWord.TAIL) >>> 0;
+    if (this.#isConnected && this.#acks < ACK_RECEIVES && this.#receiver.isDue(tail)) {
+      this.#acks += 1;
+      this.#queue!.notice(this.#receiver.acknowledge(tail));
+    }
+    if (this.#receiver.head === tail) return;
+    if (Atomics.exchange(this.#control, ControlWord.WAITING, 0) === 1) this.host.tellApplication();
+  }
+
+  get waitsForOwn(): boolean {
+    return this.#acks === ACK_RECEIVES;
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  cameFrom(): number {
+    this.#isBusy = false;
+    return this.#receiver.batches;
+  }
+
+  probe(): void {
+    this.#queue!.probe();
+  }
+
+  noticed(link: number, immediate: number): void {
+    try {
+      this.#receiver.arrived(immediate);
+    } catch (error) {
+      if (!(error instanceof CounterViolation)) throw error;
+      this.host.smallViolated(link, error.message);
+      return;
+    }
+    this.#isBusy = true;
+    this.#queue!.receive();
+    Atomics.store(this.#control, ControlWord.HEAD, this.#receiver.head | 0);
+    this.host.advanceSmall();
+  }
+
+  sent(): void {
+    this.#acks -= 1;
+    this.host.advanceSmall();
+  }
+
+  probed(link: number): void {
+    this.host.smallProbed(link);
+  }
+
+  failed(link: number, isOwn: boolean, failure: CompletionFailure): void {
+    this.host.smallFailed(link, isOwn, failure);
+  }
+
+  modifyToError(): void {
+    this.#queue?.modifyToError();
+  }
+
+  async close(): Promise<void> {
+    await this.#queue?.close();
+  }
+}

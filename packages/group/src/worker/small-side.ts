@@ -1,0 +1,37 @@
+import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
+import type { SmallAddress } from '../records.js';
+
+/** The functions of the group that its small-message path calls. */
+export interface SmallHost {
+  /** Asks for an `advance` in this turn. */
+  advanceSmall(): void;
+  /** The application waits for entries or for room, and there is something. */
+  tellApplication(): void;
+  /** A request failed. */
+  smallFailed(link: number, isOwn: boolean, failure: CompletionFailure): void;
+  /** The member at the other end wrote invalid counters. */
+  smallViolated(link: number, reason: string): void;
+  /** A probe of that link completed. */
+  smallProbed(link: number): void;
+}
+
+/** One member's side of the small-message path, in the worker: that of the root, or that of a receiver. */
+export interface SmallSide {
+  /** Creates the queue pair of a link, with its receives. */
+  createQueue(link: number): QueuePairAddress;
+  /** Resolves with the transport. */
+  connect(link: number, address: SmallAddress, retryTimeoutMs: number): Promise<string>;
+  /** Posts what the counters allow. */
+  advance(): void;
+  /** Whether the completion of an own request matters. */
+  readonly waitsForOwn: boolean;
+  /** Whether messages are under way, so that this member waits for the others. */
+  readonly isBusy: boolean;
+  /** Changes with everything that comes over that link. Called in each look at the links, after `isBusy`. */
+  cameFrom(link: number): number;
+  /** Posts a request that the device at the other end answers by itself. */
+  probe(link: number): void;
+  /** A barrier: once it returns, the others do not write any more. */
+  modifyToError(): void;
+  close(): Promise<void>;
+}

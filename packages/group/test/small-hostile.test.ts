@@ -1,0 +1,70 @@
+import { Buffer } from 'node:buffer';
+import type { RdmcNode } from '@rdmc/group';
+import { rejection } from '@rdmc/testing';
+import type { SubmissionQueue } from '@rdmc/verbs';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createEverywhere, startCluster, stopCluster } from './support/cluster.js';
+
+afterEach(() => vi.restoreAllMocks());
+
+/** In the application's thread, so that the counters can be changed on their way to the device. */
+describe('invalid counters of small messages', () => {
+  let nodes: RdmcNode[];
+  let id = 0;
+  beforeAll(async () => {
+    nodes = await startCluster(2, { thread: 'application' });
+  });
+  afterAll(() => stopCluster(nodes));
+
+  /** Changes the first immediate that fits. */
+  function changeImmediate(fits: (value: number) => boolean, changed: number): void {
+    const queue: SubmissionQueue = nodes[0]!.device.createSubmissionQueue();
+    const prototype = Object.getPrototypeOf(queue) as SubmissionQueue;
+    const { immediate } = prototype;
+    let isChanged = false;
+    vi.spyOn(prototype, 'immediate').mockImplementation(function change(
+      this: SubmissionQueue,
+      value: number,
+    ) {
+      const takes = !isChanged && fits(value);
+      isChanged ||= takes;
+      immediate.call(this, takes ? changed : value);
+    });
+  }
+
+  it.each([
+    ['a batch that overruns the ring', 1 << 20, 'into a ring'],
+    ['an empty batch', 0, 'into a ring'],
+  ])('%s ends the group, and the root is named', async (_name, changed, reason) => {
+    id += 1;
+    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const messages = Array.from({ length: 777 }, () => Buffer.of(1));
+    // One batch, because the worker side runs after the call: two units for each message.
+    changeImmediate((value) => value === 2 * messages.length, changed);
+    await root!.sendMany(messages);
+    const error = await rejection(receiver!.closed.then(() => receiver!.close()));
+    expect(error).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 0 });
+    expect(error.message).toContain(reason);
+    expect(await rejection(root!.close())).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 0 });
+  });
+
+  it('an ack of more than was sent ends the group, and the receiver is named', async () => {
+    id += 1;
+    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    changeImmediate((value) => value >>> 16 === 4, (9 << 16) | 1);
+    const messages = receiver!.messages();
+    const reading = rejection(
+      (async () => {
+        for await (const batch of messages) for (const message of batch) message.release();
+      })(),
+    );
+    for (let i = 0; i < 8; i += 1) {
+      await root!.send(Buffer.of(i)).catch(() => {});
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await reading).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 1 });
+    await root!.closed;
+    expect(await rejection(root!.close())).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 1 });
+    await rejection(receiver!.close());
+  });
+});
