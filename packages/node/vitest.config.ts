@@ -1,3 +1,3 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite({ isolate: false });
+export default suite();

@@ -1,6 +1,8 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
+// A file of its own environment variables, which devices read, in a process of its own.
 export default suite({
+  isolate: true,
   slow: [
     'test/faults.test.ts',
     'test/ibverbs-fake.test.ts',

@@ -1,3 +1,4 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// A process for each file: the addon has one class of errors in a process, that of the sources or that of the build.
+export default suite({ isolate: true });

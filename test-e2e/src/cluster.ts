@@ -67,7 +67,8 @@ export class Cluster {
 
   async join(member: MemberProcess, options: object = {}): Promise<void> {
     const { node, of } = this.options;
-    const base = { id: member.id, members: this.list, server: { fd: INHERITED_FD } };
+    // Members that poll take the processors from the others.
+    const base = { id: member.id, members: this.list, server: { fd: INHERITED_FD }, windowMs: 0 };
     const given = { ...base, ...node, ...of?.[member.id], ...options };
     const { sockets } = await member.call<{ sockets: string[] }>('join', given, JOIN_DEADLINE_MS);
     member.sockets = sockets;

@@ -68,7 +68,7 @@ describe('many groups in the same processes', () => {
       await cluster.createGroup(id, ids, { blockBytes, expect: content });
     }
     const root = cluster.at(0);
-    const stream = { ...content, byteLength: 8 * MIB, count: 48 };
+    const stream = { ...content, byteLength: 4 * MIB, count: 48 };
     // Both begin at once: the lead of one before the other begins is not a matter of fairness.
     const sends = root.call<Outcome[][]>('sendAll', {
       sends: sizes.map((_, group) => ({ group, ...stream })),

@@ -6,6 +6,8 @@ import type { MemberProcess } from '../src/member-process.js';
 import type { Outcome, SystemFacts } from '../src/member-types.js';
 
 const GROUPS = 3;
+/** The default of nodes. */
+const WINDOW_MS = 50;
 const BEAT_MS = 250;
 /** Heartbeats of the mesh in an idle time: two seconds, many windows of 50 ms. */
 const QUIET_BEATS = 8;
@@ -62,7 +64,7 @@ function ticksOfOurs(before: SystemFacts, after: SystemFacts, nodes: readonly st
 
 describe.each(['shm', 'tcp'] as const)('idle, with groups open, device over %s', (transport) => {
   it('the data plane sleeps, and no thread of it runs', async () => {
-    const cluster = await Cluster.start(2, { node: over(transport) });
+    const cluster = await Cluster.start(2, { node: { windowMs: WINDOW_MS, ...over(transport) } });
     for (let id = 0; id < GROUPS; id += 1) {
       await cluster.createGroup(id, id % 2 === 0 ? [0, 1] : [1, 0]);
       const [sent] = await cluster

@@ -51,7 +51,7 @@ describe.each(['shm', 'tcp'] as const)('strangers at every port of a node, devic
       expect(sent).toBeGreaterThanOrEqual(ROUNDS);
       expect(ended).toBe(ROUNDS);
     }
-    for (const port of before.ports) expect(await flood(port, 256 * MIB)).toBeLessThan(MOST_TAKEN_BYTES);
+    for (const port of before.ports) expect(await flood(port, 64 * MIB)).toBeLessThan(MOST_TAKEN_BYTES);
     await expectNothingLeft(cluster, before);
     await transferAmong(cluster, [2, 1, 0], 3);
     expect(

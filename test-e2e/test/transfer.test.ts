@@ -57,6 +57,8 @@ describe('every algorithm and every kind of size, hash for hash', () => {
   it('among 2 to 8 processes over shared memory', () =>
     everyAlgorithm([2, 3, 4, 5, 6, 7, 8], { node: over('shm') }));
 
+  it('with workers that poll', () => everyAlgorithm([3], { node: { windowMs: 50, ...over('shm') } }));
+
   it('among 2, 5 and 8 processes over TCP', () => everyAlgorithm([2, 5, 8], { node: over('tcp') }));
 
   it('with a mesh over IPv6', () => everyAlgorithm([3], { host: '::1' }));

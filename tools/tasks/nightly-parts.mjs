@@ -18,22 +18,30 @@ export const SMOKE_SECONDS = 60;
 
 /** @type {NightlyPart[]} */
 export const PARTS = [
-  { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], minutes: 30 },
+  { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], minutes: 20 },
   { label: 'Node.js versions', script: 'test:nodes', full: [], smoke: ['--smoke'], minutes: 30 },
-  { label: 'chaos', script: 'test:chaos', full: [], smoke: ['--runs', '2', '--seed', '1'], minutes: 40 },
-  { label: 'chaos of kv', script: 'test:chaos', full: ['--kv', '--runs', '36'], minutes: 20 },
+  {
+    label: 'chaos',
+    script: 'test:chaos',
+    full: ['--runs', '150'],
+    smoke: ['--runs', '2', '--seed', '1'],
+    minutes: 30,
+  },
+  { label: 'chaos of kv', script: 'test:chaos', full: ['--kv', '--runs', '24'], minutes: 15 },
   {
     label: 'mutants',
     script: 'test:mutants',
-    full: [],
+    // The tests of a mutant wait for most of their time.
+    full: ['--jobs', '2'],
     smoke: ['--only', 'dataplane/ring-wrap'],
-    minutes: 60,
+    minutes: 50,
   },
   { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], minutes: 40 },
   {
     label: 'soft-RoCE',
     script: 'test:roce',
-    full: [],
+    // The others run for every push.
+    full: ['hipower-losses', 'paramserver', 'compliance'],
     env: { RDMC_TEST_REQUIRE_ROCE: '1' },
     minutes: 40,
   },

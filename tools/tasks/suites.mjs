@@ -8,11 +8,11 @@ import { root } from './setup.mjs';
  * that takes longer than the others together is split into pieces. A suite that is not listed takes DEFAULT_SECONDS.
  */
 const MEASURED = {
-  'apps/kv': { seconds: 98, pieces: 2 },
+  'apps/kv': { seconds: 98 },
   'apps/paramserver': { seconds: 78 },
-  'apps/rdmc': { seconds: 104, pieces: 2 },
+  'apps/rdmc': { seconds: 104 },
   'apps/training': { seconds: 20 },
-  'packages/cast': { seconds: 88, pieces: 2 },
+  'packages/cast': { seconds: 88 },
   'packages/dataplane': { seconds: 32 },
   'packages/group': { seconds: 26 },
   'packages/hipower': { seconds: 175 },
@@ -25,16 +25,32 @@ const MEASURED = {
   'tools/roce-vm': { seconds: 37 },
 };
 const DEFAULT_SECONDS = 15;
+/** Small suites: one process of the runner runs them, because it takes a second of a processor to start. */
+const TOGETHER = [
+  'packages/common',
+  'packages/metrics',
+  'packages/node',
+  'packages/schedule',
+  'packages/simulator',
+  'tools/mutants',
+  'tools/release',
+  'tools/site',
+  'tools/tasks',
+  'tools/testing',
+];
 /** The suites' runner, without npm: one start of npm takes half a second of a processor. */
 const VITEST = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 
-/** The folders of all packages that have tests, relative to the repository. */
-export function suiteFolders() {
-  const parents = ['packages', 'apps', 'tools'];
-  const folders = parents.flatMap((parent) =>
+/** The folders of packages, apps and tools, relative to the repository. */
+export function packageFolders() {
+  return ['packages', 'apps', 'tools'].flatMap((parent) =>
     readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
   );
-  return [...folders, 'test-e2e'].filter((folder) => {
+}
+
+/** The folders of all packages that have tests, relative to the repository. */
+export function suiteFolders() {
+  return [...packageFolders(), 'test-e2e'].filter((folder) => {
     const path = join(root, folder, 'package.json');
     return existsSync(path) && JSON.parse(readFileSync(path, 'utf8')).scripts?.test;
   });
@@ -55,8 +71,21 @@ function partsOf(folder) {
   });
 }
 
+function together(folders) {
+  return {
+    label: folders.join(', '),
+    command: 'node',
+    args: [VITEST, 'run', '--config', 'tools/tasks/together.vitest.config.ts'],
+    env: { RDMC_TEST_FOLDERS: folders.join() },
+    seconds: folders.reduce((sum, folder) => sum + (MEASURED[folder]?.seconds ?? DEFAULT_SECONDS), 0),
+  };
+}
+
 /** The suites of these packages, or of all. */
 export function suites(folders = suiteFolders()) {
   const known = new Set(suiteFolders());
-  return folders.filter((folder) => known.has(folder)).flatMap(partsOf);
+  const chosen = folders.filter((folder) => known.has(folder));
+  const small = chosen.filter((folder) => TOGETHER.includes(folder));
+  const others = chosen.filter((folder) => !TOGETHER.includes(folder)).flatMap(partsOf);
+  return small.length > 0 ? [...others, together(small)] : others;
 }

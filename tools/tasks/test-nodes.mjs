@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path';
 import { NODE_LINES } from './nightly-parts.mjs';
 import { passParts } from './parts.mjs';
 import { root, run, setUp, stop } from './setup.mjs';
-import { suites } from './suites.mjs';
+import { suiteFolders, suites } from './suites.mjs';
 
 const THIS_LINE = process.versions.node.split('.')[0];
 
@@ -60,7 +60,8 @@ const COMPILERS = {
 /** What runs under one line. */
 function partsOf(line, smoke) {
   if (!smoke) {
-    const tested = line === THIS_LINE ? [] : suites().filter(({ cwd }) => !cwd.startsWith('tools/'));
+    const tested =
+      line === THIS_LINE ? [] : suites(suiteFolders().filter((folder) => !folder.startsWith('tools/')));
     return [...tested, ...examples(), DEMO];
   }
   const small = line === NODE_LINES.at(-1) ? suites(['packages/common', 'packages/node']) : [];
@@ -78,7 +79,7 @@ for (const line of asked.length > 0 ? asked : NODE_LINES) {
   const parts = partsOf(line, smoke).map((part) => ({
     ...part,
     label: `Node.js ${line}: ${part.label}`,
-    env,
+    env: { ...part.env, ...env },
   }));
   await passParts(parts);
 }

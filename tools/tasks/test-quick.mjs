@@ -38,6 +38,9 @@ function changed(commit) {
 
 setUp();
 const commit = base();
-const parts = suites(changed(commit)).map((part) => ({ ...part, env: { RDMC_TEST_QUICK: '1' } }));
+const parts = suites(changed(commit)).map((part) => ({
+  ...part,
+  env: { ...part.env, RDMC_TEST_QUICK: '1' },
+}));
 console.log(`   since ${commit}: ${parts.map(({ label }) => label).join(', ') || 'no package changed'}`);
 await passParts(parts);

@@ -1,24 +1,19 @@
 // `npm test`: installs, builds, and runs every check and test of the repository, as many in parallel as the cores allow.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { passParts } from './parts.mjs';
-import { prepare, run, tool, turboArgs, turboEnv, wantCommands } from './setup.mjs';
-import { suites } from './suites.mjs';
+import { prepare, root, run, tool, turboArgs, turboEnv, wantCommands } from './setup.mjs';
+import { packageFolders, suites } from './suites.mjs';
 
 /** Checks that do not need a build. */
 const FIRST = [
   { label: 'lint and format', command: tool('biome'), args: ['check', '.'] },
   { label: 'changesets', command: 'node', args: ['tools/tasks/changesets.mjs'] },
 ];
-const LAYERED = [
-  'packages',
-  'apps',
-  'tools/netlab',
-  'tools/roce-vm',
-  'tools/chaos',
-  'tools/mutants',
-  'tools/site',
-  'tools/testing',
-  'test-e2e',
-];
+/** The sources of all packages: the layers are about these, and tests import any layer. */
+const LAYERED = [...packageFolders(), 'test-e2e']
+  .map((folder) => `${folder}/src`)
+  .filter((folder) => existsSync(join(root, folder)));
 /** Checks of the build. They start before the tests, because they end sooner. */
 const CHECKS = [
   { label: 'layers', command: tool('depcruise'), args: ['--config', '.dependency-cruiser.cjs', ...LAYERED] },

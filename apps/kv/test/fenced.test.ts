@@ -10,7 +10,12 @@ const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 it('a server that was stopped while others took its keys over serves none of them when it goes on', async () => {
   const directory = temporaryDirectory('kv-fenced');
-  const cluster = await LocalCluster.start({ servers: 5, directory, command });
+  const cluster = await LocalCluster.start({
+    servers: 5,
+    directory,
+    command,
+    serverArguments: ['--window-ms', '0'],
+  });
   try {
     const [first, last] = await Promise.all(
       [cluster.ports[0]!, cluster.ports[4]!].map((port) => RawClient.connect(port)),

@@ -15,6 +15,8 @@ import { slotOf } from '../src/store/slot.js';
 import { RawClient } from './support/raw-client.js';
 
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** Servers that poll take the processors from the other servers. */
+const WITHOUT_POLLING = ['--window-ms', '0'];
 let directory: string;
 const clusters: LocalCluster[] = [];
 
@@ -26,7 +28,12 @@ afterEach(async () => {
 });
 
 async function start(serverArguments: readonly string[] = []): Promise<LocalCluster> {
-  const cluster = await LocalCluster.start({ servers: 4, directory, command, serverArguments });
+  const cluster = await LocalCluster.start({
+    servers: 4,
+    directory,
+    command,
+    serverArguments: [...WITHOUT_POLLING, ...serverArguments],
+  });
   clusters.push(cluster);
   return cluster;
 }

@@ -4,11 +4,14 @@ import { join } from 'node:path';
 import type { StateStore } from '@rdmc/tailwind/coordinator';
 import { lockReplicaDirectory } from '@rdmc/tailwind/salvage';
 import { temporaryDirectory } from '@rdmc/testing';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { countKeys } from '../src/salvage/count-keys.js';
 import { type SalvageOptions, salvage } from '../src/salvage/salvage.js';
 import { salvageText } from '../src/salvage/text.js';
 
+// Other files have loaded these modules, and will use them again, without the mock.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
 const counting = vi.hoisted(() => ({ error: undefined as Error | undefined }));
 vi.mock('../src/salvage/count-keys.js', async (original) => {
   const real: { countKeys: typeof countKeys } = await original();

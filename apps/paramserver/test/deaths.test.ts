@@ -15,7 +15,7 @@ const SETTINGS = {
   iterations: 3,
   blockBytes: 1 << 20,
   slots: 8,
-  tensors: 467,
+  tensors: 100,
 } as const;
 
 /** The members of a run that a process has started. */
@@ -62,7 +62,7 @@ describe('a run', () => {
   });
 
   it('whose command is killed leaves no process', { timeout: 240_000 }, async () => {
-    const args = ['--workers', '1', '--iterations', '1000', '--device', DEVICE];
+    const args = ['--workers', '1', '--iterations', '1000', '--tensors', '100', '--device', DEVICE];
     const command = spawn('node', [MAIN, ...args], { stdio: ['ignore', 'pipe', 'ignore'] });
     for await (const line of createInterface({ input: command.stdout })) {
       if (line.includes('iteration 0')) break;

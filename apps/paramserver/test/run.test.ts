@@ -2,16 +2,26 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { blocksOf, resnet152 } from '../src/index.js';
 
+/** Tensors of the network. */
+const WHOLE = 467;
+/** The default of the command. */
+const BLOCK_BYTES = 65_536;
 const run = promisify(execFile);
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
 
 describe('rdmc-paramserver, built', () => {
-  it.each(['push', 'pull', 'baseline'])(
-    '%s: server and workers agree with one process, bit for bit',
+  // All of the network once; what the protocols differ in does not depend on its size.
+  it.each([
+    ['push', WHOLE],
+    ['pull', 100],
+    ['baseline', 100],
+  ] as const)(
+    '%s, %i tensors: server and workers agree with one process, bit for bit',
     { timeout: 240_000 },
-    async (protocol) => {
+    async (protocol, tensors) => {
       const args = [
         '--protocol',
         protocol,
@@ -19,6 +29,8 @@ describe('rdmc-paramserver, built', () => {
         '2',
         '--workers',
         '2',
+        '--tensors',
+        String(tensors),
         '--device',
         DEVICE,
         '--json',
@@ -27,7 +39,7 @@ describe('rdmc-paramserver, built', () => {
       const { blocks, devices, iterations } = JSON.parse(stdout);
       const why = { device: expect.any(String), reason: expect.stringMatching(/./) };
       expect(devices).toEqual([why, why, why]);
-      expect(blocks).toBe(3979);
+      expect(blocks).toBe(blocksOf(resnet152().slice(0, tensors), BLOCK_BYTES).length);
       expect(iterations.length).toBe(2);
       for (const result of iterations) {
         expect(result.messages).toBe(4 * blocks);

@@ -41,7 +41,10 @@ export async function createProgram(session: Session, argv: readonly string[]): 
     .description('RDMA for Node.js: reliable multicast of large objects over RDMA unicasts.')
     .version(version, '-V, --version', 'print the version')
     .exitOverride()
-    .configureOutput({ outputError: () => {} })
+    .configureOutput({
+      writeOut: (text) => session.terminal.out(text.replace(/\n$/, '')),
+      outputError: () => {},
+    })
     .showSuggestionAfterError()
     .helpCommand('help [command]', 'help about a command');
   addHelpNotes(program, {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { latencyDocument, multicastDocument, streamDocument } from '../src/bench/documents.js';
-import { run } from './support/cli.js';
+import { answer, run } from './support/cli.js';
 
 describe('rdmc bench', () => {
   it.each(['write', 'send', 'read'])('bandwidth of %s', async (operation) => {
@@ -88,7 +88,7 @@ describe('rdmc bench', () => {
     ['a group of one', ['multicast', '-m', '1'], '--members'],
     ['an unknown benchmark', ['speed'], "unknown command 'speed'"],
   ])('refuses %s with exit code 2', async (_, args, message) => {
-    const { code, stderr } = await run('bench', ...args);
+    const { code, stderr } = await answer('bench', ...args);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
   });

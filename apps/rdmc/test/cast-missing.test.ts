@@ -13,7 +13,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { castEvent } from '../src/cast/events.js';
 import { pathsIn } from '../src/cast/path-list.js';
 import { cast, castEvents, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
-import { Cli, run, Scratch } from './support/cli.js';
+import { answer, Cli, run, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -235,7 +235,7 @@ describe('rdmc cast refuses', () => {
     ['key and list on standard input', ['--files-from', '-', '--key-stdin'], 'exclude each other'],
     ['--plan with --dry-run', ['--plan', '--dry-run'], '--plan and --dry-run exclude each other'],
   ])('%s, before anything starts', async (_name, args, text) => {
-    const { code, stderr } = await run('cast', sampleTree(), '--to', '127.0.0.1:1', ...args);
+    const { code, stderr } = await answer('cast', sampleTree(), '--to', '127.0.0.1:1', ...args);
     expect(stderr).toContain(text);
     expect(code).toBe(2);
   });

@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Cli, run, Scratch } from './support/cli.js';
+import { answer, Cli, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -66,13 +66,13 @@ describe('rdmc cast refuses', () => {
       '--message-size: found "1KiB"; expected a size from 64 KiB to 1 GiB',
     ],
   ])('%s: exit code 2', async (_, args, message) => {
-    const { code, stderr } = await run('cast', ...args);
+    const { code, stderr } = await answer('cast', ...args);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });
 
   it('names that do not resolve, all of them: exit code 4', async () => {
-    const { code, stderr } = await run('cast', 'f', '--to', 'one.invalid,127.0.0.1,two.invalid');
+    const { code, stderr } = await answer('cast', 'f', '--to', 'one.invalid,127.0.0.1,two.invalid');
     expect(stderr).toMatch(
       /error ERR_RDMC_UNKNOWN_HOST: these names do not resolve: one\.invalid \(\w+\), two\.invalid \(\w+\)/,
     );
@@ -87,7 +87,7 @@ describe('rdmc cast refuses', () => {
       ['cast', 'f', '--to', 'a'],
       ['receive', '--dir', '.'],
     ]) {
-      const { code, stderr } = await run(...command, '--key-file', path);
+      const { code, stderr } = await answer(...command, '--key-file', path);
       expect(code).toBe(2);
       expect(stderr).toContain(`chmod 600 ${path}`);
     }
@@ -108,7 +108,7 @@ describe('rdmc receive refuses', () => {
     ['a reversed range of ports', ['--dir', '.', '--mesh-ports', '9-1'], 'expected ports such as 7500-7600'],
     ['two keys', ['--dir', '.', '--key-stdin', '--key-file', 'k'], '--key-file and --key-stdin exclude'],
   ])('%s: exit code 2', async (_, args, message) => {
-    const { code, stderr } = await run('receive', ...args);
+    const { code, stderr } = await answer('receive', ...args);
     expect(stderr).toContain(message);
     expect(code).toBe(2);
   });

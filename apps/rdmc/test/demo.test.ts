@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSchedule } from '@rdmc/schedule';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { DemoEvent } from '../src/demo/events.js';
-import { Cli, eventsOf, isRunning, Scratch } from './support/cli.js';
+import { answer, Cli, eventsOf, isRunning, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -168,7 +168,9 @@ describe('rdmc demo refuses', () => {
     ['a folder', ['--file', '/'], 2, 'is not a file'],
     ['a message beyond memory', ['--size', '1000GiB'], 5, 'error ERR_RDMC_OUT_OF_MEMORY: 8 members'],
   ])('%s', async (_, args, code, message) => {
-    const ended = await demo(...args).ended;
+    vi.stubEnv('TMPDIR', scratch.path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const ended = await answer('demo', ...args);
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(message);
     expect(scratch.left()).toEqual([]);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { exitMeanings } from '../src/exit-codes.js';
 import * as publicSurface from '../src/index.js';
-import { run } from './support/cli.js';
+import { answer } from './support/cli.js';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 const sources = new URL('../src/', import.meta.url);
@@ -40,14 +40,14 @@ describe('README', () => {
   });
 
   it('shows the schedule that the command draws', async () => {
-    const { stdout } = await run('schedule', '--nodes', '8', '--blocks', '6');
+    const { stdout } = await answer('schedule', '--nodes', '8', '--blocks', '6');
     expect(readme).toContain(`$ rdmc schedule --nodes 8 --blocks 6\n${stdout}`);
   });
 
   it.each(['demo', 'schedule', 'simulate', 'cast', 'receive'])(
     'lists every option of rdmc %s',
     async (command) => {
-      const { stdout } = await run(command, '--help');
+      const { stdout } = await answer(command, '--help');
       const options = [...stdout.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, option]) => option!);
       expect(options.length).toBeGreaterThan(5);
       for (const option of options) if (option !== '--help') expect(readme).toContain(`| \`${option}`);

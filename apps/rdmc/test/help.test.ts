@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { Cli, run } from './support/cli.js';
+import { answer, Cli, run } from './support/cli.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
@@ -25,7 +25,7 @@ describe('help', () => {
   it.each(COMMANDS.map((command) => [command.join(' '), command] as const))(
     'rdmc %s --help shows examples and exit codes',
     async (name, command) => {
-      const { code, stdout, stderr } = await run(...command, '--help');
+      const { code, stdout, stderr } = await answer(...command, '--help');
       expect(code).toBe(0);
       expect(stderr).toBe('');
       expect(stdout).toContain(`Usage: rdmc ${name}`);
@@ -36,7 +36,7 @@ describe('help', () => {
   );
 
   it('rdmc --help lists every command and every exit code', async () => {
-    const { stdout } = await run('--help');
+    const { stdout } = await answer('--help');
     for (const name of [
       'cast',
       'receive',
@@ -69,7 +69,7 @@ describe('usage errors', () => {
     ['a surplus argument', ['devices', 'soft'], 'too many arguments'],
     ['an option without its value', ['demo', '--members'], 'argument missing'],
   ])('%s: exit code 2', async (_, args, message) => {
-    const { code, stderr } = await run(...args);
+    const { code, stderr } = await answer(...args);
     expect(code).toBe(2);
     expect(stderr).toMatch(/error ERR_RDMC_USAGE: /);
     expect(stderr).toContain(message);

@@ -8,7 +8,7 @@ import { findKey } from '../src/keys/find-key.js';
 import { newKey, parseKey } from '../src/keys/key.js';
 import { createKeyFile, readKeyFile } from '../src/keys/key-file.js';
 import { firstLine, onEnd } from '../src/keys/standard-input.js';
-import { run, Scratch } from './support/cli.js';
+import { answer, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -164,18 +164,18 @@ describe('standard input', () => {
 
 describe('rdmc key', () => {
   it('prints a key', async () => {
-    const { code, stdout } = await run('key');
+    const { code, stdout } = await answer('key');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[0-9a-f]{64}\n$/);
   });
 
   it('makes a key file, once', async () => {
     const path = join(scratch.path, 'cast.key');
-    const first = await run('key', path);
+    const first = await answer('key', path);
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect(first.stdout).not.toContain(readFileSync(path, 'utf8').trim());
     expect(await readKeyFile(path)).toHaveLength(32);
-    const second = await run('key', path);
+    const second = await answer('key', path);
     expect(second.code).toBe(1);
     expect(second.stderr).toContain('error EEXIST: cannot write the key file');
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { until } from '@rdmc/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Receiver, sampleFile } from './support/casting.js';
-import { run, Scratch } from './support/cli.js';
+import { answer, run, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -48,7 +48,7 @@ describe('rdmc receive --metrics', () => {
   });
 
   it('refuses an address that it cannot read, and a port that is taken', async () => {
-    const wrong = await run('receive', '--dir', scratch.path, '--metrics', 'here');
+    const wrong = await answer('receive', '--dir', scratch.path, '--metrics', 'here');
     expect(wrong).toMatchObject({ code: 2 });
     expect(wrong.stderr).toContain("--metrics: 'here' is not PORT or HOST:PORT");
     const server = createServer().listen(0, '127.0.0.1');

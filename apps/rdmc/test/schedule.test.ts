@@ -1,11 +1,11 @@
 import { createSchedule } from '@rdmc/schedule';
 import { describe, expect, it } from 'vitest';
 import { rankDocument, scheduleDocument } from '../src/schedule/document.js';
-import { run } from './support/cli.js';
+import { answer } from './support/cli.js';
 
 describe('rdmc schedule', () => {
   it('draws the blocks each member receives in each step', async () => {
-    const { code, stdout } = await run('schedule', '--nodes', '4', '--blocks', '3');
+    const { code, stdout } = await answer('schedule', '--nodes', '4', '--blocks', '3');
     expect(code).toBe(0);
     expect(stdout.split('\n').slice(0, 5)).toEqual([
       'member  0 1 2 3   step',
@@ -19,13 +19,13 @@ describe('rdmc schedule', () => {
   });
 
   it('draws senders with --format table and lists transfers with --format steps', async () => {
-    const table = await run('schedule', '-n', '3', '-k', '2', '-f', 'table', '-a', 'chain');
+    const table = await answer('schedule', '-n', '3', '-k', '2', '-f', 'table', '-a', 'chain');
     expect(table.stdout.split('\n').slice(1, 4)).toEqual([
       '0 root    ·   ·   · has all',
       '1       0→A 0→B   ·',
       '2         · 1→A 1→B',
     ]);
-    const steps = await run('schedule', '-n', '3', '-k', '2', '-f', 'steps', '-a', 'chain');
+    const steps = await answer('schedule', '-n', '3', '-k', '2', '-f', 'steps', '-a', 'chain');
     expect(steps.stdout.split('\n').slice(0, 3)).toEqual([
       'step 0  0→1 A',
       'step 1  0→1 B  1→2 A',
@@ -34,7 +34,7 @@ describe('rdmc schedule', () => {
   });
 
   it('prints one JSON document that equals the schedule', async () => {
-    const { stdout } = await run('schedule', '-n', '6', '-k', '5', '--json');
+    const { stdout } = await answer('schedule', '-n', '6', '-k', '5', '--json');
     const document = scheduleDocument.parse(JSON.parse(stdout));
     const schedule = createSchedule({ algorithm: 'binomial-pipeline', nodes: 6, blocks: 5 });
     expect(document.transfers).toEqual([...schedule.transfers()]);
@@ -42,16 +42,16 @@ describe('rdmc schedule', () => {
   });
 
   it('prints one rank of a very large schedule', async () => {
-    const { code, stdout } = await run('schedule', '-n', '100000', '-k', '8', '-r', '99999', '--json');
+    const { code, stdout } = await answer('schedule', '-n', '100000', '-k', '8', '-r', '99999', '--json');
     expect(code).toBe(0);
     const document = rankDocument.parse(JSON.parse(stdout));
     expect(document.receives.map(({ block }) => block).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-    const text = await run('schedule', '-n', '100000', '-k', '8', '-r', '99999');
+    const text = await answer('schedule', '-n', '100000', '-k', '8', '-r', '99999');
     expect(text.stdout).toMatch(/rank 99999 receives 8 blocks, sends \d+, and needs \d+ queue pairs\./);
   });
 
   it('takes racks for hybrid', async () => {
-    const { stdout } = await run('schedule', '-a', 'hybrid', '-n', '4', '--racks', 'a,a,b,b', '--json');
+    const { stdout } = await answer('schedule', '-a', 'hybrid', '-n', '4', '--racks', 'a,a,b,b', '--json');
     expect(scheduleDocument.parse(JSON.parse(stdout)).racks).toEqual(['a', 'a', 'b', 'b']);
   });
 
@@ -66,7 +66,7 @@ describe('rdmc schedule', () => {
       '--json',
     ],
   ])('refuses %s and says what to do instead', async (_, args, advice) => {
-    const { code, stderr } = await run('schedule', ...args);
+    const { code, stderr } = await answer('schedule', ...args);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^error ERR_RDMC_USAGE: /);
     expect(stderr).toContain(advice);
@@ -82,7 +82,7 @@ describe('rdmc schedule', () => {
     ['hybrid without racks', ['-a', 'hybrid'], 'ERR_RDMC_INVALID_RACKS'],
     ['an unknown option', ['--node', '8'], "unknown option '--node'"],
   ])('answers %s with exit code 2', async (_, args, message) => {
-    const { code, stderr, stdout } = await run('schedule', ...args);
+    const { code, stderr, stdout } = await answer('schedule', ...args);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
     expect(stdout).toBe('');

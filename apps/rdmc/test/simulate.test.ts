@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { simulationDocument } from '../src/simulate/document.js';
-import { run } from './support/cli.js';
+import { answer } from './support/cli.js';
 
 describe('rdmc simulate', () => {
   it('predicts the time of a multicast after it has validated the simulator', async () => {
-    const { code, stdout } = await run('simulate', '-n', '4', '-k', '16');
+    const { code, stdout } = await answer('simulate', '-n', '4', '-k', '16');
     expect(code).toBe(0);
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^validated: \d+ known results of 6 properties$/);
@@ -18,7 +18,7 @@ describe('rdmc simulate', () => {
   });
 
   it('prints one JSON document', async () => {
-    const { code, stdout } = await run(
+    const { code, stdout } = await answer(
       'simulate',
       '-p',
       'apt',
@@ -40,7 +40,7 @@ describe('rdmc simulate', () => {
 
   it('takes windows, a slow link, preemption, offload and racks', async () => {
     const time = async (...args: string[]): Promise<number> => {
-      const { stdout } = await run('simulate', '-n', '8', '-k', '16', '--json', ...args);
+      const { stdout } = await answer('simulate', '-n', '8', '-k', '16', '--json', ...args);
       return simulationDocument.parse(JSON.parse(stdout)).microseconds;
     };
     const base = await time('-w', 'paper');
@@ -53,7 +53,7 @@ describe('rdmc simulate', () => {
 
   it('writes a line for each member and step', async () => {
     const file = join(temporaryDirectory(), 'trace.jsonl');
-    const { code } = await run('simulate', '-n', '4', '-k', '3', '--trace', file);
+    const { code } = await answer('simulate', '-n', '4', '-k', '3', '--trace', file);
     expect(code).toBe(0);
     const records = readFileSync(file, 'utf8')
       .trimEnd()
@@ -75,14 +75,14 @@ describe('rdmc simulate', () => {
     ['a simulation larger than memory', ['-n', '65536', '-s', '64GiB'], 1, 'ERR_RDMC_SIMULATION_TOO_LARGE'],
     ['a trace in no folder', ['--trace', '/nonexistent/trace'], 1, 'ERR_RDMC_FILE'],
   ])('answers %s with its code', async (_, args, exitCode, message) => {
-    const { code, stderr, stdout } = await run('simulate', ...args);
+    const { code, stderr, stdout } = await answer('simulate', ...args);
     expect(code).toBe(exitCode);
     expect(stderr).toContain(message);
     expect(stdout).toBe('');
   });
 
   it('lists the presets when it does not know one', async () => {
-    const { stderr } = await run('simulate', '-p', 'summit');
+    const { stderr } = await answer('simulate', '-p', 'summit');
     expect(stderr).toContain('fractus, stampede, sierra, apt, hipower, tailwind, netlab');
   });
 });

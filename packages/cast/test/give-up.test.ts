@@ -5,7 +5,7 @@ import { EventEmitter, once } from 'node:events';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { HEARTBEAT_MS, MAX_UNSYNCED_FILES, WRITER_HANGS_MS } from '../src/constants.js';
 import { untilQuiet } from '../src/receiver/until-quiet.js';
 import { answerCalls } from '../src/worker-calls.js';
@@ -17,6 +17,9 @@ import { CHECKSUM } from './support/local-cast.js';
 import { namesIn } from './support/tree.js';
 import { directory, file, whole } from './support/writer-records.js';
 
+// Other files have loaded these modules, and will use them again, without the mock.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
 /** The memory of messages: by the handles of its regions. */
 const memory = vi.hoisted(() => ({ messages: [] as Buffer[] }));
 vi.mock('../src/worker-regions.js', () => ({

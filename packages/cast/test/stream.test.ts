@@ -179,8 +179,8 @@ describe('a tree', () => {
 describe('damage on the way', () => {
   it('to any byte of any message is an error or a problem, and a damaged file does not get its name', () => {
     const from = sourceTree();
-    write(join(from, 'root'), 'a', seededBytes(700, 1));
-    write(join(from, 'root'), 'b', seededBytes(100, 2));
+    write(join(from, 'root'), 'a', seededBytes(150, 1));
+    write(join(from, 'root'), 'b', seededBytes(40, 2));
     symlinkSync('a', join(from, 'root/link'));
     const whole = allMessages(readerOf([join(from, 'root')]));
     const good = describeTree(from);

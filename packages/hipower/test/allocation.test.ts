@@ -5,15 +5,16 @@ import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
 const SCRIPT = fileURLToPath(new URL('./support/streaming.mjs', import.meta.url));
-const ROUNDS = 6;
-const MESSAGES = 250_000;
+const ROUNDS = 4;
+/** A byte for each message is more than a tenth of a collection: `LIMIT_BYTES` is three collections in a round. */
+const MESSAGES = 100_000;
 /** Of the young generation; what a collection frees at most. */
 const SEMI_SPACE_BYTES = 1 << 20;
 /** An object, a closure or a promise takes at least 48 bytes, so one per message exceeds this. */
 const LIMIT_BYTES = 32;
 /**
  * The rest belongs to turns of the workers' loops and to waits. Their number for a number of messages depends on
- * the machine: 2,000 turns for 250,000 messages here, 40,000 over TCP, more on contested processors.
+ * the machine: 1,000 turns for 100,000 messages here, 16,000 over TCP, more on contested processors.
  */
 const TURN_BYTES = 256;
 

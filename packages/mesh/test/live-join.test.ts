@@ -83,19 +83,6 @@ describe('a mesh whose members come and go', () => {
     expect(await heard).toEqual([[0, 'hello']]);
   });
 
-  it('a removed member stops, and may join again', async () => {
-    const [a, b, c] = await grow(3);
-    a!.mesh.remove(2);
-    await new Promise((resolve) => c!.mesh.signal.addEventListener('abort', resolve));
-    expect(c!.mesh.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED' });
-    expect(thrown(() => c!.mesh.send(0, 'x', 1)).code).toBe('ERR_RDMC_MESH_EVICTED');
-    await c!.mesh.closed;
-    await converged([a!, b!]);
-    const back = await enter(2, [b!]);
-    expect(back.mesh.incarnation).toBe(2);
-    await converged([a!, b!, back]);
-  });
-
   it('waits for a contact that starts later, and gives up with the reason', async () => {
     const a = await enter(0, []);
     const { address } = a;

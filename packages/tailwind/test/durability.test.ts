@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FileStore } from '../src/coordinator/file-store.js';
 import type { ReplicaRecord } from '../src/storage/replica-header.js';
 import { REPLICA_HEADER_BYTES } from '../src/storage/replica-header.js';
@@ -12,6 +12,9 @@ import { CLUSTER, filesIn } from './support/backups.js';
 import { afterPowerLoss, atEveryStep, renamedEarly, shortWrites } from './support/forgetful-disk.js';
 import { IDENTITY } from './support/segments.js';
 
+// Other files have loaded these modules, and will use them again, without the mock.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => void vi.resetModules());
 vi.mock('node:fs/promises', async (original) => {
   const { watched } = await import('./support/forgetful-disk.js');
   return watched(await original());

@@ -1,7 +1,10 @@
 import { describe, it } from 'vitest';
 import { hasIpv6, softOverTcp } from './soft.js';
 
-if (hasIpv6()) softOverTcp('process', '::1');
+/** Addresses, their text and their connections; the bytes of a connection are the same as with IPv4. */
+const OF_ADDRESSES = ['opcodes', 'peer death', 'connecting', 'lifecycle'] as const;
+
+if (hasIpv6()) softOverTcp('process', '::1', process.env.RDMC_TEST_LONG === '1' ? undefined : OF_ADDRESSES);
 else
   describe('soft/tcp over IPv6', () =>
     it.skip('[skipped: this machine has no ::1 on its loopback]', () => {}));

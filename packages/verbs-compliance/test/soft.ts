@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import {
+  type ChapterName,
   type DeviceSource,
   defineComplianceSuite,
   type PlacementName,
@@ -20,11 +21,16 @@ export function softOverShm(placement: PlacementName): void {
   );
 }
 
-/** Runs the suite on the soft device over TCP. */
-export function softOverTcp(placement: PlacementName, host = '127.0.0.1'): void {
+/** Runs the suite, or these chapters, on the soft device over TCP. */
+export function softOverTcp(
+  placement: PlacementName,
+  host = '127.0.0.1',
+  chapters?: readonly ChapterName[],
+): void {
   const name = host.includes(':') ? 'soft/tcp over IPv6' : 'soft/tcp';
   const device: DeviceSource = { options: { device: 'soft', transport: 'tcp', listen: { host } } };
-  defineComplianceSuite({ name, features: SOFT_TCP, placement, device, peerDeathLimitMs }, vitest);
+  const spec = { name, features: SOFT_TCP, placement, device, peerDeathLimitMs };
+  defineComplianceSuite({ ...spec, ...(chapters && { chapters }) }, vitest);
 }
 
 /** Whether this machine has the IPv6 loopback address. */

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { temporaryDirectory } from '@rdmc/testing';
+import { temporaryDirectory, until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
+/** A look reads the command line of each process of the machine. */
+const LOOK_EVERY_MS = 20;
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** Processes whose command line names a folder; one that ends meanwhile names nothing. */
@@ -45,7 +46,7 @@ it.each([
       said += text;
     });
     const exited = once(chaos, 'exit');
-    while (processesIn(folder).length < members && chaos.exitCode === null) await turn();
+    await until(() => processesIn(folder).length >= members || chaos.exitCode !== null, LOOK_EVERY_MS);
     chaos.kill(signal);
     expect(await exited).toEqual([code, null]);
     expect(said).toMatch(/interrupted in the run of seed \d+/);

@@ -5,24 +5,31 @@ import { LeftOutReporter } from './left-out-reporter.js';
 import { RepeatReporter } from './repeat-reporter.js';
 
 const MINUTE_MS = 60_000;
-/** Most tests wait for processes, threads and leases, so more files than cores run at a time. */
-const LEAST_WORKERS = 3;
+/** Several suites run at once, and most tests wait; each worker takes a third of a second of processor time to start. */
+const LEAST_WORKERS = 2;
 
 type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
   /** Test files that start whole systems or take long: `npm run test:quick` skips them. */
   slow?: string[];
   /**
-   * Whether each test file has a process of its own (the default). That costs a third of a second of processor time for
-   * each file. Suites whose files leave nothing behind in their process share one.
+   * Whether each test file has a process of its own (default: false). That costs half a second of processor time for
+   * each file, so files share a process and leave nothing behind in it. A file that mocks a module starts and ends
+   * with `vi.resetModules()`.
    */
   isolate?: boolean;
 };
 
 /**
+ * Built packages: Node.js loads them, as for users. Vitest would compile them again for each package that has tests, and
+ * evaluate them in each process.
+ */
+const BUILT = /\/(?:packages|apps|tools)\/[^/]+\/dist\//;
+
+/**
  * The configuration of every package's tests. Time limits are only for tests that hang: tests also run on busy machines.
  * A failure is followed by the command that repeats it.
  */
-export function suite({ slow = [], isolate = true, ...options }: SuiteOptions = {}): ViteUserConfig {
+export function suite({ slow = [], isolate = false, ...options }: SuiteOptions = {}): ViteUserConfig {
   const leftOut = process.env.RDMC_TEST_QUICK === '1' ? slow : [];
   return defineConfig({
     test: {
@@ -36,6 +43,7 @@ export function suite({ slow = [], isolate = true, ...options }: SuiteOptions = 
       setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
       exclude: [...configDefaults.exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
+      server: { deps: { external: [BUILT] } },
       ...options,
     },
   });

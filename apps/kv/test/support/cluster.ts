@@ -55,6 +55,8 @@ export class TestCluster {
         directory: join(directory, `server-${id}`),
         segmentBytes: 4 * MIB,
         buffers: 16,
+        // Workers that poll take the processors from the other servers of this process.
+        windowMs: 0,
         ...options,
       }),
     );

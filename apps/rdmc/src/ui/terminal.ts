@@ -1,7 +1,7 @@
 import { createPalette, type Palette, wantsColour } from './palette.js';
 
-const DEFAULT_COLUMNS = 110;
-const DEFAULT_ROWS = 24;
+export const DEFAULT_COLUMNS = 110;
+export const DEFAULT_ROWS = 24;
 
 /** The output of a command: results go to `out`, everything else to `note`. */
 export interface Terminal {

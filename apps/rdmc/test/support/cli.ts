@@ -3,7 +3,10 @@ import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Named, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import type * as z from 'zod';
+import { runCommandLine } from '../../src/command-line.js';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
+import { createPalette } from '../../src/ui/palette.js';
+import { DEFAULT_COLUMNS, DEFAULT_ROWS, type Terminal } from '../../src/ui/terminal.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -74,6 +77,30 @@ export const main = MAIN;
 
 export function run(...args: readonly string[]): Promise<Ended> {
   return new Cli(args).ended;
+}
+
+/**
+ * What the command answers, run in this process: for commands without work of their own, such as refusals. A start of
+ * the command takes a quarter of a second of a processor.
+ */
+export async function answer(...args: readonly string[]): Promise<Pick<Ended, 'code' | 'stdout' | 'stderr'>> {
+  for (const name of Object.keys(CLEAN)) delete process.env[name];
+  const printed = { stdout: '', stderr: '' };
+  const print = (stream: keyof typeof printed, text: string): void => {
+    printed[stream] += `${text}\n`;
+  };
+  const terminal: Terminal = {
+    palette: createPalette(false),
+    columns: DEFAULT_COLUMNS,
+    rows: DEFAULT_ROWS,
+    interactive: false,
+    out: (...lines) => print('stdout', lines.join('\n')),
+    note: (...lines) => print('stderr', lines.join('\n')),
+    json: (document) => print('stdout', JSON.stringify(document)),
+    line: (document) => print('stdout', JSON.stringify(document)),
+  };
+  const code = await runCommandLine([process.execPath, MAIN, ...args], terminal);
+  return { code, ...printed };
 }
 
 /** A folder for temporary files of a test, to check what is left in it. Later commands end before it is removed. */

@@ -10,6 +10,8 @@ setFlagsFromString('--trace-gc');
 // concurrent compiler threads may not get processor time on a busy machine. So each thread optimises
 // its own code.
 setFlagsFromString('--no-concurrent-recompilation');
+/** Messages until the code of all threads is optimised. */
+const WARM_UP = 100_000;
 const [mode, confirmation, rounds, messages, transport = 'auto', calls = 'slots'] = process.argv.slice(2);
 const count = Number(messages);
 const reserved = await reserveLoopbackPorts(2);
@@ -84,7 +86,7 @@ async function iterate(number) {
 }
 
 const [send, receive] = calls === 'slots' ? [produce, consume] : [writeAll, iterate];
-await Promise.all([send(200_000), receive(200_000)]);
+await Promise.all([send(WARM_UP), receive(WARM_UP)]);
 for (let round = 0; round < Number(rounds); round += 1) {
   const before = turns();
   console.log('ROUND');

@@ -88,8 +88,9 @@ export interface StopNotice {
   readonly holder?: { readonly host: string; readonly pid: number } | undefined;
 }
 
-export function encodeStop(notice: StopNotice): Buffer {
-  return encodeFrame(FrameType.STOP, encodeJson(notice));
+/** The notice may be an error, whose message JSON would leave out. */
+export function encodeStop({ code, message, holder }: StopNotice): Buffer {
+  return encodeFrame(FrameType.STOP, encodeJson({ code, message, holder }));
 }
 
 export function decodeStop(payload: Buffer): StopNotice {

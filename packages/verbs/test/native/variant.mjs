@@ -2,7 +2,7 @@
 // planted fault. Each is compiled once for each state of the sources, below native/build/variants.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -68,12 +68,20 @@ async function compileAll(compiler, jobs) {
   await Promise.all(Array.from({ length: availableParallelism() }, worker));
 }
 
+/** A file that includes these sources: the headers take most of the time, and are read once. */
+function unitOf(sources, path) {
+  const part = `${path}.${process.pid}`;
+  writeFileSync(part, sources.map((source) => `#include "${source}"\n`).join(''));
+  renameSync(part, path);
+  return path;
+}
+
 /**
  * @param {{ name: string, compiler?: string, units: readonly string[], folder?: string, flags: readonly string[],
  *   special?: Readonly<Record<string, readonly string[]>>, objects?: readonly string[], beside?: readonly string[],
- *   linking: readonly string[] }} variant
+ *   together?: boolean, linking: readonly string[] }} variant
  *   `folder`: more sources, all of which are compiled; `special`: more flags of single units;
- *   `objects`: compiled objects; `beside`: folders with headers
+ *   `objects`: compiled objects; `beside`: folders with headers; `together`: the folder's sources are one unit
  * @returns the path of the linked file
  */
 async function build({
@@ -85,6 +93,7 @@ async function build({
   special = {},
   objects = [],
   beside = [],
+  together = false,
   linking,
 }) {
   const own = folder ? [folder] : [];
@@ -93,9 +102,10 @@ async function build({
   const result = join(into, name);
   if (existsSync(result)) return result;
   const named = own.flatMap((each) => readdirSync(each).map((file) => join(each, file)));
+  const further = named.filter((file) => file.endsWith('.cc'));
   const sources = [
     ...units.map((unit) => join(native, unit)),
-    ...named.filter((file) => file.endsWith('.cc')),
+    ...(together ? [unitOf(further, join(into, `${name}.cc`))] : further),
   ];
   const jobs = sources.map((source) => {
     const unit = basename(source);
@@ -151,6 +161,7 @@ export async function linkProgram(name, folder, { beside = [], ibverbs = false }
     flags: [],
     objects,
     beside: beside.map((each) => join(here, each)),
+    together: true,
     // The unit of RDMA devices contains their binding to Node, which is not called.
     linking: ibverbs ? [...CRYPTO, '-ldl', '-no-pie', '-Wl,--unresolved-symbols=ignore-all'] : CRYPTO,
   });

@@ -31,6 +31,8 @@ export class Clients {
   readonly together: WrittenTogether[] = [];
   /** Codes of the refusals, and their number. */
   readonly refusals = new Map<string, number>();
+  /** Milliseconds between an answer and the client's next request: not 0 while a run only waits for time to pass. */
+  betweenMs = 0;
   #acknowledged = 0;
   #unanswered = 0;
   #nextClient = 0;
@@ -119,6 +121,7 @@ export class Clients {
       }
       // A client with an unanswered request sends no further ones; another client replaces it.
       client = this.#nextClient++;
+      if (this.betweenMs > 0) await pause(this.betweenMs);
     }
   }
 
@@ -200,6 +203,6 @@ function isCertain(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && outcome.refusal.isCertain;
 }
 
-function pause(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+function pause(milliseconds = PAUSE_MS): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

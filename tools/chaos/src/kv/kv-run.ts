@@ -7,6 +7,10 @@ import { KvCluster } from './kv-cluster.js';
 import type { DrawnKv, KvPlan } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
+const LONGEST_STOP_MS = 15_000;
+/** Between two requests of a client while a server is stopped. */
+const CALM_MS = 20;
+
 /** A cluster of kv under load: every server takes any command, and takes over logs of dead servers by itself. */
 export class KvRun implements Subject {
   readonly cluster: KvCluster;
@@ -84,7 +88,9 @@ export class KvRun implements Subject {
     this.#note(`SIGSTOP of ${victim.name}`);
     victim.signal('SIGSTOP');
     await this.clients.more(this.plan.after);
-    await delay(this.#random.integer(0, 15_000));
+    this.clients.betweenMs = CALM_MS;
+    await delay(this.#random.integer(0, LONGEST_STOP_MS));
+    this.clients.betweenMs = 0;
     this.#note(`SIGCONT of ${victim.name}`);
     victim.signal('SIGCONT');
   }

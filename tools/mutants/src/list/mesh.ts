@@ -204,7 +204,7 @@ export const mesh: readonly Mutant[] = [
     find: 'if (!STOP_CODES.has(code) || !isCodeOf(meshErrors, code)) return;',
     replace: 'return;',
     fault: 'A process that was replaced or removed goes on.',
-    tests: LIVE_SOCKETS,
+    tests: ['packages/mesh/test/live-stop.test.ts'],
   },
   {
     id: 'mesh/newer-process-ignored',
@@ -249,7 +249,7 @@ export const mesh: readonly Mutant[] = [
     find: 'this.#rosters.connected(link);',
     replace: '',
     fault: 'A roster that differs is not repaired on a new connection.',
-    tests: LIVE_SOCKETS,
+    tests: ['packages/mesh/test/live-hazards.test.ts'],
   },
   {
     id: 'mesh/rosters-while-growing',

@@ -10,6 +10,8 @@ const KEY = ['packages/verbs/test/soft-key.test.ts'];
 const TCP_KEY = ['packages/verbs/test/soft-tcp-key.test.ts'];
 const HOSTILE_DIALLER = ['packages/verbs/test/soft-hostile-dialler.test.ts'];
 const HOSTILE_LISTENER = ['packages/verbs/test/soft-hostile-listener.test.ts'];
+const HANDLES = ['packages/verbs/test/soft-handles.test.ts'];
+const LIVENESS = ['packages/verbs/test/soft-liveness.test.ts'];
 
 /** The soft device: what peers may do, and what they are believed. */
 export const verbs: readonly Mutant[] = [
@@ -237,5 +239,59 @@ export const verbs: readonly Mutant[] = [
     replace: '',
     fault: 'Requests wait for ever for a queue pair that has failed.',
     tests: WAIT_FOR,
+  },
+  {
+    id: 'verbs/region-generation',
+    ...PACKAGE,
+    function: 'RegionTable::take',
+    find: 'region.generation = region.generation % kGenerations + 1;',
+    replace: '',
+    fault: 'A region in the place of a closed one has the same key.',
+    tests: HANDLES,
+  },
+  {
+    id: 'verbs/stale-lkey',
+    ...PACKAGE,
+    function: 'RegionTable::acquire',
+    find: 'region.key.load(std::memory_order_seq_cst) == key',
+    replace: 'true',
+    fault: 'A request uses the region that has the place of a closed one.',
+    tests: HANDLES,
+  },
+  {
+    id: 'verbs/receive-overrun',
+    ...PACKAGE,
+    function: 'ShmWire::stepSend',
+    find: 'request.length > room',
+    replace: 'false',
+    fault: 'A SEND is taken that is longer than its receive.',
+    tests: SHM,
+  },
+  {
+    id: 'verbs/counted-before-data',
+    ...PACKAGE,
+    function: 'ShmWire::stepSend',
+    find: 'const bool last = done_ == request.length;',
+    replace: 'const bool last = true;',
+    fault: 'A message counts as received when its first part is there.',
+    tests: SHM,
+  },
+  {
+    id: 'verbs/arena-size',
+    ...PACKAGE,
+    function: 'PeerLink::addArena',
+    find: 'size != memoryBytes(fd) || size % kChunkBytes != 0',
+    replace: 'false',
+    fault: 'A peer announces more memory than its file has, and ends this process.',
+    tests: HOSTILE_LISTENER,
+  },
+  {
+    id: 'verbs/liveness-not-held',
+    ...PACKAGE,
+    function: 'ControlSegment::holdLiveness',
+    find: 'hold_ = std::make_unique<RobustHold>(header().liveness);',
+    replace: 'header().liveness.store(1);',
+    fault: 'The kernel does not mark a process as dead: requests to its memory succeed.',
+    tests: LIVENESS,
   },
 ];

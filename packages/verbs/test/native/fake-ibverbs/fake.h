@@ -145,6 +145,7 @@ Context* contextOf(ibv_context* context);
 // Wakes the thread that moves the requests of all queue pairs, as a device would: never in the thread that posts.
 void poke();
 
+inline Cq& cqOf(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
 int pollCq(ibv_cq* cq, int count, ibv_wc* out);
 int armCq(ibv_cq* cq, int solicitedOnly);
 int postSend(ibv_qp* qp, ibv_send_wr* request, ibv_send_wr** bad);

@@ -6,8 +6,6 @@
 namespace fake {
 namespace {
 
-Cq& cqOf(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
-
 // The measuring provider: what remains is a ring of ids.
 struct Sink {
   static constexpr uint32_t kSlots = 65536;

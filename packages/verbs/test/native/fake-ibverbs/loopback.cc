@@ -20,8 +20,6 @@ int64_t nowNs() {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-Cq& cqOf(ibv_cq* cq) { return *reinterpret_cast<Cq*>(cq); }
-
 uint8_t* find(const std::map<uint32_t, Mr*>& keys, uint32_t key, uint64_t address, uint64_t length, ibv_pd* pd,
               int access) {
   const auto found = keys.find(key);
