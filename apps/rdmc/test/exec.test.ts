@@ -235,7 +235,15 @@ describe('standard input as the path of a cast', () => {
 
 describe('the log of --log-json', () => {
   const facts = { castId: 'c', from: 'host', files: 1, bytes: 2 };
-  const counts = { directories: 0, links: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0, seconds: 1 };
+  const counts = {
+    directories: 0,
+    links: 0,
+    keptBytes: 0,
+    unchangedFiles: 0,
+    unchangedBytes: 0,
+    removed: 0,
+    seconds: 1,
+  };
 
   it('has one object per line with time, level, event and message; progress is left out', () => {
     const notes: string[] = [];
@@ -254,7 +262,7 @@ describe('the log of --log-json', () => {
       logJson: true,
     });
     const problem = { path: 'x', code: 'E', message: 'm' };
-    reporter.happened({ type: 'began', ...facts });
+    reporter.happened({ type: 'began', encrypted: true, ...facts });
     reporter.happened({ type: 'progress', ...facts, receivedBytes: 1, storedBytes: 0 });
     reporter.happened({ type: 'complete', ...facts, ...counts, problems: [], problemCount: 0 });
     reporter.happened({ type: 'complete', ...facts, ...counts, problems: [problem], problemCount: 1 });

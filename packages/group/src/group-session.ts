@@ -424,12 +424,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#inquiry.settle(verdict);
     this.environment.verdicts.remember(this.nonce, verdict);
     if (relay) this.#messenger.failed(verdict);
-    this.#messenger.stopped(this.#finished);
-    this.#counts.stopped(this.environment.memberId, this.#finished);
     for (const member of this.#barrier.holders) this.#counts.stopped(member, this.#barrier.total!);
     this.#counts.lost(verdict.culprit);
     const { memberId } = this.environment;
     void this.#finish(async () => {
+      if (!this.isRoot) this.#tellDelivered();
       // Where this member has failed, and may close its node, the others are not waited for.
       const isOwn = verdict.culprit === memberId;
       const delivered = isOwn ? this.#counts.known : await this.#counts.collect(COUNTS_TIMEOUT_MS);
@@ -437,10 +436,19 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     });
   }
 
-  /** Stops the group, waits until no device uses its memory, and only then rejects or resolves. */
+  /** Nothing is delivered here any more: the others learn what this member has. */
+  #tellDelivered(): void {
+    const { delivered } = this.#reception;
+    this.#messenger.stopped(delivered);
+    this.#counts.stopped(this.environment.memberId, delivered);
+  }
+
+  /**
+   * Stops the group, waits until no device uses its memory, and only then rejects or resolves.
+   * @param reason called when nothing is delivered any more
+   */
   async #finish(reason: () => Promise<GroupError | undefined>): Promise<void> {
     this.#state = 'ending';
-    const explained = reason();
     let failure: unknown;
     try {
       await this.environment.link.abort(this.slot.number);
@@ -449,7 +457,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     } catch (cause) {
       failure = cause;
     }
-    failure = (await explained) ?? failure;
+    failure = (await reason()) ?? failure;
     this.#state = 'ended';
     this.#release();
     this.#reception.dispose(failure);

@@ -37,6 +37,7 @@ export class Reception {
   #drains = false;
   #isOver = false;
   #blocksComplete = 0;
+  #delivered = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -61,6 +62,11 @@ export class Reception {
   /** Messages that are complete here. */
   get complete(): number {
     return this.#blocksComplete + (this.#small?.messages ?? 0);
+  }
+
+  /** Messages that the application has, or can take. */
+  get delivered(): number {
+    return this.#delivered;
   }
 
   /** Messages that are complete, and wait for an earlier one. */
@@ -158,7 +164,10 @@ export class Reception {
   readonly #pushSmall = (message: ReceivedMessage): void => this.#order.push(Path.SMALL, message);
 
   #deliver(): void {
-    for (let message = this.#order.take(); message; message = this.#order.take()) this.inbox.push(message);
+    for (let message = this.#order.take(); message; message = this.#order.take()) {
+      this.#delivered += 1;
+      this.inbox.push(message);
+    }
   }
 
   /** Copies small messages out of the ring, unless they would only wait here. */
