@@ -40,7 +40,7 @@ describe('rdmc cast -', () => {
     const { cli, name } = await standardOutput();
     const ended = await castInput(text, ['--to', `${to},${name}`, '--name', 'list.txt']);
     expect(ended.code, ended.stderr).toBe(0);
-    expect(ended.stdout).toMatch(/^All 2 receivers have 1 file, 2\.9 MiB, verified, in /m);
+    expect(ended.stdout).toMatch(/^All 2 receivers have 1 file, 2\.9 MiB, verified, encrypted, in /m);
     expect(readFileSync(join(receivers[0]!.directory, 'list.txt'), 'utf8')).toBe(text);
     const received = await cli.ended;
     expect(received.code, received.stderr).toBe(0);

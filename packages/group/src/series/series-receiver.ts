@@ -7,6 +7,7 @@ import { type SeriesGap, SeriesOrder } from './series-order.js';
 /** What a receiver of a series gets, in the order of the numbers. */
 export type SeriesItem =
   | {
+      /** A message of a group of the series. */
       readonly type: 'message';
       /** In the series, from 0. */
       readonly number: number;

@@ -75,9 +75,9 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/sends-what-changed-since',
     package: PACKAGE,
-    function: 'StreamReader.#checkCompared',
-    find: 'this.#selection?.[index] !== Selected.UNCHANGED',
-    replace: 'true',
+    function: 'StreamReader.#openFirst',
+    find: 'this.#selection?.[index] === Selected.UNCHANGED',
+    replace: 'false',
     fault: 'Receivers have different files after a file changed between the comparison and the sending.',
     tests: MISSING,
   },

@@ -51,9 +51,9 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/import-own-version',
     package: PACKAGE,
-    function: 'Imports.take',
-    find: 'known && known.version >= record.version',
-    replace: 'known',
+    function: 'isKnown',
+    find: 'known.version >= version',
+    replace: 'true',
     fault: 'Of two entries of a key the first one wins.',
     tests: IMPORTS,
   },
