@@ -80,7 +80,9 @@ describe('a series', () => {
     const reading = [collect(ahead, seen[0]), collect(behind, seen[1])];
     // Member 2 gives no memory for its second message.
     let given = 0;
-    const options = { id: 1, members: [0, 1, 2], first: 0, blockBytes: 1, algorithm: 'sequential' as const };
+    // Small messages would go without blocks.
+    const small = { blockBytes: 1, smallMessageBytes: 0, algorithm: 'sequential' as const };
+    const options = { id: 1, members: [0, 1, 2], first: 0, ...small };
     const groups = await Promise.all(
       options.members.map((id) =>
         nodes[id]!.createGroup({
