@@ -86,7 +86,7 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_AFTER_CAST_FAILED: [
     'resource',
-    'everything is stored; the function or command that runs after the cast failed',
+    'everything is stored; the function or command after the cast failed',
     'see the message; the files stay',
   ],
   ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'check the sender'],

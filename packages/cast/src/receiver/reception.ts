@@ -213,9 +213,7 @@ export class Reception {
   /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
   #start(facts: GroupFacts, nextMessage: number): void {
     if ((facts.secret !== undefined) !== this.invitation.encrypted)
-      throw protocolError(
-        'the stream is encrypted and the invitation says it is not, or the reverse',
-      );
+      throw protocolError('the stream is encrypted and the invitation says it is not, or the reverse');
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {
