@@ -39,7 +39,7 @@ describe('groups of hosts', () => {
 
   it.each([
     ['a host before the first group', 'node1\n', 'hosts, line 1: a host before the first group'],
-    ['a group twice', '[a]\n[b]\n[a]\n', 'hosts, line 3: the group a is there already, in line 1'],
+    ['a group twice', '[a]\n[b]\n[a]\n', 'hosts, line 3: the group a begins in line 1 already'],
     ['a malformed name', '[a b]\n', 'hosts, line 1: a host before the first group'],
     [
       'a malformed name below a group',

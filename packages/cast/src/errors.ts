@@ -86,7 +86,7 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_AFTER_CAST_FAILED: [
     'resource',
-    'everything is stored, and what the receiver runs after a cast failed',
+    'everything is stored; the function or command after the cast failed',
     'see the message; the files stay',
   ],
   ERR_RDMC_UNSAFE_PATH: ['refused', 'a path leads out of the directory', 'check the sender'],
@@ -114,7 +114,7 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_NONCE_REFUSED: [
     'resource',
-    'an encrypted cast has no further number for a message',
+    'an encrypted cast has used all numbers for its messages',
     'use larger messages, or several casts',
   ],
   ERR_RDMC_LINK_TARGET_MISSING: [

@@ -76,7 +76,7 @@ export class SingleConsumer<T> implements AsyncIterable<T> {
 
   /**
    * As the iterator, with all items that wait at once, `most` at the most; a batch is never empty. A consumer that waits
-   * gets what is pushed until the microtasks run. @throws what `taken` makes
+   * gets all items that one piece of synchronous code pushes. @throws what `taken` makes
    */
   batches(most: number): AsyncIterableIterator<T[], undefined> {
     return this.#iterate(() => this.#takeMany(most), true);
@@ -112,7 +112,7 @@ export class SingleConsumer<T> implements AsyncIterable<T> {
     });
   }
 
-  /** A consumer of batches gets what is pushed until the microtasks run. */
+  /** A consumer of batches gets all items that one piece of synchronous code pushes: it is woken in a microtask. */
   #announce(): void {
     if (!this.#isLazy) {
       this.#serve();

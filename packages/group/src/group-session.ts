@@ -361,8 +361,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   /**
-   * A member that has all messages and speaks of itself is like one that is lost: the group goes on where that is harmless, and
-   * where it is not, all are told. The verdict of a member that lacks messages counts everywhere: it will not confirm.
+   * A member that has all messages and reports its own failure is treated as lost: the group continues where that is harmless,
+   * and fails at all members where it is not. The verdict of a member that lacks messages counts everywhere: it will not confirm.
    */
   #failedElsewhere(from: number, { culprit, code, reason }: Verdict): void {
     if (!this.options.members.includes(culprit)) return;

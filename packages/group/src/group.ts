@@ -109,7 +109,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * behind it. Do not change, transfer or resize the bytes before the promise resolves.
    *
    * Bytes of at most `smallMessageBytes` are copied into the group's ring, and the promise resolves at once while that has
-   * room. Messages that are sent until the microtasks run go to the receivers together.
+   * room. Messages that one piece of synchronous code sends go to the receivers together.
    *
    * An abort of `signal` withdraws a message that has not started. A started message is still sent: the promise rejects
    * with an AbortError, whose `settled` resolves when the memory is free.

@@ -230,7 +230,7 @@ export class SendQueue {
     return true;
   }
 
-  /** Messages that are sent until the microtasks run share one notice to the worker. */
+  /** Messages that one piece of synchronous code sends share one notice to the worker. */
   #publishSoon(): void {
     if (this.#willPublish) return;
     this.#willPublish = true;

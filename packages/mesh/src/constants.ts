@@ -63,7 +63,7 @@ export const NUDGE_MAX_TICKS = 30;
 export const NUDGES_AT_ONCE = 8;
 /** Rosters that differ are sent to so many peers in each interval of heartbeats. */
 export const REPAIRS_PER_HEARTBEAT = 2;
-/** So many times they are not, at most, because connections were made in the interval. */
+/** Intervals of heartbeats, at most, in which rosters are not sent because connections were made. */
 export const REPAIRS_POSTPONED = 16;
 /** Changes of the roster within so many milliseconds are sent together. */
 export const NEWS_GAP_MS = 50;

@@ -123,7 +123,7 @@ function monitorFlags(command: Command): Command {
     )
     .option(
       '--slowlog-log-slower-than <µs>',
-      'commands that take so many microseconds are in SLOWLOG; 0: all, -1: none',
+      'SLOWLOG keeps commands that take this many microseconds or more; 0: all, -1: none',
       slowLogThreshold,
       DEFAULT_SLOW_LOG_US,
     )
@@ -135,7 +135,7 @@ function monitorFlags(command: Command): Command {
     )
     .option(
       '--latency-monitor-threshold <ms>',
-      'events that take so many milliseconds are in LATENCY; 0: none',
+      'LATENCY keeps events that take this many milliseconds or more; 0: none',
       wholeNumber(0, 1e9),
       0,
     );

@@ -82,7 +82,7 @@ function tellLost(name: string, lost: { member: number; reason: string }, tell: 
   tell(`${name}: ${who} is lost: ${lost.reason}`, { memberLost: lost });
 }
 
-/** The log as people know it: by its server. */
+/** Names a log by its server; by its number where the server is not known. */
 function ownerText({ server, logId }: { server: number | undefined; logId: string }): string {
   return server === undefined ? `log ${logId}` : `the log of server ${server} (number ${logId})`;
 }

@@ -28,7 +28,7 @@ const ALL_KEYS = 'O(N) for all keys of the cluster';
 const ROWS: Readonly<Record<CommandGroup, Readonly<Record<string, Row>>>> = {
   string: {
     get: ['1.0.0', CONSTANT, 'Returns the string of a key.'],
-    set: ['1.0.0', CONSTANT, 'Sets the string of a key, of any type before.'],
+    set: ['1.0.0', CONSTANT, 'Sets the string of a key; replaces a value of any type.'],
     setnx: ['1.0.0', CONSTANT, 'Sets the string of a key that does not exist.'],
     setex: ['2.0.0', CONSTANT, 'Sets the string of a key, and its expiry in seconds.'],
     psetex: ['2.6.0', CONSTANT, 'Sets the string of a key, and its expiry in milliseconds.'],
@@ -82,7 +82,7 @@ const ROWS: Readonly<Record<CommandGroup, Readonly<Record<string, Row>>>> = {
     multi: ['1.2.0', CONSTANT, 'Begins a transaction: the next commands are queued.'],
     exec: ['1.2.0', 'That of the queued commands', 'Runs the queued commands in one step.'],
     discard: ['2.0.0', 'O(N) for N queued commands', 'Drops the queued commands.'],
-    watch: ['2.2.0', EACH_KEY, 'Has the next EXEC fail if one of the keys has changed.'],
+    watch: ['2.2.0', EACH_KEY, 'Makes the next EXEC answer nil if one of the keys has changed.'],
     unwatch: ['2.2.0', CONSTANT, 'Ends the watch of all keys.'],
   },
   connection: {

@@ -86,7 +86,7 @@ function addExecOptions(command: Command): Command {
     .option('--exec-timeout <time>', 'limit for the command of --exec (default: 5min)')
     .option(
       '--exec <command...>',
-      'run this after each cast that is whole; the last option: the rest of the line are its arguments',
+      'run this after each complete cast; must be the last option: the rest of the line is the command',
     );
 }
 
@@ -131,12 +131,13 @@ export function addReceiveCommand(program: Command, session: Session): void {
   addHelpNotes(command, {
     about: [
       'Files appear under their names only when they are complete and their checksum matches that of the sender.',
-      'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Data is',
-      'not encrypted. A complete cast is on disk, unless --no-fsync is given.',
+      'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Files are',
+      'encrypted on their way, unless the sender gives --no-encrypt; --require-encryption refuses such casts. A complete',
+      'cast is on disk, unless --no-fsync is given.',
       'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',
       'The command of --exec runs without a shell, in the directory, once for each cast, when everything is on disk. It',
-      'gets RDMC_CAST_… in its environment, and the names of what was cast on its standard input, each with a zero byte',
-      'behind it. If it fails, the cast fails at this receiver, and the sender is told its exit code; the files stay.',
+      'gets RDMC_CAST_… in its environment, and on its standard input the names of the paths that were cast, each with',
+      'a zero byte behind it. If it fails, the cast fails at this receiver, and the sender is told its exit code; the files stay.',
     ],
     examples: [
       ['rdmc receive --listen 0.0.0.0 --dir /srv/models --key-file cast.key', 'from other hosts'],
@@ -145,7 +146,7 @@ export function addReceiveCommand(program: Command, session: Session): void {
         'with fixed ports, for a firewall',
       ],
       ['rdmc receive --listen [::1] --dir /tmp/in --once', 'one cast from this machine'],
-      ['rdmc receive --stdout --key-file cast.key | tar x', 'what rdmc cast - sends'],
+      ['rdmc receive --stdout --key-file cast.key | tar x', 'unpack an archive from rdmc cast -'],
       ['rdmc receive --dir /srv --key-file cast.key --exec systemctl reload model', 'after each cast'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],

@@ -50,7 +50,7 @@ export function parseGroups(text: string, file: string): HostGroups {
     const name = GROUP_HEAD.exec(line)?.[1];
     if (name !== undefined) {
       const other = groups.get(name);
-      if (other) throw wrong(file, number, `the group ${name} is there already, in line ${other.line}`);
+      if (other) throw wrong(file, number, `the group ${name} begins in line ${other.line} already`);
       group = { name, line: number, members: [] };
       groups.set(name, group);
     } else if (!group) throw wrong(file, number, 'a host before the first group', 'begin a group: [NAME]');

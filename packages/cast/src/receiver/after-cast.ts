@@ -16,7 +16,7 @@ export function checkOneFile({
 }
 
 /**
- * Runs what the application wants after a cast. Nothing runs after a cast that is not whole, or that only asked.
+ * Runs the application's function after a cast. It does not run after a cast that is incomplete, or after a dry run.
  * @throws CastError with the code of the application's error, or ERR_RDMC_AFTER_CAST_FAILED
  */
 export async function runAfterCast(

@@ -4,7 +4,7 @@ import type { HashesFrame, OfferFrame, ReceiverFrame, SenderFrame } from '../con
 import { protocolError } from '../errors.js';
 import type { WriterThread } from './writer-thread.js';
 
-/** What a receiver answers about its directory. The writer works on one question after the other, in their order. */
+/** The answers of a receiver about its directory. The writer works on one question after the other, in their order. */
 export class Answers {
   /** Pieces of the manifest and frames of hashes that are not compared yet. */
   #pieces = 0;

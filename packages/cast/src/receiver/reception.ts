@@ -55,7 +55,7 @@ export class Reception {
   #node: RdmcNode | undefined;
   #stream: StreamReceiver | undefined;
   #sinks: SinkFeeder | undefined;
-  /** What the application runs after the cast. */
+  /** The function that the application runs after the cast. */
   #after: Promise<void> | undefined;
   #groupOver = new AbortController();
   readonly #grouping = new SerialQueue();
@@ -213,9 +213,7 @@ export class Reception {
   /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
   #start(facts: GroupFacts, nextMessage: number): void {
     if ((facts.secret !== undefined) !== this.invitation.encrypted)
-      throw protocolError(
-        'the sender invited to an encrypted cast or to one without encryption, and sends the other',
-      );
+      throw protocolError('the stream is encrypted and the invitation says it is not, or the reverse');
     const controller = new AbortController();
     this.#groupOver = controller;
     void this.#grouping.run(async () => {

@@ -12,7 +12,7 @@ interface Question {
   readonly answered: () => void;
 }
 
-/** What one receiver says about its older files. */
+/** The answers of one receiver about the blocks of its older files. */
 export class BlockAnswers {
   /** Blocks that it lacks of the files that it was asked about, by entry. */
   readonly lacking = new Map<number, BlockSet>();

@@ -15,7 +15,7 @@ export interface LinkFramesContext {
   told(reject: Pick<Reject, 'code' | 'message' | 'holder'>): void;
 }
 
-/** Leads each frame of a peer to what it is about. */
+/** Dispatches each frame of a peer to the part of the member that handles it. */
 export class LinkFrames {
   constructor(private readonly context: LinkFramesContext) {}
 

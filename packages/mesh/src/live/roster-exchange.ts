@@ -24,7 +24,7 @@ export class RosterExchange {
   /** The digest that a peer was told. */
   readonly #told = new WeakMap<Link, Buffer>();
   readonly #news: NewsBatch;
-  /** The same frame is sent to all peers; it is made anew where the roster has changed. */
+  /** The same frame is sent to all peers; it is encoded again where the roster has changed. */
   #heartbeat: Buffer = encodeFrame(FrameType.HEARTBEAT, NO_DIGEST);
   #heartbeatOf: Buffer = NO_DIGEST;
   #ticks = 0;
@@ -110,7 +110,7 @@ export class RosterExchange {
   }
 
   /**
-   * While connections come, the digests of their HELLOs are those of members that have not heard the news yet: whole rosters
+   * While connections come, the digests of their HELLOs are those of members without the latest changes: whole rosters
    * would be sent to members that need none.
    */
   #postpones(): boolean {
