@@ -106,6 +106,12 @@ describe('rdmc receive refuses', () => {
     ['no directory', ['--listen', '127.0.0.1'], '--dir is missing'],
     ['a user', ['--listen', 'root@127.0.0.1', '--dir', '.'], 'expected ADDRESS or ADDRESS:PORT'],
     ['a reversed range of ports', ['--dir', '.', '--mesh-ports', '9-1'], 'expected ports such as 7500-7600'],
+    [
+      'a directory with --controlled',
+      ['--controlled', '--dir', '.'],
+      '--controlled and --dir exclude each other',
+    ],
+    ['a key with --controlled', ['--controlled', '--key-file', 'k'], '--controlled and --key-file exclude'],
     ['two keys', ['--dir', '.', '--key-stdin', '--key-file', 'k'], '--key-file and --key-stdin exclude'],
   ])('%s: exit code 2', async (_, args, message) => {
     const { code, stderr } = await answer('receive', ...args);

@@ -244,7 +244,7 @@ describe('an outcome', () => {
         { ...complete('a'), keptBytes: 1 },
       ),
     ).toBe(
-      `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 64 KiB of changed blocks transferred, in 2.00 s, 32 KiB/s.`,
+      `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 64 KiB transferred, in 2.00 s, 32 KiB/s.`,
     );
   });
 

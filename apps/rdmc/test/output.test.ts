@@ -167,6 +167,12 @@ describe('lines for a window', () => {
     );
   });
 
+  it('of a bar of a stream have no percentage: its length is not known', () => {
+    const event = { type: 'progress', castId: 'c', from: 'a', files: 1, storedBytes: 0 } as const;
+    expect(drawReceiving({ ...event, bytes: 0, receivedBytes: 5000 }, 100)).not.toContain('%');
+    expect(drawReceiving({ ...event, bytes: 10_000, receivedBytes: 5000 }, 100)).toContain(' 50%');
+  });
+
   it('of errors fit, with their advice', () => {
     const error = new CliError('ERR_RDMC_KEY_REQUIRED', 'word '.repeat(40).trim(), {
       advice: adviceFor('ERR_RDMC_KEY_REQUIRED', 'cast')!,

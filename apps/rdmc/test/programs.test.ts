@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
 import { cast, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
 import { Cli, type Ended, run, Scratch } from './support/cli.js';
 
@@ -110,6 +111,26 @@ describe('rdmc receive --stdout', () => {
 function finishedOfOrError(ended: Ended): string {
   return ended.stdout.includes('"event":"finished"') ? finishedOf(ended).outcome : 'error';
 }
+
+describe('rdmc receive --controlled --require-encryption', () => {
+  it('refuses casts without encryption, whatever the sender instructs', async () => {
+    const key = 'ab'.repeat(32);
+    const instructions = {
+      ...{ version: 1, key, host: '127.0.0.1', port: 0, directory: scratch.path, makeDirectory: false },
+      ...{ once: false, meshPorts: null, device: 'auto', transport: 'auto' },
+    };
+    const input = `${JSON.stringify(instructions)}\n`;
+    const args = ['receive', '--controlled', '--require-encryption'];
+    const receiver = new Cli<ReceiveEvent>(args, {}, { schema: receiveEvent, input });
+    const { port } = await receiver.event('listening');
+    const file = sampleFile(join(scratch.path, 'sample'), 1000);
+    const sent = await cast([file, '--to', `127.0.0.1:${port}`, '--no-encrypt'], { RDMC_KEY: key }).ended;
+    expect(sent.stderr).toContain('ERR_RDMC_ENCRYPTION_REQUIRED');
+    expect(sent.code).toBe(1);
+    receiver.child.stdin!.end();
+    await receiver.ended;
+  });
+});
 
 describe('rdmc receive --exec', () => {
   const listening = ['--listen', '127.0.0.1:0'];

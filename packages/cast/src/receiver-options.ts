@@ -26,7 +26,7 @@ export interface ReceiveOptions {
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** Refuse casts that are not encrypted (default false: the sender decides). */
   readonly requireEncryption?: boolean | undefined;
-  /** End after the first cast, whether it succeeds or not. A dry run is not a cast. */
+  /** End after the first cast, whether it succeeds or not, and take no other one meanwhile. A dry run is not a cast. */
   readonly once?: boolean | undefined;
   /**
    * Sync files and directories to disk before a cast is reported as complete (default true). Without it, a power cut

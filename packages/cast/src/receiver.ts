@@ -129,7 +129,7 @@ class ListeningReceiver implements FileReceiver {
 
   async #handshake(socket: Socket): ReturnType<typeof handshake> {
     const isFull = this.#handshaking >= MAX_HANDSHAKES;
-    const busy = (): boolean => isFull || this.#receptions.size >= MAX_CASTS || this.#closing !== undefined;
+    const busy = (): boolean => isFull || this.#isTaken || this.#closing !== undefined;
     this.#handshaking += 1;
     try {
       return await handshake(socket, this.#instance, busy);
@@ -138,12 +138,18 @@ class ListeningReceiver implements FileReceiver {
     }
   }
 
+  /** With `once`, the end of the first cast would end a second one, and both would be written to one output. */
+  get #isTaken(): boolean {
+    if (this.#receptions.size >= MAX_CASTS) return true;
+    return this.options.once && [...this.#receptions.keys()].some(({ isCounted }) => isCounted);
+  }
+
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
     const report = (event: ReceiverEvent): void => this.#events.push(event);
     const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
     const over = reception.run(frames).then(() => {
       this.#receptions.delete(reception);
-      if (this.options.once && !invitation.comparison?.dryRun) void this.close();
+      if (this.options.once && reception.isCounted) void this.close();
       else this.writers.refill();
     });
     this.#receptions.set(reception, over);

@@ -6,6 +6,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  unlinkSync,
   utimesSync,
   writeFileSync,
   writeSync,
@@ -254,6 +255,28 @@ describe('an older file that changes during the cast', () => {
     }
     expect(readFileSync(images[0]!).equals(older)).toBe(true);
     expect(temporaries(directories[0]!)).toEqual([]);
+  });
+});
+
+describe('a receiver without an older file', () => {
+  it('keeps the whole file of one group where another group has ranges of it for others', () => {
+    const contents = seededBytes(SIZE, 1);
+    const older = edited(contents, [{ at: 0, bytes: 5, seed: 2 }]);
+    const { from, root, directories, images } = setUp(contents, [older, Buffer.alloc(0)]);
+    unlinkSync(images[1]!);
+    using cast = new LocalDelta(root, directories);
+    const { index, blocks } = cast.files[0]!;
+    const selection = new Uint8Array(cast.entries.length);
+    selection[index] = Selected.UNCHANGED;
+    const first = new BlockSet(blocks);
+    first.add(0);
+    cast.send(allMessages(cast.reader({ selection, sentBlocks: new Map() })), [1]);
+    const ranges = new Map([[index, first.bits]]);
+    cast.send(allMessages(cast.reader({ selection, sentBlocks: ranges })), [0, 1]);
+    expect(cast.receivers.map(({ writer }) => writer.unbuilt)).toEqual([[], []]);
+    const whole = { files: 1, problemCount: 0 };
+    expect(cast.finish()).toMatchObject([whole, whole]);
+    for (const directory of directories) expectSameTree(directory, from);
   });
 });
 

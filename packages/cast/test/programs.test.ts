@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { type ArrivedCast, castFile, castStream, type EntrySink, receiveFiles } from '@rdmc/cast';
@@ -14,7 +14,9 @@ afterEach(async () => {
 });
 
 /** A receiver that keeps the contents of files in memory. */
-async function sinkReceiver(options: { readonly oneFile?: boolean; readonly sink?: EntrySink } = {}) {
+async function sinkReceiver(
+  options: { readonly oneFile?: boolean; readonly once?: boolean; readonly sink?: EntrySink } = {},
+) {
   const files = new Map<string, Buffer>();
   const keep: EntrySink = ({ path }) => {
     const chunks: Buffer[] = [];
@@ -165,6 +167,37 @@ describe('a receiver with a sink', () => {
     expect(error.message).toContain('1 files, 1 directories and 0 links');
     await castFile(join(from, 'root/a'), { to: [to] }).finished;
     expect([...files.keys()]).toEqual(['a']);
+  });
+
+  it('gets large files whole where another receiver has older ones', async () => {
+    const from = temporaryDirectory();
+    const image = seededBytes(12_000_000, 1);
+    write(from, 'root/image', image);
+    write(from, 'root/new', 'new');
+    const [receiver] = await startReceivers(1);
+    const older = Buffer.from(image);
+    older[0]! ^= 1;
+    utimesSync(write(receiver!.directory, 'root/image', older), 1, 1);
+    const { files, to } = await sinkReceiver();
+    const { receivers } = await castFile(join(from, 'root'), { to: [receiver!.to, to] }).finished;
+    expect(receivers).toMatchObject([{ state: 'complete' }, { state: 'complete', files: 2 }]);
+    expect(files.get('root/image')!.equals(image)).toBe(true);
+    expect(readFileSync(join(receiver!.directory, 'root/image')).equals(image)).toBe(true);
+  });
+
+  it('that takes one cast refuses a second one meanwhile: their bytes would be mixed', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(3_000_000, 1));
+    const given: Buffer[] = [];
+    const stuck = new PassThrough({ highWaterMark: 1 });
+    const sink = await sinkReceiver({ once: true, sink: () => stuck });
+    const first = castFile(join(from, 'file'), { to: [sink.to] });
+    await until(first, ({ receivers }) => receivers[0]!.receivedBytes > 0);
+    const second = castFile(join(from, 'file'), { to: [sink.to] });
+    expect((await rejection(second.finished)).code).toBe('ERR_RDMC_BUSY');
+    stuck.on('data', (chunk: Buffer) => given.push(chunk));
+    expect(await first.finished).toMatchObject({ receivers: [{ state: 'complete' }] });
+    expect(Buffer.concat(given).equals(seededBytes(3_000_000, 1))).toBe(true);
   });
 
   it('that fails is reported, and the others get everything', async () => {

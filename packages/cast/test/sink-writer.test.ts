@@ -7,6 +7,7 @@ import { CastError } from '../src/errors.js';
 import { EntryState } from '../src/manifest/entry-states.js';
 import { PieceEncoder } from '../src/manifest/piece-encoder.js';
 import { resolveRoots } from '../src/reader/roots.js';
+import { withDirectories } from '../src/reader/selection.js';
 import { StreamReader } from '../src/reader/stream-reader.js';
 import { Survey } from '../src/reader/survey.js';
 import { CHECK_RECORD_BYTES } from '../src/stream/layout.js';
@@ -94,6 +95,21 @@ describe('sinks', () => {
       [0, 0o644],
       [4, 0o600],
     ]);
+  });
+
+  it('are of directories that several streams may have: each is counted once', async () => {
+    const { entries } = new Survey(resolveRoots([Buffer.from(join(sourceTree(), 'root'))]));
+    const checks = new MessageChecks(CHECKSUM);
+    const writer = writerOf(new Recorder(), { policy });
+    let messages = 0;
+    for (const wanted of ['root/a', 'root/empty']) {
+      const selection = Uint8Array.from(entries, ({ path }) => (path.toString() === wanted ? 1 : 0));
+      const all = withDirectories(entries, selection);
+      const stream = allMessages(new StreamReader(entries, CHECKSUM, { checks, selection: all }));
+      for (const [sequence, message] of stream.entries()) await writer.store(sequence, message);
+      messages += stream.length;
+    }
+    expect(await writer.finish(messages)).toMatchObject({ files: 2, directories: 1 });
   });
 
   it('get no byte of a message of which a byte was damaged', async () => {

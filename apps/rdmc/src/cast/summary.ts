@@ -27,7 +27,7 @@ function sentPart({ summary, receivers, kind }: Outcome): string {
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
   if (sentFiles === 0 && files > 0) return `nothing to send, ${gone}`;
   const isPart = receivers.some(({ keptBytes }) => keptBytes > 0);
-  const blocks = isPart ? `${formatBytes(transferredBytes)} of changed blocks transferred, ` : '';
+  const blocks = isPart ? `${formatBytes(transferredBytes)} transferred, ` : '';
   const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${blocks}${gone}`;
   const verified = kind === 'all' ? 'verified' : '';
   if (files === sentFiles) return verified === '' ? how : `${verified}, ${how}`;

@@ -7,6 +7,7 @@ import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
+import type { BesideControlled } from '../receive/controlled.js';
 import { checkDestination, execOf } from '../receive/destination.js';
 import type { ReceiveCommandOptions } from '../receive/options.js';
 import type { Session } from '../session.js';
@@ -69,11 +70,23 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
   };
 }
 
+function besideControlled(raw: Raw): BesideControlled {
+  const { requireEncryption, listen, dir, mkdir, stdout, exec, execTimeout, once, fsync } = raw;
+  const destination = { '--dir': dir, '--mkdir': mkdir, '--stdout': stdout, '--exec': exec };
+  const others = {
+    ...destination,
+    ...{ '--listen': listen, '--exec-timeout': execTimeout, '--once': once, '--no-fsync': !fsync },
+    ...{ '--mesh-ports': raw.meshPorts, '--metrics': raw.metrics },
+    ...{ '--key-file': raw.keyFile, '--key-stdin': raw.keyStdin },
+  };
+  return { requireEncryption, others };
+}
+
 async function run(raw: Raw, session: Session): Promise<void> {
   session.exitCode = await service(async (signal) => {
     if (raw.controlled) {
       const { runControlled } = await import('../receive/controlled.js');
-      return runControlled(session.terminal, signal);
+      return runControlled(besideControlled(raw), session.terminal, signal);
     }
     const options = await optionsOf(raw, signal);
     const { runReceive } = await import('../receive/run.js');

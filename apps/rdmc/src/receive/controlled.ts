@@ -30,15 +30,32 @@ function parse(line: string): Instructions {
   return result.data;
 }
 
-function optionsOf(given: Instructions): ReceiveCommandOptions {
+/** Options beside `--controlled`, where they are given. */
+export interface BesideControlled {
+  readonly requireEncryption: boolean;
+  /** By their names on the command line: those that contradict the sender's instructions. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+/** An option that was ignored could be one that somebody relies on. @throws CliError ERR_RDMC_USAGE */
+function refuseOthers(others: BesideControlled['others']): void {
+  const found = Object.entries(others).find(([, value]) => value !== undefined && value !== false)?.[0];
+  if (found === undefined) return;
+  throw usageError(
+    `--controlled and ${found} exclude each other: the instructions of the sender decide`,
+    'remove one of them; --require-encryption is possible',
+  );
+}
+
+function optionsOf(given: Instructions, requireEncryption: boolean): ReceiveCommandOptions {
   const { host, port, directory, makeDirectory, once, fsync, meshPorts, device, transport } = given;
   return {
     ...{ host, port, directory, makeDirectory, once, fsync, device, transport },
     key: parseKey(given.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
     metrics: undefined,
-    // The sender starts this receiver, and decides.
-    requireEncryption: false,
+    // The sender decides, unless the command line of this host is stricter (a forced command of sshd, for instance).
+    requireEncryption,
     stdout: false,
     exec: undefined,
     logJson: false,
@@ -52,9 +69,14 @@ function optionsOf(given: Instructions): ReceiveCommandOptions {
  * A receiver at the other end of a remote shell: takes the instructions of `remote/instructions.ts` from standard
  * input, and ends when that ends, so that it never outlives its sender.
  */
-export async function runControlled(terminal: Terminal, signal: AbortSignal): Promise<ExitCode> {
+export async function runControlled(
+  { requireEncryption, others }: BesideControlled,
+  terminal: Terminal,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  refuseOthers(others);
   const { stdin } = process;
-  const options = optionsOf(parse(await firstLine(stdin, signal)));
+  const options = optionsOf(parse(await firstLine(stdin, signal)), requireEncryption);
   const left = new AbortController();
   const forget = onEnd(stdin, () => left.abort());
   try {

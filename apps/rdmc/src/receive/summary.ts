@@ -47,7 +47,8 @@ export function drawReceiving(event: CastReceiving, columns: number): string {
   const { from, bytes, receivedBytes, storedBytes } = event;
   const share = (part: number): number => (bytes === 0 ? 0 : Math.min(1, part / bytes));
   const cells = Math.max(LEAST_BAR, Math.min(MOST_BAR, columns - BESIDE - LEAST_BAR));
-  const percent = `${String(Math.floor(share(receivedBytes) * 100)).padStart(3)}%`;
+  // The length of a stream is not known.
+  const percent = bytes === 0 ? '    ' : `${String(Math.floor(share(receivedBytes) * 100)).padStart(3)}%`;
   const drawn = bar(share(storedBytes), share(receivedBytes), cells);
   const line = `  ${drawn} ${percent}  ${formatBytes(receivedBytes)}  from ${printable(from)}`;
   const characters = [...line];

@@ -32,7 +32,7 @@
  *                                            these follow in further streams, whole
  *   finish{messages, files, bytes, …}  →
  *                                      ←     done{files, bytes, links, problems, …}
- *   abort{code, message}               →     at any time
+ *   abort{code, message, again}        →     at any time
  *                                      ←     failed{code, message}, at any time
  *
  * Where receivers lack different entries, several groups follow each other, each with a stream of its own. Counts of
@@ -153,7 +153,8 @@ const senderFrame = variants('type', {
     /** Whether surplus entries are removed. */
     remove: flag,
   },
-  abort: failure,
+  /** `again`: the sender will call again at once, without a receiver that was lost. */
+  abort: { ...failure, again: optional(flag) },
 });
 
 const receiverFrame = variants('type', {

@@ -45,7 +45,7 @@ export class OpenSource {
 export function checkCompared({ size, time }: FileEntry, { stats, identity }: FileSource): void {
   const { seconds, nanoseconds } = timestamp(stats.mtimeNs);
   if (identity.size === size && seconds === time.seconds && nanoseconds === time.nanoseconds) return;
-  throw changed('it changed after it was compared, and some receivers have it as it was; cast it again');
+  throw changed('it changed after it was compared, and receivers may have it as it was; cast it again');
 }
 
 export function changed(message: string): CastError {

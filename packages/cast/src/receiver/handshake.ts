@@ -37,7 +37,10 @@ export async function handshake(
     const invitation = await expect(frames, 'invite');
     if (invitation === undefined) return undefined;
     if (busy())
-      throw new CastError('ERR_RDMC_BUSY', 'the receiver has its maximum of casts; try again later');
+      throw new CastError(
+        'ERR_RDMC_BUSY',
+        'the receiver has its maximum of casts (with `once`: one); try again later',
+      );
     return { channel, frames, invitation };
   } catch (error) {
     const code = error instanceof CastError ? error.code : 'ERR_RDMC_CAST_PROTOCOL';

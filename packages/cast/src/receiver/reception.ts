@@ -65,6 +65,7 @@ export class Reception {
   /** Of the cast, as announced. The message of the trace is this object, so that it gets them when they are known. */
   readonly #totals: Totals = { files: 0, bytes: 0 };
   #announced = false;
+  #isCalledAgain = false;
   #routed = false;
   #outcome: DoneFrame | undefined;
   #failure: CastError | undefined;
@@ -102,6 +103,11 @@ export class Reception {
     } finally {
       await this.#leave();
     }
+  }
+
+  /** Whether `once` counts it: not a dry run, and not a round after which the sender calls again. */
+  get isCounted(): boolean {
+    return !this.#isCalledAgain && this.invitation.comparison?.dryRun !== true;
   }
 
   /** The receiver is closed. */
@@ -185,7 +191,7 @@ export class Reception {
         void this.#orFail(() => this.#answers.compareBlocks(frame));
         return;
       case 'check':
-        void this.#orFail(() => this.#grouping.idle().then(() => this.#answers.unbuilt()));
+        void this.#orFail(() => this.#check());
         return;
       case 'members':
         void this.#grouping.run(() => this.#orFail(() => this.#join(frame)));
@@ -203,6 +209,7 @@ export class Reception {
         void this.#finish(frame);
         return;
       case 'abort':
+        this.#isCalledAgain = frame.again === true;
         this.#fail(new CastError(frame.code, frame.message));
         return;
       default:
@@ -284,6 +291,13 @@ export class Reception {
     this.#groupOver.abort();
     await this.#grouping.idle();
     this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
+  }
+
+  /** Messages may still wait for the hashes of their outlines. */
+  async #check(): Promise<void> {
+    await this.#grouping.idle();
+    await this.#stream?.passed();
+    await this.#answers.unbuilt();
   }
 
   async #finish({ messages, remove }: FinishFrame): Promise<void> {

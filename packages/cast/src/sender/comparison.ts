@@ -47,6 +47,8 @@ export class Comparison {
     const totals = await surveyed();
     const living = links.filter(({ alive }) => alive);
     await Promise.all(living.map((link) => link.endOffers(entries, totals)));
+    // A sink gets whole files, and may be in any group: a stream with ranges of older files is of no use to it.
+    if (links.some(({ alive, checked }) => alive && checked)) return;
     this.#blocked = await new BlockComparison(this.reader, links).run();
   }
 

@@ -27,6 +27,9 @@ export class InputFeed {
   /** Bytes, and whole messages, that the reader's thread has. */
   #bytes = 0;
   #messages = 0;
+  /** Messages that are filled, and the bytes that they took. */
+  #filled = 0;
+  #takenBytes = 0;
   #ended = false;
   /** Whether messages wait for receivers that have not confirmed earlier ones. */
   isHeldUp = false;
@@ -52,7 +55,9 @@ export class InputFeed {
       fill: async (order, forming) => {
         const group = await forming;
         await this.#turn.run(() => this.#supply(order.sequence, order.byteLength, confirmed, group));
-        return reader.fill({ ...order, forgetBelow: confirmed() }, forming);
+        const filled = await reader.fill({ ...order, forgetBelow: confirmed() }, forming);
+        this.#taken(order.sequence, filled.contentBytes);
+        return filled;
       },
     };
   }
@@ -65,6 +70,13 @@ export class InputFeed {
     // The iterator of a stream ends only after the read in progress, which may wait for ever.
     if (typeof chunks.destroy === 'function') chunks.destroy();
     else void Promise.resolve(this.#iterator.return?.()).catch(() => {});
+  }
+
+  /** A message that is filled again takes no bytes. */
+  #taken(sequence: number, contentBytes: number): void {
+    if (sequence < this.#filled) return;
+    this.#filled = sequence + 1;
+    this.#takenBytes = contentBytes;
   }
 
   async #supply(
@@ -83,8 +95,13 @@ export class InputFeed {
       this.isHeldUp = false;
     }
     if (sequence < this.#messages) return;
-    while (!this.#ended && this.#bytes < (sequence + 1) * messageBytes) await this.#read(signal);
+    while (!this.#ended && this.#bytes < this.#neededBytes(sequence, messageBytes)) await this.#read(signal);
     this.#messages = sequence + 1;
+  }
+
+  /** Messages have less room for contents than memory, so what the filled ones took is counted, not estimated. */
+  #neededBytes(sequence: number, messageBytes: number): number {
+    return this.#takenBytes + (sequence + 1 - this.#filled) * messageBytes;
   }
 
   /** @throws CastError ERR_RDMC_UNREADABLE where the input fails; the reason of the signal */

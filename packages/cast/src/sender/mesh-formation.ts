@@ -103,11 +103,7 @@ export class MeshFormation {
         failMissing(links, error);
       }
       const left = links.filter((link) => link.alive || (othersFailed(links) && hasTimedOut(link)));
-      const again = new CastError(
-        'ERR_RDMC_ABORTED',
-        'the sender starts again without a receiver that was lost',
-      );
-      await Promise.all(left.map((link) => link.close(again)));
+      await Promise.all(left.map((link) => link.closeRound()));
       wanted = left.map(({ target }) => target);
     }
     return undefined;

@@ -1,5 +1,6 @@
 import { EntryState } from '../manifest/entry-states.js';
-import { planGroups } from '../plan-groups.js';
+import { type PlannedGroup, planGroups } from '../plan-groups.js';
+import { Selected } from '../reader/selection.js';
 import { type Phase, phaseOf } from './phase.js';
 import type { ReaderThread } from './reader-thread.js';
 import type { ReceiverLink } from './receiver-link.js';
@@ -20,5 +21,13 @@ export async function planRebuild(links: readonly ReceiverLink[], reader: Reader
     for (const entry of unbuilt[receiver]!) its[entry] = EntryState.DIFFERS;
     return its;
   });
-  return planGroups(states, costs).map((group) => phaseOf(group, asked));
+  return planGroups(states, costs).map((group) => phaseOf({ ...group, selection: unchanged(group) }, asked));
+}
+
+/**
+ * An earlier stream may have brought these files to receivers that were not asked, so they are sent only as they were
+ * compared: otherwise receivers would have different files.
+ */
+function unchanged({ selection }: PlannedGroup): Uint8Array {
+  return selection.map((state) => (state === Selected.NO ? state : Selected.UNCHANGED));
 }

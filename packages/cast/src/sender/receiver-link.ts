@@ -206,6 +206,12 @@ export class ReceiverLink {
     await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: abort.message });
   }
 
+  /** This round is over, and the receiver will be called again: another one was lost before the mesh had formed. */
+  async closeRound(): Promise<void> {
+    const message = 'the sender starts again without a receiver that was lost';
+    await this.#channel?.end({ type: 'abort', code: 'ERR_RDMC_ABORTED', message, again: true });
+  }
+
   /** @param totalBytes of the whole cast */
   snapshot(totalBytes: number): ReceiverProgress {
     const { receivedMessages, partialBytes, storedMessages } = this.progress;

@@ -1,5 +1,5 @@
 import type { Checksum } from '../checksum.js';
-import { CHUNK_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
+import { CHUNK_BYTES, DELTA_FILE_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
 import { codeOf, protocolError } from '../errors.js';
 import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
 import type {
@@ -48,6 +48,8 @@ export class FileAssembler {
   #chunk: Buffer | undefined;
   #file: OpenFile | undefined;
   readonly #modes = new FileModes();
+  /** Large files that are complete: several streams may have them, of which others can have ranges of older files. */
+  readonly #complete = new Set<number>();
 
   constructor(
     private readonly tree: DirectoryTree,
@@ -68,7 +70,7 @@ export class FileAssembler {
     const begin = { ...record, path: Buffer.from(record.path) };
     const file: OpenFile = { begin, sink: undefined, offset: 0, older: undefined, keptBytes: 0 };
     this.#file = file;
-    if (!isWanted || this.ports.older.isStored(begin.index)) return;
+    if (!isWanted || this.#complete.has(begin.index)) return;
     this.outcomes.attempt(begin.index, begin.path, () => {
       const path = this.temporary.file(begin.index);
       file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.ports.active);
@@ -129,7 +131,7 @@ export class FileAssembler {
     if (file?.begin.index !== index) return false;
     if (status !== FileStatus.WHOLE) {
       // The sender has given it up, and reports the problem itself.
-      if (!this.ports.older.isStored(index)) this.outcomes.missing.add(index);
+      if (!this.#complete.has(index)) this.outcomes.missing.add(index);
       this.unbuilt.delete(index);
       this.discard();
       return true;
@@ -158,9 +160,9 @@ export class FileAssembler {
   }
 
   #give(file: OpenFile, sink: FileSink): void {
-    const { index, path } = file.begin;
+    const { index, path, size } = file.begin;
     this.unbuilt.delete(index);
-    this.ports.older.stored(index);
+    if (size >= DELTA_FILE_BYTES) this.#complete.add(index);
     this.ports.commits.file({
       sink,
       commit: () =>

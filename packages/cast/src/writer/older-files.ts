@@ -37,7 +37,7 @@ export class OlderFiles {
     if (!isUseful) return false;
     // The path is a view of a piece.
     const facts = { path: Buffer.from(path), size, blockBytes: deltaBlockBytes(size), stats };
-    this.#files.set(index, { ...facts, held: new BlockSet(deltaBlocks(size)), compared: 0, isStored: false });
+    this.#files.set(index, { ...facts, held: new BlockSet(deltaBlocks(size)), compared: 0 });
     return true;
   }
 
@@ -105,15 +105,5 @@ export class OlderFiles {
     }
     if (descriptor !== undefined) closeSync(descriptor);
     return undefined;
-  }
-
-  /** The new file is complete: later streams may have it for other receivers. */
-  stored(index: number): void {
-    const file = this.#files.get(index);
-    if (file) file.isStored = true;
-  }
-
-  isStored(index: number): boolean {
-    return this.#files.get(index)?.isStored ?? false;
   }
 }

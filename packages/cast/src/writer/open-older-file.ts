@@ -16,8 +16,6 @@ export interface OlderFile {
   readonly held: BlockSet;
   /** Blocks that the sender has described so far. */
   compared: number;
-  /** Whether the new file is complete. */
-  isStored: boolean;
 }
 
 /** The descriptor of an older file. Its bytes may change at any time: the checksum of the new file finds that. */

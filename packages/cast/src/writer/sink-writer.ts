@@ -57,7 +57,8 @@ export class SinkWriter {
   #file: OpenFile | undefined;
   #examined = 0;
   #files = 0;
-  #directories = 0;
+  /** By index: a directory may be in several streams. */
+  readonly #directories = new Set<number>();
   /** Bytes that sinks have taken, and bytes of whole files. */
   #taken = 0;
   #bytes = 0;
@@ -118,7 +119,7 @@ export class SinkWriter {
     this.#order.finish(messages, this.ports.policy !== undefined);
     this.sinks.close();
     return {
-      ...{ files: this.#files, directories: this.#directories, links: 0, bytes: this.#bytes },
+      ...{ files: this.#files, directories: this.#directories.size, links: 0, bytes: this.#bytes },
       ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
       problems: this.#problems.kept,
       problemCount: this.#problems.count,
@@ -146,7 +147,7 @@ export class SinkWriter {
         return this.#end(record);
       case 'directory':
         this.#entry(record.index, 'directories', record.path);
-        this.#directories += 1;
+        this.#directories.add(record.index);
         return;
       case 'symbolicLink':
         return this.#link(record, 'symbolicLinks');
