@@ -34,6 +34,8 @@ describe('the numbers of messages that the receivers of a failed group have', ()
     others.failed(1);
     others.stopped(3, 4);
     const collected = others.collect(LONG_MS);
+    // It would end in between, if nobody was waited for.
+    await new Promise((resolve) => setImmediate(resolve));
     others.stopped(2, 5);
     expect([...(await collected)]).toEqual([
       [2, 5],
