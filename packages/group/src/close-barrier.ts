@@ -23,6 +23,11 @@ export class CloseBarrier {
     this.#stored.add(this.members[0]!);
   }
 
+  /** Whether that is more than all messages; false while the root has not closed. */
+  isBeyond(finished: number): boolean {
+    return this.#total !== undefined && finished > this.#total;
+  }
+
   /** Whether this member must confirm now that it has stored all; true once. */
   storesNow(finished: number): boolean {
     if (this.#total !== finished || this.#stored.has(this.ownId)) return false;

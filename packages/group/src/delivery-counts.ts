@@ -8,6 +8,8 @@ import { COUNTS_TICK_MS } from './constants.js';
 export class DeliveryCounts {
   readonly #counts = new Map<number, number>();
   readonly #awaited: Set<number>;
+  /** Members that failed, and said so themselves. */
+  readonly #speaking = new Set<number>();
   readonly #complete = new Deferred<void>();
   #hasEnded = false;
 
@@ -24,6 +26,16 @@ export class DeliveryCounts {
     if (this.#hasEnded || !this.receivers.includes(member) || this.#counts.has(member)) return;
     this.#counts.set(member, messages);
     this.#settle(member);
+  }
+
+  /** The member says itself that it has failed: it says its number as well. */
+  speaks(member: number): void {
+    this.#speaking.add(member);
+  }
+
+  /** The member has failed. Unless it speaks, it will not say its number. */
+  failed(member: number): void {
+    if (!this.#speaking.has(member)) this.#settle(member);
   }
 
   /** The member is lost: it will not say it. */

@@ -134,7 +134,8 @@ export class GroupError extends RdmcError<GroupErrorCode> {
   /**
    * After the failure of a group: how many messages each receiver has, by member. A receiver that has n has the messages 0 to
    * n − 1, and gets no further one of this group. Lost members are missing, and survivors that did not say it within 1 s, or
-   * that were not heard yet where this member itself has failed.
+   * that were not heard yet where this member itself has failed. A member that ended the group itself, for example by closing
+   * its node, counts as a survivor.
    */
   readonly delivered: ReadonlyMap<number, number> | undefined;
 

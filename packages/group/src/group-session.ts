@@ -66,7 +66,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.#messenger = this.#messengerTo(new Map());
     this.#reception = new Reception(environment, options, slot.number, {
       failed: (reason, error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
-      violated: (reason) => this.#fail({ culprit: members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true),
+      violated: (reason) => this.#violated(reason),
       arrived: () => this.#checkStored(),
     });
   }
@@ -367,6 +367,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   #failedElsewhere(from: number, { culprit, code, reason }: Verdict): void {
     if (!this.options.members.includes(culprit)) return;
     const hadAll = from === culprit && this.#barrier.hasStored(culprit);
+    // Its number follows, unless it is lost before.
+    if (from === culprit) this.#counts.speaks(culprit);
     if (!hadAll) this.#fail({ culprit, code, reason }, false);
     else if (!this.#isHarmless(culprit)) this.#fail({ culprit, code, reason }, true);
   }
@@ -380,10 +382,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   }
 
   #checkStored(): void {
-    if (this.isRoot || this.#state !== 'open' || !this.#barrier.storesNow(this.#reception.complete)) return;
-    if (this.#reception.waiting > 0) {
-      const reason = 'it left out numbers of messages';
-      this.#fail({ culprit: this.options.members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true);
+    if (this.isRoot || this.#state !== 'open') return;
+    const { complete, waiting } = this.#reception;
+    if (this.#barrier.isBeyond(complete)) {
+      this.#violated('it sent more messages than it said');
+      return;
+    }
+    if (!this.#barrier.storesNow(complete)) return;
+    if (waiting > 0) {
+      this.#violated('it left out numbers of messages');
       return;
     }
     this.inbox.end();
@@ -404,12 +411,21 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
         'ask them whether they have',
       { missing: pending },
     );
-    if (!this.#barrier.ownPartDone) {
+    const lacksSome = !this.#barrier.ownPartDone;
+    if (lacksSome) {
       const { memberId: culprit } = this.environment;
       const reason = 'it stopped waiting for the group to close';
       this.#messenger.failed({ culprit, code: error.code, reason });
     }
-    void this.#finish(async () => error);
+    void this.#finish(async () => {
+      if (lacksSome) this.#tellDelivered();
+      return error;
+    });
+  }
+
+  /** The root broke the protocol. */
+  #violated(reason: string): void {
+    this.#fail({ culprit: this.options.members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true);
   }
 
   #failedHere(code: string, reason: string, cause?: unknown): void {
@@ -425,10 +441,10 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     this.environment.verdicts.remember(this.nonce, verdict);
     if (relay) this.#messenger.failed(verdict);
     for (const member of this.#barrier.holders) this.#counts.stopped(member, this.#barrier.total!);
-    this.#counts.lost(verdict.culprit);
+    this.#counts.failed(verdict.culprit);
     const { memberId } = this.environment;
     void this.#finish(async () => {
-      if (!this.isRoot) this.#tellDelivered();
+      this.#tellDelivered();
       // Where this member has failed, and may close its node, the others are not waited for.
       const isOwn = verdict.culprit === memberId;
       const delivered = isOwn ? this.#counts.known : await this.#counts.collect(COUNTS_TIMEOUT_MS);
@@ -438,6 +454,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   /** Nothing is delivered here any more: the others learn what this member has. */
   #tellDelivered(): void {
+    if (this.isRoot) return;
     const { delivered } = this.#reception;
     this.#messenger.stopped(delivered);
     this.#counts.stopped(this.environment.memberId, delivered);
@@ -449,6 +466,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
    */
   async #finish(reason: () => Promise<GroupError | undefined>): Promise<void> {
     this.#state = 'ending';
+    // The ring is freed before the messages that wait are rejected.
+    this.#sender.queue.stop();
     let failure: unknown;
     try {
       await this.environment.link.abort(this.slot.number);
@@ -457,7 +476,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     } catch (cause) {
       failure = cause;
     }
-    failure = (await reason()) ?? failure;
+    failure = (await reason().catch((cause: unknown) => cause)) ?? failure;
     this.#state = 'ended';
     this.#release();
     this.#reception.dispose(failure);

@@ -38,6 +38,9 @@ export class Reception {
   #isOver = false;
   #blocksComplete = 0;
   #delivered = 0;
+  /** Small messages that are not in order: the memory of their neighbours is in use while they are not released. */
+  readonly #refused: ReceivedMessage[] = [];
+  #violation: unknown;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -49,7 +52,8 @@ export class Reception {
     const { commands } = environment.link;
     this.#incoming = new IncomingMemory(environment, options.incoming, {
       place: (message, address, lkey) => commands.place(group, message, address, lkey),
-      unread: () => this.inbox.unread,
+      // Those that wait for a small message as well: it may be in the ring until the application reads.
+      unread: () => this.inbox.unread + this.#order.waiting(Path.BLOCKS),
       failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),
     });
     this.inbox = new SingleConsumer({
@@ -115,8 +119,7 @@ export class Reception {
     this.#isOver = true;
     try {
       while (small?.isAvailable) {
-        if (!small.take(this.#pushSmall)) await small.grow();
-        this.#deliver();
+        if (!this.#takeFrom(small)) await small.grow();
       }
     } catch {
       // An invalid entry, or no memory: the messages in front of it were delivered.
@@ -147,7 +150,7 @@ export class Reception {
   /** The group has ended, and the device does not use memory of it any more. */
   dispose(reason: unknown): void {
     this.#isOver = true;
-    for (const message of this.#order.drain()) message.release();
+    for (const message of [...this.#order.drain(), ...this.#refused.splice(0)]) message.release();
     this.#incoming.dispose(reason);
     void this.#ahead?.close();
     void this.#small?.close();
@@ -161,7 +164,22 @@ export class Reception {
     });
   }
 
-  readonly #pushSmall = (message: ReceivedMessage): void => this.#order.push(Path.SMALL, message);
+  readonly #pushSmall = (message: ReceivedMessage): void => {
+    try {
+      this.#order.push(Path.SMALL, message);
+    } catch (error) {
+      this.#refused.push(message);
+      this.#violation ??= error;
+    }
+  };
+
+  /** Copies small messages out, and delivers what is in order. False if there are none, or no memory. */
+  #takeFrom(small: Arrivals): boolean {
+    const taken = small.take(this.#pushSmall);
+    this.#deliver();
+    if (this.#violation !== undefined) throw this.#violation;
+    return taken;
+  }
 
   #deliver(): void {
     for (let message = this.#order.take(); message; message = this.#order.take()) {
@@ -179,16 +197,15 @@ export class Reception {
     const before = small.messages;
     let asked = false;
     while (this.#wantsMore) {
-      if (small.take(this.#pushSmall)) this.#deliver();
-      else if (small.isAvailable) {
+      if (this.#takeFrom(small)) continue;
+      if (small.isAvailable) {
         this.#grow(small);
         break;
-      } else if (asked) break;
-      else {
-        // Entries that came before the request are not announced.
-        small.wantEntries();
-        asked = true;
       }
+      if (asked) break;
+      // Entries that came before the request are not announced.
+      small.wantEntries();
+      asked = true;
     }
     if (small.messages !== before) this.port.arrived();
   }

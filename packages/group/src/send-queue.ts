@@ -59,6 +59,7 @@ export class SendQueue {
   #writer: EntryWriter | undefined;
   #willPublish = false;
   #onIdle: (() => void) | undefined;
+  #isStopped = false;
 
   constructor(private readonly post: (number: number, range: SendRange) => void) {}
 
@@ -142,6 +143,11 @@ export class SendQueue {
     this.#checkIdle();
   }
 
+  /** The group has failed: no message starts any more. Memory of the ring may be freed then. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
   /** Rejects all messages. Call it when the device does not use their memory any more. */
   fail(error: unknown): void {
     const entries = [...this.#started.splice(0), ...this.#waiting.drain()];
@@ -187,7 +193,7 @@ export class SendQueue {
   }
 
   #fill(): void {
-    for (let entry = this.#waiting.peek(); entry; entry = this.#waiting.peek()) {
+    for (let entry = this.#waiting.peek(); entry && !this.#isStopped; entry = this.#waiting.peek()) {
       const { range, batch } = entry;
       if (batch) {
         if (!this.#write(entry, batch)) return;
@@ -212,6 +218,8 @@ export class SendQueue {
       const bytes = batch.messages[batch.next]!;
       if (bytes.byteLength !== batch.lengths[batch.next]) {
         entry.done.reject(detached());
+        // Those in front of it have their numbers.
+        writer.publish();
         return true;
       }
       if (writer.tryWrite(this.#count >>> 0, bytes)) {

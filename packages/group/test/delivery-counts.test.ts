@@ -27,6 +27,28 @@ describe('the numbers of messages that the receivers of a failed group have', ()
     expect([...(await collected)]).toEqual([[1, 5]]);
   });
 
+  it('a member that failed is waited for only if it said so itself, and until it is lost', async () => {
+    const others = new DeliveryCounts([1, 2, 3], 0);
+    others.speaks(2);
+    others.failed(2);
+    others.failed(1);
+    others.stopped(3, 4);
+    const collected = others.collect(LONG_MS);
+    // It would end in between, if nobody was waited for.
+    await new Promise((resolve) => setImmediate(resolve));
+    others.stopped(2, 5);
+    expect([...(await collected)]).toEqual([
+      [2, 5],
+      [3, 4],
+    ]);
+    const silent = new DeliveryCounts([1], 0);
+    silent.speaks(1);
+    silent.failed(1);
+    const nothing = silent.collect(LONG_MS);
+    silent.lost(1);
+    expect([...(await nothing)]).toEqual([]);
+  });
+
   it('a survivor that says nothing is missing after the time; later words change nothing', async () => {
     const counts = new DeliveryCounts([1, 2], 1);
     counts.stopped(1, 5);

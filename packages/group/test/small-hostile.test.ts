@@ -48,6 +48,22 @@ describe('invalid counters of small messages', () => {
     expect(await rejection(root!.close())).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 0 });
   });
 
+  it('fewer messages at the end than were sent end the group, and the root is named', async () => {
+    id += 1;
+    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const { mesh } = nodes[0]!;
+    const send = mesh.send.bind(mesh);
+    vi.spyOn(mesh, 'send').mockImplementation((to, topic, body) => {
+      const { type } = body as { type?: string };
+      send(to, topic, type === 'sent' ? { ...(body as object), messages: 2 } : body);
+    });
+    const messages = receiver![Symbol.asyncIterator]();
+    await root!.sendMany([Buffer.of(0), Buffer.of(1), Buffer.of(2)]);
+    for (let count = 0; count < 3; count += 1) (await messages.next()).value!.release();
+    const errors = await Promise.all([root!, receiver!].map((group) => rejection(group.close())));
+    for (const error of errors) expect(error).toMatchObject({ code: 'ERR_RDMC_PROTOCOL', memberId: 0 });
+  });
+
   it('an ack of more than was sent ends the group, and the receiver is named', async () => {
     id += 1;
     const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });

@@ -16,7 +16,8 @@ interface Pending {
 /**
  * The sending end of a series: its messages go through successive groups, whose members may differ. The application makes the
  * groups, with `first` at all members. A message is settled when its group's `send` has resolved; those that were not when a
- * group failed are sent again in the next one, with the same numbers.
+ * group failed are sent again in the next one, with the same numbers. The `send` of a small message resolves when it is in the
+ * root's ring: what was there when a group failed is not sent again. `smallMessageBytes: 0` prevents that.
  */
 export class SeriesSender {
   readonly #pending = new Fifo<Pending>();
@@ -51,7 +52,11 @@ export class SeriesSender {
       throw new GroupError('ERR_RDMC_GROUP_MISMATCH', text, { field: 'first' });
     }
     this.#group = group;
-    for (const pending of this.#pending) this.#transmit(group, pending);
+    for (const pending of this.#pending) {
+      // A small message is sent before a long one in front of it; the group that failed may have lost both.
+      pending.state = 'waits';
+      this.#transmit(group, pending);
+    }
   }
 
   /**
@@ -68,7 +73,10 @@ export class SeriesSender {
 
   #transmit(group: Group, pending: Pending): void {
     group.send(pending.message).then(
-      () => this.#settle(pending),
+      () => {
+        // Else the next group sends it again.
+        if (this.#group === group) this.#settle(pending);
+      },
       (error: unknown) => {
         // The message of a group that has ended, or is being closed, waits for the next one.
         if (group.signal.aborted || codeOf(error) === 'ERR_RDMC_GROUP_CLOSED') return;

@@ -47,7 +47,7 @@ export class EntryReader {
   /**
    * Copies as many whole entries as the target has room for, from its byte `at` on, a multiple of 8. Returns the bytes that
    * they use; 0: there are none, or not even one fits.
-   * @throws EntryViolation for a length beyond the limit of the group, and for an entry beyond what has arrived
+   * @throws EntryViolation if the first entry is longer than the limit of the group, or than what has arrived
    */
   copyOut(target: Uint8Array, at: number, sink: EntrySink): number {
     const { available } = this;
@@ -61,7 +61,8 @@ export class EntryReader {
       const byteLength = words[base + 1]!;
       const whole =
         byteLength <= this.mostBytes ? entryUnits(byteLength) * UNIT_BYTES : Number.POSITIVE_INFINITY;
-      if (whole > available - used) throw this.#violation(byteLength, available - used);
+      // Entries in front of an invalid one are valid: the next call throws.
+      if (whole > available && used === 0) throw this.#violation(byteLength, available);
       if (whole > copied - used) break;
       sink(words[base]!, at + used + ENTRY_HEADER_BYTES, byteLength);
       used += whole;
