@@ -1,4 +1,6 @@
 /** What took long: SLOWLOG and LATENCY. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Latency } from '../src/monitor/latency.js';
 import { Monitor } from '../src/monitor/monitor.js';
@@ -56,6 +58,20 @@ it('the slow log shortens commands as Redis does', () => {
   expect(set).toEqual(['SET', 'k', `${'v'.repeat(128)}... (72 more bytes)`]);
   expect(del).toHaveLength(32);
   expect(del!.at(-1)).toBe('... (10 more arguments)');
+});
+
+it('the slow log does not keep the arguments that it shortens', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heldBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const log = new SlowLog(0, 100);
+  const before = heldBytes();
+  for (let i = 0; i < 100; i += 1) log.add(argumentsOf('SET', `k${i}`, 'v'.repeat(1_000_000)), 1, CLIENT);
+  expect(heldBytes() - before).toBeLessThan(20_000_000);
+  expect(log.length).toBe(100);
 });
 
 it('commands are timed only where a threshold can be reached', () => {
