@@ -180,7 +180,7 @@ describe('what the log has not acknowledged', () => {
     expect(runner.replies()).toBe(':2\r\n');
     runner.turn(['HSET', 'k', 'f', '2']);
     expect(new CommandRunner(runner).run('HGET', 'k', 'g')).toBe('$1\r\n1\r\n');
-    const waiting = ['HGET k f', 'HLEN k', 'HGETALL k'].map((line) => {
+    const waiting = ['HGET k f', 'HLEN k', 'HGETALL k', 'OBJECT ENCODING k'].map((line) => {
       const client = new CommandRunner(runner);
       expect(client.run(...line.split(' '))).toBe('');
       return client;
@@ -191,6 +191,7 @@ describe('what the log has not acknowledged', () => {
       '$1\r\n2\r\n',
       ':2\r\n',
       '*4\r\n$1\r\nf\r\n$1\r\n2\r\n$1\r\ng\r\n$1\r\n1\r\n',
+      '$8\r\nlistpack\r\n',
     ]);
   });
 
