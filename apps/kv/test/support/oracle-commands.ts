@@ -68,7 +68,10 @@ const command = fc.oneof(
 export const oracleStep: fc.Arbitrary<{ client: 0 | 1; lines: string[] }> = fc.record({
   client: fc.constantFrom(0, 1),
   lines: fc.oneof(
-    fc.array(command, { minLength: 1, maxLength: 4 }),
+    fc.array(fc.oneof({ weight: 12, arbitrary: command }, fc.constant('DBSIZE')), {
+      minLength: 1,
+      maxLength: 4,
+    }),
     fc.constantFrom<string[]>(
       [`WATCH ${WATCHED_STRING}`],
       [`WATCH ${WATCHED_HASH} ${WATCHED_STRING}`],
