@@ -90,6 +90,9 @@ it('a password is not in the slow log', () => {
   const monitor = new Monitor({ slowLogUs: 0 });
   monitor.ran(commandOf('auth', false, ['no_auth']), argumentsOf('AUTH', 'secret'), CLIENT, 1);
   expect(monitor.slowLog.length).toBe(0);
+  const runner = new CommandRunner(new ManualLog(), { slowLogUs: 0 });
+  expect(runner.run('CONFIG', 'SET', 'requirepass', 'secret')).toMatch(/^-ERR unknown subcommand/);
+  expect(runner.executor.node.monitor.slowLog.length).toBe(0);
 });
 
 it('of a transaction, its commands are in the slow log', () => {
