@@ -15,6 +15,9 @@ export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 export const MAX_UNAUTHENTICATED_ARGUMENTS = 10;
 export const MAX_UNAUTHENTICATED_COMMAND_BYTES = 16 * 1024;
 
+/** All replies of one transaction together: a server must be able to send them to another one. */
+export const MAX_EXEC_REPLY_BYTES = 16 * 1024 * 1024;
+
 /** Of a connection, by CLIENT SETNAME. */
 export const MAX_NAME_BYTES = 256;
 /** Of a pattern of KEYS and SCAN. */

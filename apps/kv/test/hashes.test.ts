@@ -135,6 +135,17 @@ it('a hash without its fields, or without its head, is not there after a loss th
   for (const entry of [head!, field!]) expect(contentOf(await recover([entry])).size).toBe(0);
 });
 
+it('a key with the bytes of an entry of the log is a key like others', async () => {
+  const log = new RecordedLog();
+  const runner = new CommandRunner(log);
+  const keys = ['\x01\x01\0\0\0kf', '\0k', '\x01', ''];
+  runner.turn(['HSET', 'k', 'f', '1'], ...keys.map((key) => ['SET', key, 'v']), ['DEL', '\0k']);
+  const expected = new Map<string, unknown>([['k', new Map([['f', '1']])]]);
+  for (const key of keys) if (key !== '\0k') expected.set(key, 'v');
+  expect(contentOf(runner.store)).toEqual(expected);
+  expect(contentOf(await recover(log.entries))).toEqual(expected);
+});
+
 it('SCAN finds keys of a type', () => {
   const runner = new CommandRunner(new RecordedLog());
   runner.turn(['SET', 's', '1'], ['HSET', 'h', 'f', '1']);
@@ -180,7 +191,7 @@ describe('what the log has not acknowledged', () => {
     expect(runner.replies()).toBe(':2\r\n');
     runner.turn(['HSET', 'k', 'f', '2']);
     expect(new CommandRunner(runner).run('HGET', 'k', 'g')).toBe('$1\r\n1\r\n');
-    const waiting = ['HGET k f', 'HLEN k', 'HGETALL k'].map((line) => {
+    const waiting = ['HGET k f', 'HLEN k', 'HGETALL k', 'OBJECT ENCODING k'].map((line) => {
       const client = new CommandRunner(runner);
       expect(client.run(...line.split(' '))).toBe('');
       return client;
@@ -191,6 +202,7 @@ describe('what the log has not acknowledged', () => {
       '$1\r\n2\r\n',
       ':2\r\n',
       '*4\r\n$1\r\nf\r\n$1\r\n2\r\n$1\r\ng\r\n$1\r\n1\r\n',
+      '$8\r\nlistpack\r\n',
     ]);
   });
 

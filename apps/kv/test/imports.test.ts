@@ -8,7 +8,9 @@ import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord, encodeKeyObject, encodeKeyRemoval, type KeyRecord } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
 import { Store } from '../src/store/store.js';
+import { CommandRunner } from './support/command-runner.js';
 import { ManualLog } from './support/manual-server.js';
+import { frameOf, RecordedLog } from './support/recorded-log.js';
 
 const SESSION = 'of the server that recovers';
 const NEVER = new AbortController().signal;
@@ -175,6 +177,21 @@ it('an import is answered when its last append is acknowledged, and not before',
   log.acknowledge();
   await finished;
   expect(log.appends.length).toBe(1);
+});
+
+it('takeovers of hashes that end at the same time each wait for their own writes', async () => {
+  const answered: number[] = [];
+  const finished = [1, 2].map((takeover) => {
+    const source = new RecordedLog();
+    new CommandRunner(source).run('HSET', `k${takeover}`, 'f', '1');
+    take(frameOf(takeover, source.entries));
+    return finish(takeover, 1).then(() => answered.push(takeover));
+  });
+  await log.made(1);
+  for (let i = 0; i < 10; i += 1) await turn();
+  expect(answered).toEqual([]);
+  await Promise.all(finished.map(through));
+  expect(log.appends.map(({ length }) => length)).toEqual([2, 2]);
 });
 
 it('frames that others send add nothing to a takeover, whatever they name', async () => {

@@ -1,4 +1,6 @@
 /** What took long: SLOWLOG and LATENCY. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { Latency } from '../src/monitor/latency.js';
 import { Monitor } from '../src/monitor/monitor.js';
@@ -58,6 +60,20 @@ it('the slow log shortens commands as Redis does', () => {
   expect(del!.at(-1)).toBe('... (10 more arguments)');
 });
 
+it('the slow log does not keep the arguments that it shortens', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heldBytes = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const log = new SlowLog(0, 100);
+  const before = heldBytes();
+  for (let i = 0; i < 100; i += 1) log.add(argumentsOf('SET', `k${i}`, 'v'.repeat(1_000_000)), 1, CLIENT);
+  expect(heldBytes() - before).toBeLessThan(20_000_000);
+  expect(log.length).toBe(100);
+});
+
 it('commands are timed only where a threshold can be reached', () => {
   const times = (options: ConstructorParameters<typeof Monitor>[0]) => {
     const { timesBrief, timesOthers } = new Monitor(options);
@@ -74,6 +90,9 @@ it('a password is not in the slow log', () => {
   const monitor = new Monitor({ slowLogUs: 0 });
   monitor.ran(commandOf('auth', false, ['no_auth']), argumentsOf('AUTH', 'secret'), CLIENT, 1);
   expect(monitor.slowLog.length).toBe(0);
+  const runner = new CommandRunner(new ManualLog(), { slowLogUs: 0 });
+  expect(runner.run('CONFIG', 'SET', 'requirepass', 'secret')).toMatch(/^-ERR unknown subcommand/);
+  expect(runner.executor.node.monitor.slowLog.length).toBe(0);
 });
 
 it('of a transaction, its commands are in the slow log', () => {

@@ -1,7 +1,9 @@
 /** Every command, against Debian's redis-server: the same bytes back. Left out where redis-server is not installed. */
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Connection } from '../src/client/connection.js';
 import { Standalone } from '../src/index.js';
+import { BEGINNING, oracleStep } from './support/oracle-commands.js';
 import { PIPELINES, SCRIPTS } from './support/oracle-scripts.js';
 import { RawClient } from './support/raw-client.js';
 import { RedisServer } from './support/redis-server.js';
@@ -67,6 +69,25 @@ describe.skipIf(!redis)(name, () => {
       expect(own).toBe(theirs);
     });
   }
+
+  it.each(['2', '3'])('RESP%s: two clients with random commands and transactions', async (version) => {
+    const servers = [redis!.port, ours.port];
+    const clients = await Promise.all(
+      servers.map((port) => Promise.all([RawClient.connect(port), RawClient.connect(port)])),
+    );
+    for (const client of clients.flat()) await client.command('HELLO', version);
+    await fc.assert(
+      fc.asyncProperty(fc.array(oracleStep, { minLength: 1, maxLength: 15 }), async (steps) => {
+        for (const pair of clients) await Promise.all(pair.map((client) => client.pipeline(BEGINNING)));
+        for (const { client, lines } of steps) {
+          const [theirs, own] = await Promise.all(clients.map((pair) => pair[client]!.pipeline(lines)));
+          expect(own, lines.join('; ')).toBe(theirs);
+        }
+      }),
+      { numRuns: 60 },
+    );
+    for (const client of clients.flat()) client.close();
+  });
 
   it('says the same about its commands', async () => {
     const [theirs, own] = await Promise.all([redis!.port, ours.port].map(commandsAt));

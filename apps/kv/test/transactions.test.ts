@@ -5,6 +5,8 @@ import { ReplyReader } from '../src/client/reply-reader.js';
 import type { PeerLinks } from '../src/cluster/peer-links.js';
 import type { Request } from '../src/cluster/request.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
+import { MAX_MATCH_STEPS } from '../src/limits.js';
+import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
 import { decodeRecord } from '../src/store/record.js';
 import { encodeExec } from '../src/transactions/internal-commands.js';
 import { Transaction } from '../src/transactions/transaction.js';
@@ -12,7 +14,7 @@ import { CommandRunner } from './support/command-runner.js';
 import { HashModel, modelCommand } from './support/hash-model.js';
 import { ManualLog, type ManualServer, startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
-import { contentOf, RecordedLog, recover, slotOfKey } from './support/recorded-log.js';
+import { contentOf, namesOf, RecordedLog, recover, slotOfKey } from './support/recorded-log.js';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -126,6 +128,33 @@ describe('a server alone', () => {
     await all(a, '+OK\r\n+OK\r\n+QUEUED\r\n*1\r\n$1\r\n4\r\n', 'UNWATCH', 'MULTI', 'GET k', 'EXEC');
   });
 
+  it('watches a key from the first WATCH on', async () => {
+    await all(a, '+OK\r\n', 'SET k 1');
+    expect(await a.command('WATCH', 'k')).toBe('+OK\r\n');
+    await all(b, '+OK\r\n', 'SET k 2');
+    expect(await a.command('WATCH', 'k')).toBe('+OK\r\n');
+    await all(a, '+OK\r\n+QUEUED\r\n*-1\r\n', 'MULTI', 'SET k 3', 'EXEC');
+  });
+
+  it('counts the memory of queued commands, however short, and keeps none that EXEC will refuse', async () => {
+    const count = 5000;
+    const { unfinished } = manual.server;
+    await all(a, `+OK\r\n${'+QUEUED\r\n'.repeat(count)}`, 'MULTI', ...Array(count).fill('GET k'));
+    expect(unfinished.totalBytes).toBeGreaterThan(100 * count);
+    const unknown = "-ERR unknown command 'NOSUCH', with args beginning with: \r\n";
+    await all(a, `${unknown}+QUEUED\r\n`, 'NOSUCH', 'GET k');
+    expect(unfinished.totalBytes).toBe(0);
+    await all(a, '-EXECABORT Transaction discarded because of previous errors.\r\n', 'EXEC');
+  });
+
+  it('ends the oldest transaction where all of them hold too much, however often its client sends', async () => {
+    Object.assign(manual.server, { unfinished: new UnfinishedCommands(1000) });
+    for (const client of [a, b]) await all(client, '+OK\r\n+QUEUED\r\n', 'MULTI', 'GET k');
+    a.send('GET k\r\n'.repeat(8));
+    await a.until(() => false);
+    await all(b, '*1\r\n$-1\r\n', 'EXEC');
+  });
+
   it('is seen whole or not at all, and told when all of it is acknowledged', async () => {
     a.send('MULTI\r\nSET x 1\r\nSET y 1\r\nEXEC\r\n');
     await manual.log.made(1);
@@ -167,6 +196,42 @@ it('a command that is not valid is refused before the first one runs', () => {
     /^-ERR wrong number/,
   );
   expect(log.appends).toEqual([]);
+});
+
+describe('a transaction that is too much changes nothing', () => {
+  /** A server with a value of 900,000 bytes, and a hash. */
+  async function filled(): Promise<{ runner: CommandRunner; log: RecordedLog }> {
+    const log = new RecordedLog();
+    const runner = new CommandRunner(log);
+    runner.turn(['SET', 'big', 'v'.repeat(900_000)], ['HSET', 'h', 'f', '1']);
+    runner.replies();
+    return { runner, log };
+  }
+
+  it('where its replies do not fit into a message between servers', async () => {
+    const { runner, log } = await filled();
+    const made = log.appends.length;
+    runner.turn(['SET', 'other', '1'], execOf([['INCR', 'n'], ...Array(19).fill(['GET', 'big'])]));
+    expect(runner.replies()).toMatch(
+      /^\+OK\r\n-ERR the replies of a transaction are over .*nothing was done\r\n$/,
+    );
+    expect(log.appends.slice(made).map(namesOf)).toEqual([['other']]);
+    runner.turn(execOf([['INCR', 'n'], ...Array(18).fill(['GET', 'big'])]));
+    expect(runner.replies()).toMatch(/^\*19\r\n:1\r\n\$900000\r\n/);
+  });
+
+  it('where its commands take many steps', async () => {
+    const { runner, log } = await filled();
+    const made = log.appends.length;
+    const { value } = runner.keyspace.get(slotOfKey('h'), 'h')!;
+    Object.defineProperty(value, 'size', { value: MAX_MATCH_STEPS / 2 });
+    const usage = ['MEMORY', 'USAGE', 'h'];
+    runner.turn(execOf([['INCR', 'n'], usage, usage, usage]));
+    expect(runner.replies()).toBe('-ERR a transaction takes too long; nothing was done\r\n');
+    expect(log.appends.length).toBe(made);
+    runner.turn(execOf([['INCR', 'n'], usage, usage]));
+    expect(runner.replies()).toMatch(/^\*3\r\n:1\r\n/);
+  });
 });
 
 describe('a transaction in the log', () => {

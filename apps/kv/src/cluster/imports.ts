@@ -78,14 +78,9 @@ export class Imports {
     found.isComplete = true;
     let count = 0;
     for (const { version } of recordsOf(found)) this.store.raiseVersion(version);
-    for (const record of found.latest.values()) {
-      const { slot, key, value, expiresAt } = record;
-      if (value === undefined) continue;
-      // A version of this log's own: an attempt that was given up may have left a removal of the key here, which is
-      // newer than the dead log's version and would win when this log is recovered.
-      if (typeof value === 'string') this.store.put(slot, key, value, expiresAt);
-      else if (!(await this.#finishHash(found, record, value))) continue;
-      count += 1;
+    for (const keys of this.#writes(found)) {
+      count += keys;
+      // Nothing else may wait here: another takeover would commit these writes, and this one would not wait for them.
       if (this.#isFrameFull) await this.#yield(found);
     }
     await this.#commit();
@@ -112,16 +107,36 @@ export class Imports {
     await this.#commit();
   }
 
-  /** Writes the fields of a hash that belong to its generation; false: there are none, so there is no hash. */
-  async #finishHash(found: Import, head: KeyRecord & { slot: number }, generation: number): Promise<boolean> {
+  /**
+   * Puts each value into the store, and yields the number of keys that began with it. The values get versions of this log's
+   * own: an attempt that was given up may have left a removal of the key here, which is newer than the dead log's version
+   * and would win when this log is recovered.
+   */
+  *#writes(found: Import): Generator<number, void> {
+    for (const record of found.latest.values()) {
+      const { slot, key, value, expiresAt } = record;
+      if (typeof value === 'number') yield* this.#hashWrites(found, record, value);
+      else if (value !== undefined) {
+        this.store.put(slot, key, value, expiresAt);
+        yield 1;
+      }
+    }
+  }
+
+  /** The same for the fields of a hash that belong to its generation. Without one there is no hash. */
+  *#hashWrites(
+    found: Import,
+    head: KeyRecord & { slot: number },
+    generation: number,
+  ): Generator<number, void> {
     let hash: Hash | undefined;
     for (const { field, version, value } of found.fields.get(head.key)?.values() ?? []) {
       if (version <= generation || typeof value !== 'string') continue;
+      const isNew = hash === undefined;
       hash ??= this.store.putHash(head.slot, head.key, head.expiresAt);
       this.store.putField(hash, head.key, field!, value);
-      if (this.#isFrameFull) await this.#yield(found);
+      yield isNew ? 1 : 0;
     }
-    return hash !== undefined;
   }
 
   get #isFrameFull(): boolean {

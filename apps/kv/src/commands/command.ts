@@ -1,3 +1,4 @@
+import type { Arguments } from '../resp/arguments.js';
 import type { Runnable } from './command-context.js';
 
 /**
@@ -21,6 +22,8 @@ export interface Command extends Runnable {
   readonly merge: Merge | undefined;
   /** The command is done in steps: it is sent again as long as the reply is an integer; the client's next command waits. */
   readonly inSteps: boolean;
+  /** Of a command with subcommands: why arguments are refused that have its arity. A transaction asks before it queues them. */
+  readonly refusalOf?: (args: Arguments) => string | undefined;
 }
 
 type Details = Partial<Pick<Command, 'route' | 'step' | 'first' | 'merge' | 'inSteps' | 'isBrief'>>;

@@ -14,6 +14,9 @@ export interface Subcommand {
   readonly help: readonly string[];
 }
 
+/** The arguments of HELP. */
+const HELP = { least: 2, most: 2 } as const;
+
 /** A command that consists of subcommands, and of HELP. */
 export function container(
   name: string,
@@ -21,17 +24,22 @@ export function container(
   subcommands: Readonly<Record<string, Subcommand>>,
   details: Parameters<typeof define>[4] = {},
 ): Command {
-  const run = (x: CommandContext, args: Arguments, session: Session): void => {
+  const find = (word: string): Subcommand | undefined =>
+    Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
+  const refusalOf = (args: Arguments): string | undefined => {
     const word = args.word(1);
-    const found = Object.hasOwn(subcommands, word) ? subcommands[word] : undefined;
-    if (found) {
-      if (args.count < found.least || args.count > found.most) throw wrongNumber(name, word);
-      found.run(x, args, session);
-    } else if (word !== 'HELP') throw unknown(name, args.string(1));
-    else if (args.count !== 2) throw wrongNumber(name, word);
+    const { least, most } = find(word) ?? HELP;
+    if (word !== 'HELP' && !find(word)) return unknown(name, args.string(1));
+    return args.count < least || args.count > most ? wrongNumber(name, word) : undefined;
+  };
+  const run = (x: CommandContext, args: Arguments, session: Session): void => {
+    const refusal = refusalOf(args);
+    if (refusal !== undefined) throw new CommandError(refusal);
+    const found = find(args.word(1));
+    if (found) found.run(x, args, session);
     else tellHelp(x, name, subcommands);
   };
-  return define(name, -2, flags, run, details);
+  return { ...define(name, -2, flags, run, details), refusalOf };
 }
 
 function tellHelp(
@@ -50,10 +58,10 @@ function tellHelp(
 }
 
 /** As Redis names it: `object|encoding`. */
-function wrongNumber(name: string, word: string): CommandError {
-  return new CommandError(`ERR wrong number of arguments for '${name}|${word.toLowerCase()}' command`);
+function wrongNumber(name: string, word: string): string {
+  return `ERR wrong number of arguments for '${name}|${word.toLowerCase()}' command`;
 }
 
-function unknown(name: string, word: string): CommandError {
-  return new CommandError(`ERR unknown subcommand '${word}'. Try ${name.toUpperCase()} HELP.`);
+function unknown(name: string, word: string): string {
+  return `ERR unknown subcommand '${word}'. Try ${name.toUpperCase()} HELP.`;
 }

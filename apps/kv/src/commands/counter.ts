@@ -27,6 +27,12 @@ export function stepOf(args: Arguments, index: number): bigint {
   return step;
 }
 
+/** @throws CommandError for the one number whose opposite does not have 64 bits */
+export function opposite(step: bigint): bigint {
+  if (step === LEAST) throw new CommandError('ERR decrement would overflow');
+  return -step;
+}
+
 /** @param notANumber the error where the text is not a number of 64 bits. @throws CommandError */
 export function sumOf(text: string, by: bigint, notANumber: string): string {
   if (!INTEGER.test(text)) throw new CommandError(notANumber);
@@ -37,7 +43,6 @@ export function sumOf(text: string, by: bigint, notANumber: string): string {
 function wide(text: string, by: bigint, notANumber: string): string {
   const value = BigInt(text);
   if (value > MOST || value < LEAST) throw new CommandError(notANumber);
-  if (by > MOST || by < LEAST) throw new CommandError(NOT_AN_INTEGER);
   const sum = value + by;
   if (sum > MOST || sum < LEAST) throw new CommandError('ERR increment or decrement would overflow');
   return String(sum);

@@ -31,8 +31,8 @@ function type(x: CommandContext, args: Arguments): void {
 
 function expire(name: string, unitMs: number, absolute: boolean) {
   return (x: CommandContext, args: Arguments): void => {
-    const at = momentOf(args, 2, unitMs, absolute ? 0 : x.nowMs, name);
     const only = conditionOf(args);
+    const at = momentOf(args, 2, unitMs, absolute ? 0 : x.nowMs, name);
     const slot = x.slot(args, 1);
     const key = args.string(1);
     const entry = x.look(slot, key);
@@ -92,21 +92,20 @@ function noSuchOption(): never {
   throw new CommandError(SYNTAX);
 }
 
+/** As Redis: the options are checked first, then the key, then the time. */
 function getEx(x: CommandContext, args: Arguments): void {
+  const word = args.count > 2 ? args.word(2) : undefined;
+  const unit = { EX: 1000, PX: 1, EXAT: 1000, PXAT: 1 }[word ?? ''];
+  const isPersist = word === 'PERSIST' && args.count === 3;
+  if (word !== undefined && !isPersist && (unit === undefined || args.count !== 4)) noSuchOption();
   const slot = x.slot(args, 1);
   const key = args.string(1);
   const entry = x.look(slot, key);
   const value = stringOf(entry);
-  if (args.count > 2) {
-    const word = args.word(2);
-    const unit = { EX: 1000, PX: 1, EXAT: 1000, PXAT: 1 }[word];
-    const isPersist = word === 'PERSIST' && args.count === 3;
-    if (!isPersist && (unit === undefined || args.count !== 4)) noSuchOption();
+  if (entry && word !== undefined) {
     const at = isPersist ? NO_EXPIRY : momentOf(args, 3, unit!, word.endsWith('AT') ? 0 : x.nowMs, 'getex');
-    if (entry && at !== entry.expiresAt) {
-      if (!isPersist && at <= x.nowMs) x.remove(slot, key);
-      else x.retime(slot, key, entry, at);
-    }
+    if (!isPersist && at <= x.nowMs) x.remove(slot, key);
+    else if (at !== entry.expiresAt) x.retime(slot, key, entry, at);
   }
   x.writer.bulkOrMissing(value);
 }

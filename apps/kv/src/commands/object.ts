@@ -36,6 +36,12 @@ function encodingOf(value: KeyValue): string {
   return value.length <= MOST_EMBEDDED_BYTES ? 'embstr' : 'raw';
 }
 
+/** The encoding of a hash depends on all fields, so the reply waits for all of them. */
+function encoding(x: CommandContext, { value }: KeyEntry): void {
+  if (typeof value === 'object') x.waitFor(value.sequence);
+  x.writer.bulk(encodingOf(value!));
+}
+
 function isSmall(hash: Hash): boolean {
   if (hash.size > MOST_LISTPACK_FIELDS) return false;
   for (const [field, { value }] of hash.entries()) {
@@ -85,7 +91,7 @@ export const objectCommands: readonly Command[] = [
       ENCODING: {
         least: 3,
         most: 3,
-        run: ofKey((x, { value }) => x.writer.bulk(encodingOf(value!))),
+        run: ofKey(encoding),
         help: ['ENCODING <key>', 'Return the encoding that Redis would use by default'],
       },
       FREQ: {

@@ -1,11 +1,11 @@
 import { MAX_BULK_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
-import { CommandError, NOT_AN_INTEGER } from '../resp/command-error.js';
+import { CommandError } from '../resp/command-error.js';
 import { NO_EXPIRY } from '../store/entry.js';
 import { objectBytes } from '../store/record.js';
 import { type Command, define, keyCommand } from './command.js';
 import type { CommandContext } from './command-context.js';
-import { addTo } from './counter.js';
+import { addTo, opposite, stepOf } from './counter.js';
 import { expiryOf } from './expiry.js';
 import { parseSet } from './set-options.js';
 import { stringOf } from './value.js';
@@ -106,21 +106,22 @@ function step(sign: 1 | -1) {
   return (x: CommandContext, args: Arguments): void => addTo(x, args, BigInt(sign));
 }
 
-function stepBy(sign: 1n | -1n) {
-  return (x: CommandContext, args: Arguments): void => {
-    const text = args.string(2);
-    if (!/^(0|-?[1-9]\d{0,18})$/.test(text)) throw new CommandError(NOT_AN_INTEGER);
-    addTo(x, args, sign * BigInt(text));
-  };
+function incrBy(x: CommandContext, args: Arguments): void {
+  addTo(x, args, stepOf(args, 2));
+}
+
+function decrBy(x: CommandContext, args: Arguments): void {
+  addTo(x, args, opposite(stepOf(args, 2)));
 }
 
 function getRange(x: CommandContext, args: Arguments): void {
-  const [start, end] = [args.integer(2), args.integer(3)];
-  if (start === undefined || end === undefined) throw new CommandError(NOT_AN_INTEGER);
+  const [start, end] = [Number(stepOf(args, 2)), Number(stepOf(args, 3))];
   const value = stringOf(x.find(args, 1)) ?? '';
+  const isReversed = start < 0 && end < 0 && start > end;
+  // As Redis, also for an end before the first byte: it is the first one then.
   const from = Math.max(0, start < 0 ? value.length + start : start);
-  const to = end < 0 ? value.length + end : end;
-  x.writer.bulk(from > to ? '' : value.slice(from, to + 1));
+  const to = Math.max(0, end < 0 ? value.length + end : end);
+  x.writer.bulk(isReversed || from > to ? '' : value.slice(from, to + 1));
 }
 
 export const stringCommands: readonly Command[] = [
@@ -136,8 +137,8 @@ export const stringCommands: readonly Command[] = [
   keyCommand('strlen', 2, 'readonly fast', strLen),
   keyCommand('incr', 2, 'write denyoom fast', step(1)),
   keyCommand('decr', 2, 'write denyoom fast', step(-1)),
-  keyCommand('incrby', 3, 'write denyoom fast', stepBy(1n)),
-  keyCommand('decrby', 3, 'write denyoom fast', stepBy(-1n)),
+  keyCommand('incrby', 3, 'write denyoom fast', incrBy),
+  keyCommand('decrby', 3, 'write denyoom fast', decrBy),
   define('mget', -2, 'readonly fast', mget, { route: 'keys', step: 1, merge: 'positions' }),
   define('mset', -3, 'write denyoom', mset, { route: 'keys', step: 2, merge: 'ok' }),
 ];

@@ -63,8 +63,8 @@ function shortened(args: Arguments): string[] {
   const words: string[] = [];
   for (let i = 0; i < shown; i += 1) {
     const rest = args.length(i) - MOST_CHARACTERS;
-    const word = args.string(i);
-    words.push(rest > 0 ? `${word.slice(0, MOST_CHARACTERS)}... (${rest} more bytes)` : word);
+    const word = args.prefix(i, MOST_CHARACTERS);
+    words.push(rest > 0 ? `${word}... (${rest} more bytes)` : word);
   }
   if (shown < args.count) words.push(`... (${args.count - shown} more arguments)`);
   return words;

@@ -59,6 +59,12 @@ export class Arguments {
     return this.buffer.toString('latin1', this.starts[index], this.ends[index]);
   }
 
+  /** The first bytes in the same form. Unlike a slice of the whole string, it does not keep the rest in memory. */
+  prefix(index: number, mostBytes: number): string {
+    const start = this.starts[index]!;
+    return this.buffer.toString('latin1', start, Math.min(this.ends[index]!, start + mostBytes));
+  }
+
   length(index: number): number {
     return this.ends[index]! - this.starts[index]!;
   }

@@ -40,6 +40,8 @@ export class Client implements Sink, Session {
   #held = false;
   #ending = false;
   #authenticated = false;
+  /** The transaction whose bytes were counted last. */
+  #counted: Transaction | undefined;
 
   constructor(
     readonly id: number,
@@ -194,8 +196,11 @@ export class Client implements Sink, Session {
 
   #account(hasBegunAnew: boolean): void {
     const { unfinished } = this.host;
-    if (hasBegunAnew) unfinished.set(this, 0);
-    unfinished.set(this, this.parser.pendingBytes + (this.transaction?.bytes ?? 0));
+    const { transaction } = this;
+    // What a transaction holds is as old as the transaction: a client cannot make it younger with a command more.
+    if (hasBegunAnew && (!transaction || transaction !== this.#counted)) unfinished.set(this, 0);
+    this.#counted = transaction;
+    unfinished.set(this, this.parser.pendingBytes + (transaction?.heldBytes ?? 0));
   }
 
   #closed(): void {

@@ -12,6 +12,7 @@
 import { type Command, keyCommand } from '../commands/command.js';
 import type { CommandContext } from '../commands/command-context.js';
 import type { Session } from '../commands/session.js';
+import { MAX_EXEC_REPLY_BYTES, MAX_MATCH_STEPS } from '../limits.js';
 import { Arguments } from '../resp/arguments.js';
 import { CommandError, CROSS_SLOT } from '../resp/command-error.js';
 import { encodeCommand } from '../resp/encode.js';
@@ -20,6 +21,8 @@ import type { Transaction } from './transaction.js';
 
 const WATCH = 'rdmc.watch';
 const EXEC = 'rdmc.exec';
+const REPLY_TOO_LARGE = `ERR the replies of a transaction are over ${MAX_EXEC_REPLY_BYTES} bytes; nothing was done`;
+const TOO_LONG = 'ERR a transaction takes too long; nothing was done';
 const MALFORMED = 'ERR a transaction of another server is malformed';
 /** Places of the arguments of `rdmc.exec`. */
 const [WATCHED, FIRST] = [2, 3] as const;
@@ -71,12 +74,18 @@ function exec(x: CommandContext, args: Arguments, session: Session, find: Find):
     x.writer.missingArray();
     return;
   }
-  const { sequence } = x;
+  const { sequence, effort } = x;
   const { length } = x.writer;
   const run = (): void => {
     x.writer.truncate(length);
+    x.effort = effort;
     x.writer.array(steps.length);
-    for (const step of steps) x.attempt(step.command, step.args, session);
+    for (const step of steps) {
+      x.attempt(step.command, step.args, session);
+      // An error in place of the replies says that nothing was done: so it must come before the writes are kept.
+      if (x.writer.length - length > MAX_EXEC_REPLY_BYTES) throw new CommandError(REPLY_TOO_LARGE);
+      if (x.effort - effort > MAX_MATCH_STEPS) throw new CommandError(TOO_LONG);
+    }
   };
   const undone = (): void => {
     x.sequence = sequence;

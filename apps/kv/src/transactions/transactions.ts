@@ -41,7 +41,7 @@ export class Transactions {
     if (command?.route === 'transaction' && command.name !== 'unwatch' && refusal === undefined) return false;
     const why = refusal ?? this.#refusalOf(client, command!);
     if (why !== undefined) {
-      transaction.isBroken = true;
+      transaction.breakOff();
       if (command?.name === 'exec') client.transaction = undefined;
       this.host.executor.fail(why);
       return true;
@@ -74,7 +74,8 @@ export class Transactions {
     const isKeyed = command.route === 'key' || command.route === 'keys' || command.name === 'unwatch';
     if (!isKeyed && !ANYWHERE.has(command.name)) return NOT_ALLOWED;
     if (!transaction!.hasRoom(args.count, bytes.length)) return TOO_LARGE;
-    if (this.host.isAlone) return undefined;
+    const refusal = command.refusalOf?.(args);
+    if (refusal !== undefined || this.host.isAlone) return refusal;
     const slots = new Set<number>();
     for (const index of keysIn(command, args)) slots.add(this.host.executor.slot(args, index));
     return slots.size > 1 ? CROSS_SLOT : undefined;
