@@ -104,7 +104,14 @@ class Graph {
   /** One message to queue pair `input`; then what the model says has arrived, and nothing else. */
   async trigger(input: number): Promise<void> {
     if (input === this.#broken) return;
-    this.inputs[input]![0].postSend({ id: 0, opcode: 'SEND', signaled: false });
+    const [from, incoming] = this.inputs[input]!;
+    from.postSend({ id: 0, opcode: 'SEND', signaled: false });
+    // The model counts it only now: a queue pair that breaks while it is on its way does not get it.
+    await until(`the message to queue pair ${input}`, () =>
+      this.relay.queue
+        .poll()
+        .find(({ queuePair, status }) => queuePair === incoming.number && status === 'SUCCESS'),
+    );
     this.#received[input]! += 1;
     await this.settle();
   }
