@@ -13,7 +13,7 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
 
 describe('rdmc-paramserver, built', () => {
-  // All of the network once; what the protocols differ in does not depend on its size.
+  // The whole network once: the differences of the protocols do not depend on its size.
   it.each([
     ['push', WHOLE],
     ['pull', 100],

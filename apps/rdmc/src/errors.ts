@@ -73,7 +73,7 @@ export function usageError(message: string, advice?: string): CliError {
 }
 
 /**
- * The error of a call of the system on a file: the code of the system, and what was tried, with the path once.
+ * The error of a system call on a file: its errno code, and the operation that failed, with the path once.
  * @param what for example: `cannot read the key file PATH`
  */
 export function fileError(

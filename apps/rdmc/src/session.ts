@@ -4,7 +4,7 @@ import type { Terminal } from './ui/terminal.js';
 /** The terminal of a command, and its exit code. */
 export interface Session {
   readonly terminal: Terminal;
-  /** The command of `rdmc receive --exec`: the rest of the command line; undefined where there is none. */
+  /** The program and arguments of `rdmc receive --exec`; undefined without `--exec`. */
   readonly exec?: readonly string[] | undefined;
   exitCode: ExitCode;
 }

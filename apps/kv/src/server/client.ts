@@ -197,7 +197,7 @@ export class Client implements Sink, Session {
   #account(hasBegunAnew: boolean): void {
     const { unfinished } = this.host;
     const { transaction } = this;
-    // What a transaction holds is as old as the transaction: a client cannot make it younger with a command more.
+    // The memory of a transaction counts as old as its MULTI: a further command does not make it younger.
     if (hasBegunAnew && (!transaction || transaction !== this.#counted)) unfinished.set(this, 0);
     this.#counted = transaction;
     unfinished.set(this, this.parser.pendingBytes + (transaction?.heldBytes ?? 0));

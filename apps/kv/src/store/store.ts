@@ -138,7 +138,7 @@ export class Store {
     return this.#putHead(slot, key, value, expiresAt);
   }
 
-  /** An empty hash in place of what the key has. A field must follow in the same append. @throws as `put` */
+  /** Replaces the value of the key by an empty hash. A field must follow in the same append. @throws as `put` */
   putHash(slot: number, key: string, expiresAt: number): Hash {
     const hash = new Hash(this.#lastVersion + 1);
     this.#putHead(slot, key, hash, expiresAt);

@@ -62,7 +62,7 @@ export class Transaction {
 
   /**
    * A key that is watched stays so from the first time on.
-   * @param token of what the key is now
+   * @param token identifies the present value of the key; see `Watched`
    */
   watch(key: string, token: string): void {
     if (this.watched.has(key)) return;

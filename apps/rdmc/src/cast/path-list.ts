@@ -45,7 +45,7 @@ export function pathsIn(list: Buffer, byZeros: boolean): Buffer[] {
 
 /**
  * Reads a list of paths from a file, or from standard input where its name is `-`.
- * @throws CliError ERR_RDMC_USAGE for a list without a path; ENOENT and other codes of the system
+ * @throws CliError ERR_RDMC_USAGE for a list without a path; ENOENT and other errno codes
  */
 export async function readPathList(
   name: string,

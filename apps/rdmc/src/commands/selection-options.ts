@@ -28,7 +28,7 @@ export const selectionOptions = {
 const schema = z.strictObject(selectionOptions);
 export type RawSelection = z.output<typeof schema>;
 
-/** @throws CliError ERR_RDMC_USAGE; ENOENT and other codes of the system */
+/** @throws CliError ERR_RDMC_USAGE; ENOENT and other errno codes */
 export async function selectionOf(
   raw: RawSelection & { readonly keyStdin: boolean },
   signal: AbortSignal,

@@ -120,7 +120,7 @@ export function configPlaces(environment: NodeJS.ProcessEnv, home = homedir()): 
 
 /**
  * Reads the groups of the given file, or of the first one that exists.
- * @throws CliError ENOENT and other codes of the system; ERR_RDMC_USAGE where there is none, or a line is wrong
+ * @throws CliError ENOENT and other errno codes; ERR_RDMC_USAGE where no configuration file exists, or a line is wrong
  */
 export async function readGroups(given: string | undefined, places: readonly string[]): Promise<HostGroups> {
   for (const file of given === undefined ? places : [given]) {

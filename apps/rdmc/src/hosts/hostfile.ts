@@ -51,7 +51,7 @@ export function parseHostfile(text: string, name: string): Target[] {
   return targets;
 }
 
-/** @throws CliError ENOENT and other codes of the system */
+/** @throws CliError ENOENT and other errno codes */
 export async function readHostfile(path: string): Promise<Target[]> {
   let text: string;
   try {
