@@ -72,6 +72,10 @@ export interface CastOptions {
   readonly connectTimeoutMs?: number | undefined;
   /** How long a receiver may make no progress before it is dropped, in milliseconds (default 30,000). */
   readonly stallTimeoutMs?: number | undefined;
+  /** Traffic class of the packets of all members, 0 (default) to 255: see `ConnectOptions` of @rdmc/verbs. */
+  readonly trafficClass?: number | undefined;
+  /** Service level of the packets of all members on RDMA devices, 0 (default) to 15. */
+  readonly serviceLevel?: number | undefined;
   /** How often to cast again to those that failed, alone, after the end (default 0). */
   readonly retries?: number | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */

@@ -1,7 +1,7 @@
 import type { Key, Logger } from '@rdmc/common';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
-import type { Transport } from '@rdmc/verbs';
+import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, type Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';
 import { checkSelection } from './checked-selection.js';
 import { type ChecksumKind, checksums } from './checksum.js';
@@ -46,6 +46,8 @@ const KNOWN = [
   'bandwidthLimit',
   'connectTimeoutMs',
   'stallTimeoutMs',
+  'trafficClass',
+  'serviceLevel',
   'retries',
   'device',
   'transport',
@@ -84,6 +86,8 @@ export interface CheckedCastOptions {
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number;
   readonly stallTimeoutMs: number;
+  readonly trafficClass: number;
+  readonly serviceLevel: number;
   readonly retries: number;
   readonly device: string;
   readonly transport: Transport;
@@ -128,6 +132,8 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
       limits.MIN_STALL_TIMEOUT_MS,
       limits.MAX_STALL_TIMEOUT_MS,
     ),
+    trafficClass: integer('trafficClass', 0, 0, MAX_TRAFFIC_CLASS),
+    serviceLevel: integer('serviceLevel', 0, 0, MAX_SERVICE_LEVEL),
     retries: integer('retries', 0, 0, limits.MAX_RETRIES),
     device: textOption(WHERE, 'device', options.device ?? 'auto'),
     transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),

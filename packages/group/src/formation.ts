@@ -183,6 +183,7 @@ export class Formation {
   async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { environment, options, slot } = this;
     const { algorithm, members, racks, receiveWindow, sendWindow, retryTimeoutMs } = options;
+    const { weight, trafficClass, serviceLevel } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
     const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
@@ -201,7 +202,8 @@ export class Formation {
       small,
     };
     const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
-    await environment.link.open({ ...setup, ...windows }, events);
+    const priority = { weight, trafficClass, serviceLevel };
+    await environment.link.open({ ...setup, ...windows, ...priority }, events);
     await Promise.all(
       neighbours.map(async (neighbour, pair) => {
         const address = await environment.link.commands.createPair({ group: slot.number, pair });

@@ -1,5 +1,5 @@
 import { type Algorithm, algorithms, isAlgorithm, type RackId } from '@rdmc/schedule';
-import type { MemoryRegion } from '@rdmc/verbs';
+import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT, type MemoryRegion } from '@rdmc/verbs';
 import * as limits from './constants.js';
 import { GroupError, invalidOption } from './errors.js';
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
@@ -71,6 +71,15 @@ export interface GroupOptions {
    * fails: 1 to 600,000 ms, default 2000. The end of a killed process is still detected at once.
    */
   readonly retryTimeoutMs?: number;
+  /**
+   * This member's sends have so many turns for each turn of another group's, where both have something to send: 1 (default)
+   * to 16. The soft device's; on RDMA devices give urgent and bulk groups separate service levels or traffic classes.
+   */
+  readonly weight?: number;
+  /** The traffic class of this member's packets, 0 (default) to 255: see `ConnectOptions` of @rdmc/verbs. */
+  readonly trafficClass?: number;
+  /** The service level of this member's packets on RDMA devices, 0 (default) to 15: see `ConnectOptions` of @rdmc/verbs. */
+  readonly serviceLevel?: number;
   /** How long the creation waits for the other members, in milliseconds (default 30,000). */
   readonly timeoutMs?: number;
   /** Ends the waiting of the creation. */
@@ -101,6 +110,9 @@ export interface CheckedGroupOptions {
   readonly sendWindow: number;
   readonly sendBufferBytes: number;
   readonly retryTimeoutMs: number;
+  readonly weight: number;
+  readonly trafficClass: number;
+  readonly serviceLevel: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -121,6 +133,9 @@ const KNOWN = [
   'sendWindow',
   'sendBufferBytes',
   'retryTimeoutMs',
+  'weight',
+  'trafficClass',
+  'serviceLevel',
   'timeoutMs',
   'signal',
 ];
@@ -181,6 +196,9 @@ export function checkGroupOptions(
       1,
       limits.MAX_RETRY_TIMEOUT_MS,
     ),
+    weight: integerOption(WHERE, 'weight', options.weight ?? 1, 1, MAX_WEIGHT),
+    trafficClass: integerOption(WHERE, 'trafficClass', options.trafficClass ?? 0, 0, MAX_TRAFFIC_CLASS),
+    serviceLevel: integerOption(WHERE, 'serviceLevel', options.serviceLevel ?? 0, 0, MAX_SERVICE_LEVEL),
     timeoutMs: integerOption(
       WHERE,
       'timeoutMs',

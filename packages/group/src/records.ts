@@ -73,6 +73,10 @@ export interface GroupSetup {
   readonly receiveWindow: number;
   readonly sendWindow: number;
   readonly retryTimeoutMs: number;
+  /** Of `ConnectOptions`. */
+  readonly weight: number;
+  readonly trafficClass: number;
+  readonly serviceLevel: number;
   readonly maxBlockBytes: number;
   /** Region for headers and first-block buffers, laid out in `group-memory.ts`. */
   readonly region: number;

@@ -23,6 +23,8 @@ export interface DeviceFeatures {
   readonly connectFindsPeer: boolean;
   /** Two queue pairs with much to send advance together. */
   readonly fairQueuePairs: boolean;
+  /** A queue pair connected with a `weight` has that many turns for each turn of another. */
+  readonly weights: boolean;
   /**
    * A message longer than the receive posted for it fails with REMOTE_INVALID_REQUEST at its sender and
    * LOCAL_LENGTH_ERROR at its receiver. Without this feature: with those or their QP_OPERATION errors.
@@ -52,6 +54,7 @@ export const SOFT_SHM: DeviceFeatures = {
   connectToSelf: true,
   connectFindsPeer: true,
   fairQueuePairs: true,
+  weights: true,
   namesShortReceives: true,
   admissionKey: true,
   silentUnlessSolicited: true,
@@ -81,6 +84,7 @@ export const RDMA_DEVICE: DeviceFeatures = {
   connectToSelf: true,
   connectFindsPeer: false,
   fairQueuePairs: false,
+  weights: false,
   namesShortReceives: true,
   admissionKey: false,
   silentUnlessSolicited: true,

@@ -206,6 +206,22 @@ export interface ConnectOptions {
   readonly rnrTimerMs?: number;
   /** How long requests to an unreachable peer are retried before RETRY_EXCEEDED, in milliseconds (default 2000). */
   readonly retryTimeoutMs?: number;
+  /**
+   * Turns that this queue pair's requests have while those of other queue pairs of the device wait, where those have one:
+   * 1 (default) to 16. The soft device's; an RDMA device has no such weights, its ports have one queue for each service level.
+   */
+  readonly weight?: number;
+  /**
+   * The traffic class of its packets, 0 (default) to 255: IP's TOS or traffic class byte, so 4 times the code point of
+   * differentiated services (RFC 2474). RDMA devices: of RoCE and of InfiniBand between subnets. The soft device: of
+   * TCP, whose two bits of congestion notification stay the system's; shared memory has none.
+   */
+  readonly trafficClass?: number;
+  /**
+   * The service level of its packets, 0 (default) to 15 (IBA 7.6.5); on RoCE 0 to 7, the priority of Ethernet frames with a
+   * VLAN. RDMA devices; the soft device has none.
+   */
+  readonly serviceLevel?: number;
 }
 
 export type { CompletionOpcodeName, OpcodeName, QueuePairStateName, StatusName };

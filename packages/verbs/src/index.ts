@@ -10,6 +10,7 @@ export {
 export { CompletionChannel } from './completion-channel.js';
 export { statusName } from './completion-names.js';
 export { CompletionQueue } from './completion-queue.js';
+export { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from './connect-limits.js';
 export * from './constants.js';
 export type * from './contract.js';
 export { attachDevice, Device, type OpenDeviceOptions, openDevice } from './device.js';

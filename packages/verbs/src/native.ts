@@ -110,6 +110,9 @@ export interface NativeBinding {
     rnrRetries: number,
     rnrTimerMs: number,
     retryTimeoutMs: number,
+    weight: number,
+    trafficClass: number,
+    serviceLevel: number,
   ): Promise<void>;
   queuePairState(device: number, qp: number): number;
   queuePairTransport(device: number, qp: number): string;

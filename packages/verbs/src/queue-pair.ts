@@ -1,4 +1,5 @@
 import { codeOf, isCodeOf, messageOf, Tracer } from '@rdmc/common';
+import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from './connect-limits.js';
 import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
@@ -18,6 +19,14 @@ import { isAtomic, SubmissionQueue } from './submission-queue.js';
 const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
 );
+const KNOWN_CONNECT_OPTIONS = [
+  'rnrRetries',
+  'rnrTimerMs',
+  'retryTimeoutMs',
+  'weight',
+  'trafficClass',
+  'serviceLevel',
+];
 const LOW_32 = 0xffff_ffffn;
 const connectTrace = new Tracer<{ readonly queuePair: number; readonly kind: string }>('@rdmc/verbs:connect');
 const batches = new WeakMap<OpenDevice, SubmissionQueue>();
@@ -80,23 +89,24 @@ export class QueuePair {
    * @throws VerbsError ERR_RDMC_INVALID_ADDRESS, ERR_RDMC_CONNECT_FAILED, ERR_RDMC_WRONG_KEY, ERR_RDMC_PROTOCOL_VERSION
    */
   async connect(remote: QueuePairAddress, options: ConnectOptions = {}): Promise<void> {
-    onlyKnownOptions('connect', options, ['rnrRetries', 'rnrTimerMs', 'retryTimeoutMs']);
+    onlyKnownOptions('connect', options, KNOWN_CONNECT_OPTIONS);
     if (typeof remote !== 'object' || remote === null || typeof remote.kind !== 'string') {
       throw new VerbsError('ERR_RDMC_INVALID_ADDRESS', 'connect: needs the address of the other queue pair');
     }
     const { handle } = this.device;
-    const rnrRetries = integerOption('connect', 'rnrRetries', options.rnrRetries ?? 7, 0, 7);
-    const rnrTimerMs = integerOption('connect', 'rnrTimerMs', options.rnrTimerMs ?? 10, 1, 655);
-    const retryTimeoutMs = integerOption(
-      'connect',
-      'retryTimeoutMs',
-      options.retryTimeoutMs ?? 2000,
-      1,
-      600_000,
-    );
+    const integer = (name: keyof ConnectOptions, byDefault: number, least: number, most: number) =>
+      integerOption('connect', name, options[name] ?? byDefault, least, most);
+    const parameters = [
+      integer('rnrRetries', 7, 0, 7),
+      integer('rnrTimerMs', 10, 1, 655),
+      integer('retryTimeoutMs', 2000, 1, 600_000),
+      integer('weight', 1, 1, MAX_WEIGHT),
+      integer('trafficClass', 0, 0, MAX_TRAFFIC_CLASS),
+      integer('serviceLevel', 0, 0, MAX_SERVICE_LEVEL),
+    ] as const;
     this.#connecting = connectTrace.promise(
       () => ({ queuePair: this.number, kind: remote.kind }),
-      () => native().queuePairConnect(handle, this.number, remote, rnrRetries, rnrTimerMs, retryTimeoutMs),
+      () => native().queuePairConnect(handle, this.number, remote, ...parameters),
     );
     await this.#connecting;
   }

@@ -15,6 +15,7 @@ describe.skipIf(lacking)(`the bucket of a link, by a clock of the test ${lacking
     ['moves at least a frame, and 64 KiB where the rate allows', 'quantum'],
     ['gives its connections the same share', 'fair'],
     ['gives small messages as many turns as large ones', 'small'],
+    ['gives as many turns as the weight says', 'weights'],
     ['continues with the next when a turn is not used', 'unused'],
     ['has a separate bucket for each direction', 'directions'],
   ])('%s', (_, name) => {

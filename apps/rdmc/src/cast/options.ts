@@ -23,6 +23,8 @@ export interface CastCommandOptions extends Selection {
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number | undefined;
   readonly stallTimeoutMs: number | undefined;
+  readonly trafficClass: number;
+  readonly serviceLevel: number;
   readonly retries: number;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';

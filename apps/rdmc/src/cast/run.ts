@@ -78,9 +78,10 @@ function start(
   signal: AbortSignal,
 ): Cast {
   const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit } = options;
-  const { checksum, encrypt } = options;
+  const { checksum, encrypt, trafficClass, serviceLevel } = options;
   const common: CastOptions = {
     ...{ to, key, algorithm, rack, device, transport, advertise, bandwidthLimit, checksum, encrypt, signal },
+    ...{ trafficClass, serviceLevel },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,

@@ -1,4 +1,5 @@
 import { checksums } from '@rdmc/cast';
+import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import type { CastCommandOptions } from '../cast/options.js';
@@ -70,6 +71,8 @@ export const castSchema = z.strictObject({
   bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
   retries: wholeNumber(0, 100),
   stallTimeout: duration(500, DAY_MS).optional(),
+  trafficClass: wholeNumber(0, MAX_TRAFFIC_CLASS),
+  serviceLevel: wholeNumber(0, MAX_SERVICE_LEVEL),
   connectTimeout: duration(100, 10 * MINUTE_MS).optional(),
   device,
   transport,
@@ -185,6 +188,8 @@ async function optionsOf(
     ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
+    trafficClass: raw.trafficClass,
+    serviceLevel: raw.serviceLevel,
     connectTimeoutMs: raw.connectTimeout,
   };
 }
@@ -241,6 +246,8 @@ function addTuningOptions(command: Command): Command {
       '--connect-timeout <time>',
       'limit for the answer of a receiver (default: 10s; with --ssh 30s to start)',
     )
+    .option('--traffic-class <number>', 'of all packets: 4 times the DSCP code point, 0 to 255', '0')
+    .option('--service-level <number>', 'of all packets on RDMA devices, 0 to 15', '0')
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at all receivers', 'auto')
     .option(

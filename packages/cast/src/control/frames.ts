@@ -38,6 +38,7 @@
  * Where receivers lack different entries, several groups follow each other, each with a stream of its own. Counts of
  * messages are those of all streams that a receiver takes part in. `delta/hash-frames.ts` draws what is in hashes and held.
  */
+
 import {
   choice,
   either,
@@ -52,6 +53,7 @@ import {
   variants,
   whole,
 } from '@rdmc/common/shapes';
+import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import { checksums } from '../checksum.js';
 import {
   MAX_CONTROL_FRAME_BYTES,
@@ -122,6 +124,9 @@ const senderFrame = variants('type', {
     contentBytes: bytes,
     connectTimeoutMs: milliseconds,
     stallTimeoutMs: milliseconds,
+    /** Of the packets of all members. */
+    trafficClass: whole(0, MAX_TRAFFIC_CLASS),
+    serviceLevel: whole(0, MAX_SERVICE_LEVEL),
     checksum: choice(checksums),
     checksumKey: pattern(/^[0-9a-f]{64}$/),
     /** Whether messages are encrypted. */

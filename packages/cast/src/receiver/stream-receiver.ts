@@ -8,7 +8,10 @@ import type { Outlines } from './outlines.js';
 import type { WriterThread } from './writer-thread.js';
 
 export interface StreamFacts
-  extends Pick<Invitation, 'stallTimeoutMs' | 'connectTimeoutMs' | 'castId' | 'senderName'> {
+  extends Pick<
+    Invitation,
+    'stallTimeoutMs' | 'connectTimeoutMs' | 'trafficClass' | 'serviceLevel' | 'castId' | 'senderName'
+  > {
   readonly messageBytes: number;
   /** The hashes of outlines that the sender sends; undefined where it sends none. */
   readonly outlines: Outlines | undefined;
@@ -105,8 +108,9 @@ export class StreamReceiver {
   }
 
   #join({ id, members, algorithm, blockBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
+    const { trafficClass, serviceLevel } = this.cast;
     return this.node.createGroup({
-      ...{ id, members, blockBytes, signal },
+      ...{ id, members, blockBytes, trafficClass, serviceLevel, signal },
       algorithm: algorithm as Algorithm,
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,

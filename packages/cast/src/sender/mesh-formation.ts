@@ -63,12 +63,12 @@ export class MeshFormation {
     /** Called with new links before they are connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
   ) {
-    const { connectTimeoutMs, stallTimeoutMs } = options;
+    const { connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = options;
     this.#checksum = newChecksum(options.checksum);
     this.#invitation = {
       type: 'invite',
       senderName: hostname(),
-      ...{ connectTimeoutMs, stallTimeoutMs },
+      ...{ connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel },
       checksum: this.#checksum.kind,
       checksumKey: Buffer.from(this.#checksum.key).toString('hex'),
       encrypted: options.encrypt,

@@ -112,9 +112,9 @@ export class Streaming {
 
   async #sendIn({ facts: { id, members, racks }, pumped }: Run, pump: Pump): Promise<void> {
     const { blockBytes } = this.formed;
-    const { algorithm, connectTimeoutMs, stallTimeoutMs } = this.options;
+    const { algorithm, connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = this.options;
     const forming = this.formed.node.createGroup({
-      ...{ id, members, algorithm, blockBytes },
+      ...{ id, members, algorithm, blockBytes, trafficClass, serviceLevel },
       ...(racks && { racks }),
       // A cast sends regions only.
       smallMessageBytes: 0,

@@ -2,6 +2,7 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import {
   type CompletionFailure,
   CompletionWord,
+  type ConnectOptions,
   completionFailure,
   Opcode,
   type QueuePair,
@@ -68,9 +69,8 @@ export class PairQueues {
     return { data: this.#data.address, control: this.#control.address };
   }
 
-  /** Receivers are always ready: an RNR is a protocol violation, and ends the group. Resolves with the transport. */
-  async connect(peer: PairAddress, retryTimeoutMs: number): Promise<string> {
-    const options = { rnrRetries: 0, retryTimeoutMs };
+  /** Resolves with the transport. */
+  async connect(peer: PairAddress, options: ConnectOptions): Promise<string> {
     await Promise.all([this.#data.connect(peer.data, options), this.#control.connect(peer.control, options)]);
     return this.#data.transport;
   }

@@ -1,6 +1,7 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, GroupSetup, SmallAddress, SmallSetup } from '../records.js';
+import { connectOptions } from './connect-options.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { SmallReceiver } from './small-receiver.js';
 import { SmallRoot } from './small-root.js';
@@ -42,7 +43,7 @@ export class SmallPath implements SmallHost, WatchPort {
   }
 
   connect(link: number, address: SmallAddress): Promise<string> {
-    return this.#side.connect(link, address, this.setup.retryTimeoutMs);
+    return this.#side.connect(link, address, connectOptions(this.setup));
   }
 
   /** Posts what the counters allow. */

@@ -2,6 +2,7 @@ import type { CompletionHandler, ProtocolContext } from '@rdmc/dataplane';
 import {
   type CompletionFailure,
   CompletionWord,
+  type ConnectOptions,
   completionFailure,
   type LocalKey,
   Opcode,
@@ -60,9 +61,9 @@ export class SmallQueue implements CompletionHandler {
     return this.#queuePair.address;
   }
 
-  /** Receives are posted before they can be used up, so a receiver that is not ready violates the protocol. */
-  async connect(address: QueuePairAddress, retryTimeoutMs: number): Promise<string> {
-    await this.#queuePair.connect(address, { rnrRetries: 0, retryTimeoutMs });
+  /** Receives are posted before they can be used up. */
+  async connect(address: QueuePairAddress, options: ConnectOptions): Promise<string> {
+    await this.#queuePair.connect(address, options);
     return this.#queuePair.transport;
   }
 

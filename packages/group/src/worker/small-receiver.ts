@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
+import type { CompletionFailure, ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
 import { ACK_RECEIVES, ControlWord, MAX_BATCHES } from '../small/layout.js';
 import { RingReceiver } from '../small/ring-receiver.js';
@@ -34,8 +34,8 @@ export class SmallReceiver implements SmallSide, SmallListener {
     return this.#queue.address;
   }
 
-  async connect(_link: number, { queue }: SmallAddress, retryTimeoutMs: number): Promise<string> {
-    const transport = await this.#queue!.connect(queue, retryTimeoutMs);
+  async connect(_link: number, { queue }: SmallAddress, options: ConnectOptions): Promise<string> {
+    const transport = await this.#queue!.connect(queue, options);
     this.#isConnected = true;
     this.host.advanceSmall();
     return transport;

@@ -2,6 +2,7 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import {
   attachRegion,
   type CompletionFailure,
+  type ConnectOptions,
   type MemoryRegion,
   type QueuePairAddress,
   type RemoteKey,
@@ -73,11 +74,11 @@ export class SmallRoot implements SmallSide, SmallListener {
     return queue.address;
   }
 
-  async connect(at: number, { queue, ring }: SmallAddress, retryTimeoutMs: number): Promise<string> {
+  async connect(at: number, { queue, ring }: SmallAddress, options: ConnectOptions): Promise<string> {
     const link = this.#links[at]!;
     link.remoteAddress = ring!.address;
     link.remoteKey = remoteKey(ring!.rkey);
-    const transport = await link.queue.connect(queue, retryTimeoutMs);
+    const transport = await link.queue.connect(queue, options);
     link.isConnected = true;
     return transport;
   }

@@ -1,4 +1,4 @@
-import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
+import type { CompletionFailure, ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { SmallAddress } from '../records.js';
 
 /** The functions of the group that its small-message path calls. */
@@ -20,7 +20,7 @@ export interface SmallSide {
   /** Creates the queue pair of a link, with its receives. */
   createQueue(link: number): QueuePairAddress;
   /** Resolves with the transport. */
-  connect(link: number, address: SmallAddress, retryTimeoutMs: number): Promise<string>;
+  connect(link: number, address: SmallAddress, options: ConnectOptions): Promise<string>;
   /** Posts what the counters allow. */
   advance(): void;
   /** Whether the completion of an own request matters. */

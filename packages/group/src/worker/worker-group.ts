@@ -10,6 +10,7 @@ import {
   type Trouble,
 } from '../records.js';
 import type { BlockRange } from './block-range.js';
+import { connectOptions } from './connect-options.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
@@ -78,7 +79,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   }
 
   connect(pair: number, peer: PairAddress): Promise<string> {
-    return this.#pairs[pair]!.connect(peer, this.setup.retryTimeoutMs);
+    return this.#pairs[pair]!.connect(peer, connectOptions(this.setup));
   }
 
   start(): void {

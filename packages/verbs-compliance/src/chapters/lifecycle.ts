@@ -49,7 +49,16 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
       await failsWith(a.end({ cqDepth }), 'ERR_RDMC_INVALID_OPTION');
     }
     const [near, far] = await Promise.all([a.end(), b.end()]);
-    for (const bad of [{ rnrRetries: 8 }, { rnrRetries: -1 }, { rnrTimerMs: 0 }, { retryTimeoutMs: 0 }]) {
+    for (const bad of [
+      { rnrRetries: 8 },
+      { rnrRetries: -1 },
+      { rnrTimerMs: 0 },
+      { retryTimeoutMs: 0 },
+      { weight: 0 },
+      { weight: 17 },
+      { trafficClass: 256 },
+      { serviceLevel: 16 },
+    ]) {
       await failsWith(near.connect(far.address, bad), 'ERR_RDMC_INVALID_OPTION');
     }
   });

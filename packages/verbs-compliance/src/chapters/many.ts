@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { range } from '../rig/expect.js';
-import { connected, joinEnds } from '../rig/peer.js';
+import { connected, joinEnds, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
@@ -54,12 +54,18 @@ export function manyQueuePairs({ test }: SuiteContext): void {
     await to.holds(1);
   });
 
-  test('two queue pairs with much to send advance together', { needs: ['fairQueuePairs'] }, async (a, b) => {
+  /**
+   * Two queue pairs with TRANSFERS writes each, started by one doorbell, the first connected with this weight. Returns
+   * whether the first ended its own before the second, and how many the other had ended by then.
+   */
+  async function race(a: Peer, b: Peer, weight: number) {
     const [cq, cqB] = await Promise.all([a.completionQueue(), b.completionQueue()]);
     const pairs = await Promise.all(
       range(2).map(() => Promise.all([a.end({ cq, sendDepth: TRANSFERS }), b.end({ cq: cqB })])),
     );
-    for (const [near, far] of pairs) await joinEnds(near, far);
+    for (const [i, [near, far]] of pairs.entries()) {
+      await joinEnds(near, far, i === 0 ? { one: { weight } } : {});
+    }
     const [from, to] = await Promise.all([a.region(LARGE), b.region(2 * LARGE)]);
     // Both are ready, and one doorbell starts both: with two doorbells, or two messages of the receiver, a machine with other
     // work could advance one far before the other begins.
@@ -67,14 +73,29 @@ export function manyQueuePairs({ test }: SuiteContext): void {
     const targets = pairs.map(([near], i) => ({ qp: near.qp, remote: to.remote(i * LARGE) }));
     await a.call('postWritesTogether', { device: a.device, region: from.handle, targets, count: TRANSFERS });
     const completions = await pairs[0]![0].poll(2 * TRANSFERS);
+    assert.ok(completions.every(({ status }) => status === 'SUCCESS'));
     const ofFirst = completions.map(({ queuePair }) => queuePair === pairs[0]![0].number);
-    const winner = ofFirst.lastIndexOf(true) < ofFirst.lastIndexOf(false);
-    const whenWon = ofFirst.slice(0, ofFirst.lastIndexOf(winner));
-    const loserDone = whenWon.filter((first) => first !== winner).length;
+    const firstWon = ofFirst.lastIndexOf(true) < ofFirst.lastIndexOf(false);
+    const whenWon = ofFirst.slice(0, ofFirst.lastIndexOf(firstWon));
+    return { firstWon, loserDone: whenWon.filter((first) => first !== firstWon).length };
+  }
+
+  test('two queue pairs with much to send advance together', { needs: ['fairQueuePairs'] }, async (a, b) => {
+    const { loserDone } = await race(a, b, 1);
     const message = `one ended its ${TRANSFERS} while the other had ${loserDone}`;
     assert.ok(loserDone >= TRANSFERS / 2, message);
-    assert.ok(completions.every(({ status }) => status === 'SUCCESS'));
   });
+
+  test(
+    'a queue pair of weight 4 has four turns for each of another',
+    { needs: ['weights'] },
+    async (a, b) => {
+      const { firstWon, loserDone } = await race(a, b, 4);
+      const message = `the ${firstWon ? 'first' : 'second'} ended its ${TRANSFERS} while the other had ${loserDone}`;
+      // A quarter, and one turn.
+      assert.ok(firstWon && loserDone >= TRANSFERS / 8 && loserDone <= TRANSFERS / 2, message);
+    },
+  );
 
   test('a small message overtakes large ones', { needs: ['fairQueuePairs'] }, async (a, b) => {
     const cq = await a.completionQueue();

@@ -220,7 +220,7 @@ Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   const auto device = deviceArgument(info);
   const AddressFields remote = readAddress(info[2].As<Napi::Object>());
-  const ConnectParameters parameters{u32(info, 3), u32(info, 4), u32(info, 5)};
+  const ConnectParameters parameters{u32(info, 3), u32(info, 4), u32(info, 5), u32(info, 6), u32(info, 7), u32(info, 8)};
   auto* pending = new PendingConnect(env);
   const Napi::Promise promise = pending->deferred.Promise();
   auto shared = pending->self;

@@ -56,6 +56,9 @@ struct ConnectParameters {
   uint32_t rnrRetries = 7;
   uint32_t rnrTimerMs = 10;
   uint32_t retryTimeoutMs = 2000;
+  uint32_t weight = 1;        // soft device: turns in a row while others wait
+  uint32_t trafficClass = 0;  // of all its packets: IP's TOS byte, IPv6's and the GRH's traffic class
+  uint32_t serviceLevel = 0;  // RDMA devices: IBA 7.6.5; on Ethernet the priority
 };
 
 // Called once, from any thread, with nullptr on success.

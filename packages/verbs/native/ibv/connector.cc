@@ -140,7 +140,7 @@ std::unique_ptr<Failure> IbvConnector::attempt(IbvQueuePair& qp, const RemoteEnd
 
 // To ready-to-receive. Returns an errno.
 int IbvConnector::toReceiving(ibv_qp* qp, const RemoteEnd& remote, const IbvPortState& here, uint32_t mtu,
-                              uint32_t rnrTimerMs) const {
+                              const ConnectParameters& parameters) const {
   const IbvOptions& options = context_.options();
   ibv_qp_attr to{};
   to.qp_state = IBV_QPS_RTR;
@@ -148,9 +148,10 @@ int IbvConnector::toReceiving(ibv_qp* qp, const RemoteEnd& remote, const IbvPort
   to.dest_qp_num = remote.queuePair;
   to.rq_psn = remote.packetNumber;
   to.max_dest_rd_atomic = uint8_t(std::min<uint32_t>(uint32_t(context_.attributes().max_qp_rd_atom), kMaxReads));
-  to.min_rnr_timer = rnrTimerCode(rnrTimerMs);
+  to.min_rnr_timer = rnrTimerCode(parameters.rnrTimerMs);
   to.ah_attr.port_num = uint8_t(options.port);
   to.ah_attr.dlid = uint16_t(remote.lid);
+  to.ah_attr.sl = uint8_t(parameters.serviceLevel);
   // RoCE is addressed by GID; so is InfiniBand across subnets, whose GIDs begin differently.
   const bool sameSubnet = std::memcmp(remote.gid.data(), here.gid.data(), 8) == 0;
   if (here.ethernet() || !sameSubnet) {
@@ -158,6 +159,7 @@ int IbvConnector::toReceiving(ibv_qp* qp, const RemoteEnd& remote, const IbvPort
     std::memcpy(to.ah_attr.grh.dgid.raw, remote.gid.data(), remote.gid.size());
     to.ah_attr.grh.sgid_index = uint8_t(options.gidIndex);
     to.ah_attr.grh.hop_limit = kHopLimit;
+    to.ah_attr.grh.traffic_class = uint8_t(parameters.trafficClass);
   }
   return context_.library().modify_qp(qp, &to,
                                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
@@ -187,7 +189,7 @@ void IbvConnector::establish(IbvQueuePair& qp, const RemoteEnd& remote, const Co
   const IbvPortState here = port_.now();
   const uint32_t asked = context_.options().pathMtuBytes;
   const uint32_t mtu = std::min(asked ? asked : mtuBytes(here.attributes.active_mtu), remote.mtuBytes);
-  int error = toReceiving(mine, remote, here, mtu, parameters.rnrTimerMs);
+  int error = toReceiving(mine, remote, here, mtu, parameters);
   if (error == 0) error = toSending(mine, qp.packetNumber, remote.reads, parameters);
   if (error != 0) {
     if (context_.removed || error == EIO || error == ENODEV) {

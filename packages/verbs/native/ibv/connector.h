@@ -42,7 +42,7 @@ class IbvConnector {
   std::unique_ptr<Failure> attempt(IbvQueuePair& qp, const RemoteEnd& end, const ConnectParameters& parameters);
   void establish(IbvQueuePair& qp, const RemoteEnd& remote, const ConnectParameters& parameters);
   int toReceiving(ibv_qp* qp, const RemoteEnd& remote, const IbvPortState& here, uint32_t mtu,
-                  uint32_t rnrTimerMs) const;
+                  const ConnectParameters& parameters) const;
   int toSending(ibv_qp* qp, uint32_t packetNumber, uint32_t remoteReads, const ConnectParameters& parameters) const;
 
   const IbvContext& context_;

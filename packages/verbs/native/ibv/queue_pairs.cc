@@ -175,7 +175,7 @@ NamedNumbers IbvQueuePairs::attributes(uint32_t number) {
   if (!found->qp) return {{"state", kError}};
   const int wanted = IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                      IBV_QP_RQ_PSN | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC |
-                     IBV_QP_MIN_RNR_TIMER | IBV_QP_DEST_QPN | IBV_QP_CAP;
+                     IBV_QP_MIN_RNR_TIMER | IBV_QP_DEST_QPN | IBV_QP_CAP | IBV_QP_AV;
   if (const int error = context_.library().query_qp(found->qp, &now, wanted, &initial); error != 0) {
     throw context_.refusal("ibv_query_qp", "Reading a queue pair's attributes", error);
   }
@@ -189,6 +189,8 @@ NamedNumbers IbvQueuePairs::attributes(uint32_t number) {
           {"retries", now.retry_cnt},
           {"rnrRetries", now.rnr_retry},
           {"rnrTimerCode", now.min_rnr_timer},
+          {"trafficClass", now.ah_attr.grh.traffic_class},
+          {"serviceLevel", now.ah_attr.sl},
           {"readsInFlight", now.max_rd_atomic},
           {"readsServed", now.max_dest_rd_atomic},
           {"sendDepth", initial.cap.max_send_wr},

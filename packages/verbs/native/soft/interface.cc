@@ -74,7 +74,10 @@ NamedNumbers SoftDevice::attributesOf(uint32_t number) {
           {"receiveDepth", double(found->receiveDepth())},
           {"rnrRetries", parameters.rnrRetries},
           {"rnrTimerMs", parameters.rnrTimerMs},
-          {"retryTimeoutMs", parameters.retryTimeoutMs}};
+          {"retryTimeoutMs", parameters.retryTimeoutMs},
+          {"weight", parameters.weight},
+          {"trafficClass", parameters.trafficClass},
+          {"serviceLevel", parameters.serviceLevel}};
 }
 
 }  // namespace rdmc

@@ -15,6 +15,10 @@ constexpr int64_t kDoorbellBudget = 4 << 20;
 constexpr int64_t kTurnBudget = 1 << 20;
 constexpr int64_t kRetryMs = 1;
 
+int64_t turnBudget(const QueuePair& qp) {
+  return std::min<int64_t>(kTurnBudget * qp.parameters().weight, kDoorbellBudget);
+}
+
 }  // namespace
 
 // Requests for one queue pair, in their order; `broken`: a send of it was refused before. Returns how many were
@@ -76,13 +80,14 @@ void SoftDevice::progressInTurns(TouchedQps& active) {
   while (active.size() > 0) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < active.size(); ++i) {
-      int64_t share = kTurnBudget;
       Progress result;
       {
         std::lock_guard guard(active[i]->sendLock);
+        int64_t share = turnBudget(*active[i]);
+        budget -= share;
         result = active[i]->progress(share);
+        budget += share;
       }
-      budget -= kTurnBudget - share;
       if (result == Progress::kIdle || result == Progress::kElsewhere) continue;
       if (result == Progress::kForNic) {
         forNic.push_back(std::move(active[i]));
@@ -125,8 +130,8 @@ void SoftDevice::handOver(TouchedQps& qps) {
 }
 
 bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
-  int64_t share = kTurnBudget;
   std::lock_guard guard(qp.sendLock);
+  int64_t share = turnBudget(qp);
   // From here on, another thread that finds something to do for it hands it over again.
   qp.inService.store(false);
   const Progress result = qp.progress(share);

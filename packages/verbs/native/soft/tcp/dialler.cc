@@ -78,6 +78,7 @@ void TcpDialler::attempt() {
   const TcpEndpoint& to = endpoints_[next_];
   socket_ = tcpSocket(to.address.ss_family);
   if (!socket_.valid()) return missed(errno);
+  tcpSetTrafficClass(socket_, parameters_.trafficClass);
   step_ = Step::kConnect;
   readable = writable = hungUp = false;
   if (::connect(fd(), reinterpret_cast<const sockaddr*>(&to.address), to.length) != 0 && errno != EINPROGRESS) {

@@ -28,13 +28,17 @@ void TcpBucket::charge(size_t bytes) {
   remainder_ = cost % bitsPerSecond_;
 }
 
-bool TcpLane::pass(uint64_t connection, int64_t nowNs) {
+bool TcpLane::pass(uint64_t connection, uint32_t weight, int64_t nowNs) {
   const bool called = called_ == connection;
   if (called) called_ = 0;
   const bool first = called || (waiting_.empty() && called_ == 0);
-  if (first && bucket_.open(nowNs)) return true;
+  if (first && bucket_.open(nowNs)) {
+    inRow_ = connection == last_ ? inRow_ + 1 : 1;
+    last_ = connection;
+    return true;
+  }
   if (!isWaiting_.insert(connection).second) return false;
-  if (called) {
+  if (called || (connection == last_ && inRow_ < weight)) {
     waiting_.push_front(connection);
   } else {
     waiting_.push_back(connection);

@@ -3,7 +3,8 @@
 //
 // A connection may move bytes while the bucket is not in debt, one quantum at most, and pays afterwards. So a system
 // call moves a whole quantum also where the size of what has arrived is not known, and a small message waits only for
-// the bytes before it, as on a wire. Connections that have to wait get their turns in the order in which they came.
+// the bytes before it, as on a wire. Connections that have to wait get their turns in the order in which they came; a queue
+// pair with a weight has that many turns of sending in a row.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +44,8 @@ class TcpLane {
  public:
   explicit TcpLane(uint64_t bitsPerSecond) : bucket_(bitsPerSecond) {}
   // Whether the connection may move bytes. If not, `next` will name it.
-  bool pass(uint64_t connection, int64_t nowNs);
+  // A connection that has to wait after fewer turns in a row than its weight waits in front of the others.
+  bool pass(uint64_t connection, uint32_t weight, int64_t nowNs);
   void charge(size_t bytes) { bucket_.charge(bytes); }
   // The connection that is to have a turn now; 0: none. One at a time: the next is named after `turnEnded`.
   uint64_t next(int64_t nowNs);
@@ -55,6 +57,8 @@ class TcpLane {
   std::deque<uint64_t> waiting_;
   std::unordered_set<uint64_t> isWaiting_;
   uint64_t called_ = 0;
+  uint64_t last_ = 0;   // had the last turn,
+  uint32_t inRow_ = 0;  // and so many in a row
 };
 
 class TcpLink {
@@ -64,8 +68,10 @@ class TcpLink {
   bool shaped() const { return shaped_; }
   // Bytes that a connection moves in its turn.
   size_t turnBytes() const { return turnBytes_; }
-  bool maySend(uint64_t connection, TcpClock now) { return !shaped_ || egress.pass(connection, now()); }
-  bool mayReceive(uint64_t connection, TcpClock now) { return !shaped_ || ingress.pass(connection, now()); }
+  bool maySend(uint64_t connection, uint32_t weight, TcpClock now) {
+    return !shaped_ || egress.pass(connection, weight, now());
+  }
+  bool mayReceive(uint64_t connection, TcpClock now) { return !shaped_ || ingress.pass(connection, 1, now()); }
   void sent(size_t bytes) {
     if (shaped_) egress.charge(tcpWireBytes(bytes));
   }

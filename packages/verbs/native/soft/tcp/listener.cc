@@ -14,6 +14,7 @@ constexpr int64_t kParkedCheckMs = 1000;
 
 void respondFrom(TcpNic& nic, Fd socket, const std::shared_ptr<TcpWire>& wire, const TcpHello& hello) {
   tcpSetResponderOptions(socket);
+  tcpSetTrafficClass(socket, wire->qp->parameters().trafficClass);
   auto& responder = nic.add<TcpResponder>(std::move(socket), wire, hello);
   wire->responder = &responder;
   nic.watch(responder);

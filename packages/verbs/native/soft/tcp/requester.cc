@@ -160,7 +160,9 @@ bool TcpRequester::send(bool& more) {
   TcpSendWindow::Batch batch;
   const bool room = writable;
   writable = false;
-  const size_t most = nic_.link().turnBytes();
+  const size_t turnBytes = nic_.link().turnBytes();
+  // A shaped link gives a turn for each quantum, as many in a row as the weight says.
+  const size_t most = nic_.link().shaped() ? turnBytes : turnBytes * qp_->parameters().weight;
   for (size_t budget = most; budget > 0;) {
     {
       std::lock_guard guard(qp_->sendLock);
@@ -168,8 +170,8 @@ bool TcpRequester::send(bool& more) {
       if (room && budget == most) window.full = false;
       if (!window.admitted && qp_->runnable()) awaitAdmission();
       if (!window.admitted || window.full) return true;
-      window.gather(*qp_, batch, budget);
-      if (batch.bytes == 0 || !nic_.link().maySend(id, tcpNowNs)) return true;
+      window.gather(*qp_, batch, std::min(budget, turnBytes));
+      if (batch.bytes == 0 || !nic_.link().maySend(id, qp_->parameters().weight, tcpNowNs)) return true;
       window.sending = true;
     }
     size_t sent = 0;

@@ -132,6 +132,13 @@ void tcpSetResponderOptions(const Fd& socket) {
   tcpSetUserTimeout(socket, kSilentHostMs);
 }
 
+void tcpSetTrafficClass(const Fd& socket, uint32_t trafficClass) {
+  if (trafficClass == 0) return;
+  // A socket for IPv6 has both: it may be connected to an IPv4 address.
+  setOption(socket, IPPROTO_IP, IP_TOS, int(trafficClass));
+  setOption(socket, IPPROTO_IPV6, IPV6_TCLASS, int(trafficClass));
+}
+
 void tcpSetUserTimeout(const Fd& socket, uint32_t timeoutMs) {
   // Below a second a lost segment could not be sent again in time.
   setOption(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, timeoutMs == 0 ? 0 : int(std::max(timeoutMs, 1000u)));

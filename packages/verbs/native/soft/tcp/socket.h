@@ -38,6 +38,8 @@ Fd tcpSocket(int family);  // invalid with errno
 void tcpSetRequesterOptions(const Fd& socket, uint32_t retryTimeoutMs);
 // For the side that waits for requests: the connection ends after half a minute without an answer of the peer's host.
 void tcpSetResponderOptions(const Fd& socket);
+// Of all packets of the connection; the two bits of congestion notification stay the system's (RFC 3168).
+void tcpSetTrafficClass(const Fd& socket, uint32_t trafficClass);
 // How long sent bytes, or a closed window, may stay without progress; 0: the system's own limits.
 void tcpSetUserTimeout(const Fd& socket, uint32_t timeoutMs);
 

@@ -46,15 +46,17 @@ class World {
   void idle(int64_t ns) { now_ += ns; }
   // Moves less than a turn allows.
   void limit(uint64_t connection, size_t bytes) { limits_[connection] = bytes; }
+  void weigh(uint64_t connection, uint32_t weight) { weights_[connection] = weight; }
   TcpLink& link() { return link_; }
   int64_t now() const { return now_; }
 
  private:
+  uint32_t weightOf(uint64_t connection) const { return weights_.count(connection) ? weights_.at(connection) : 1; }
   void turns() {
     std::vector<uint64_t> turns;
     turns.swap(ready_);
     for (const uint64_t connection : turns) {
-      if (link_.egress.pass(connection, now_)) {
+      if (link_.egress.pass(connection, weightOf(connection), now_)) {
         const size_t bytes = limits_.count(connection) ? limits_[connection] : link_.turnBytes();
         link_.sent(bytes);
         moved_[connection] += bytes;
@@ -74,6 +76,7 @@ class World {
   std::map<uint64_t, uint64_t> moved_;
   uint64_t wire_ = 0;  // headers included
   std::map<uint64_t, size_t> limits_;
+  std::map<uint64_t, uint32_t> weights_;
   int64_t now_ = kStart;
 };
 
@@ -130,6 +133,19 @@ void fair() {
   }
 }
 
+// A connection has as many turns as its weight for each turn of another, and leaves the link to the others when it has
+// nothing to send.
+void weights() {
+  World world(100'000'000, {1, 2, 3});
+  world.weigh(2, 4);
+  world.run(10 * kSecond, kMs);
+  const uint64_t quantum = world.link().turnBytes(), plain = world.moved(1) / quantum;
+  const uint64_t weighty = world.moved(2) / quantum, other = world.moved(3) / quantum;
+  expect(plain + 1 >= other && other + 1 >= plain, "the same share for the same weight");
+  expect(weighty + 4 >= 4 * plain && weighty <= 4 * plain + 4,
+         "four turns for each of " + std::to_string(plain) + ", not " + std::to_string(weighty));
+}
+
 // A connection of small messages has as many turns as one of large ones, and does not use up theirs.
 void small() {
   World world(100'000'000, {1, 2});
@@ -143,16 +159,16 @@ void small() {
 void unused() {
   TcpLink link(1'000'000);
   int64_t now = kStart;
-  expect(link.egress.pass(1, now), "an idle link to be open");
+  expect(link.egress.pass(1, 1, now), "an idle link to be open");
   link.sent(1 << 20);
-  for (const uint64_t connection : {1, 2, 3}) expect(!link.egress.pass(connection, now), "a debt to close the link");
+  for (const uint64_t connection : {1, 2, 3}) expect(!link.egress.pass(connection, 1, now), "a debt to close the link");
   now = link.wakeNs();
   expect(link.egress.next(now) == 1, "the first to be called");
   expect(link.egress.next(now) == 0, "one call at a time");
-  expect(!link.egress.pass(3, now), "those that were not called to wait");
+  expect(!link.egress.pass(3, 1, now), "those that were not called to wait");
   link.turnEnded(1);
   expect(link.egress.next(now) == 2, "the second to be called");
-  expect(link.egress.pass(2, now), "the called one to pass");
+  expect(link.egress.pass(2, 1, now), "the called one to pass");
   link.sent(1 << 20);
   link.turnEnded(2);
   expect(link.wakeNs() > now, "the third to wait");
@@ -163,13 +179,13 @@ void unused() {
 void directions() {
   TcpLink link(1'000'000);
   link.sent(1 << 20);
-  expect(link.maySend(1, startClock), "what was moved before the first turn not to count");
+  expect(link.maySend(1, 1, startClock), "what was moved before the first turn not to count");
   link.sent(1 << 20);
-  expect(!link.maySend(1, startClock), "a debt to close the link");
+  expect(!link.maySend(1, 1, startClock), "a debt to close the link");
   expect(link.mayReceive(1, startClock), "the other direction to be open");
   TcpLink fast(0);
   fast.sent(size_t{1} << 40);
-  expect(fast.maySend(1, startClock) && fast.wakeNs() == INT64_MAX, "no limit without a rate");
+  expect(fast.maySend(1, 1, startClock) && fast.wakeNs() == INT64_MAX, "no limit without a rate");
 }
 
 }  // namespace
@@ -179,7 +195,7 @@ int main(int count, char** arguments) {
   using namespace rdmc;
   const std::map<std::string, void (*)()> cases{
       {"rate", rate},   {"burst", burst},   {"quantum", quantum},      {"fair", fair},
-      {"small", small}, {"unused", unused}, {"directions", directions}};
+      {"small", small}, {"unused", unused}, {"directions", directions}, {"weights", weights}};
   if (count != 2 || !cases.contains(arguments[1])) stop("usage: soft-link CASE");
   cases.at(arguments[1])();
   return 0;
