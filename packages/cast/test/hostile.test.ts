@@ -48,7 +48,7 @@ const invitation: Invitation = {
   castId: '00000000-0000-4000-8000-000000000000',
   senderName: 'fake',
   ...{ files: 1, directories: 0, links: 0, bytes: 1, contentBytes: 1 },
-  ...{ connectTimeoutMs: 60_000, stallTimeoutMs: 60_000 },
+  ...{ connectTimeoutMs: 60_000, stallTimeoutMs: 60_000, trafficClass: 0, serviceLevel: 0 },
   ...{ checksum: 'gmac', checksumKey: '00'.repeat(32), encrypted: false },
 };
 const group = { id: 1, stream: 0, members: [0, 1], algorithm: 'chain', blockBytes: 'auto' as const };

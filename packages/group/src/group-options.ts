@@ -73,7 +73,8 @@ export interface GroupOptions {
   readonly retryTimeoutMs?: number;
   /**
    * This member's sends have so many turns for each turn of another group's, where both have something to send: 1 (default)
-   * to 16. The soft device's; on RDMA devices give urgent and bulk groups separate service levels or traffic classes.
+   * to 16. The soft device's, over shared memory or with `linkRate`. Elsewhere give urgent and bulk groups separate service
+   * levels or traffic classes.
    */
   readonly weight?: number;
   /** The traffic class of this member's packets, 0 (default) to 255: see `ConnectOptions` of @rdmc/verbs. */

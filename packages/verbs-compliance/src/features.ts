@@ -67,6 +67,8 @@ export const SOFT_TCP: DeviceFeatures = {
   ...SOFT_SHM,
   remoteRegisteredMemory: true,
   writeOrder: false,
+  // Only over a link with `linkRate`: without one, the system's sockets share the way out.
+  weights: false,
 };
 
 /**

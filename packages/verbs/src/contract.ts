@@ -208,7 +208,8 @@ export interface ConnectOptions {
   readonly retryTimeoutMs?: number;
   /**
    * Turns that this queue pair's requests have while those of other queue pairs of the device wait, where those have one:
-   * 1 (default) to 16. The soft device's; an RDMA device has no such weights, its ports have one queue for each service level.
+   * 1 (default) to 16. The soft device's: over shared memory, and over TCP on a link with `linkRate`; without one the system
+   * shares the network among the connections. RDMA devices have no weights; their ports have queues for service levels.
    */
   readonly weight?: number;
   /**

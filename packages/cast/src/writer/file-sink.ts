@@ -157,8 +157,8 @@ function notSynced(cause: unknown): CastError {
 }
 
 /**
- * For functions of `fs`: seconds as a double. They truncate to microseconds. A double that is rounded down must not
- * truncate to one microsecond less, so a little is added, but never to whole seconds.
+ * For functions of `fs`: seconds as a double. Node.js 20 and 22 truncate it to microseconds. A double that is
+ * rounded down must not truncate to one microsecond less, so 0.2 microseconds are added, but never to whole seconds.
  */
 export function secondsOf({ seconds, nanoseconds }: Timestamp): number | string {
   const microseconds = Math.floor(nanoseconds / 1000);

@@ -160,9 +160,7 @@ bool TcpRequester::send(bool& more) {
   TcpSendWindow::Batch batch;
   const bool room = writable;
   writable = false;
-  const size_t turnBytes = nic_.link().turnBytes();
-  // A shaped link gives a turn for each quantum, as many in a row as the weight says.
-  const size_t most = nic_.link().shaped() ? turnBytes : turnBytes * qp_->parameters().weight;
+  const size_t most = nic_.link().turnBytes();
   for (size_t budget = most; budget > 0;) {
     {
       std::lock_guard guard(qp_->sendLock);
@@ -170,7 +168,7 @@ bool TcpRequester::send(bool& more) {
       if (room && budget == most) window.full = false;
       if (!window.admitted && qp_->runnable()) awaitAdmission();
       if (!window.admitted || window.full) return true;
-      window.gather(*qp_, batch, std::min(budget, turnBytes));
+      window.gather(*qp_, batch, budget);
       if (batch.bytes == 0 || !nic_.link().maySend(id, qp_->parameters().weight, tcpNowNs)) return true;
       window.sending = true;
     }

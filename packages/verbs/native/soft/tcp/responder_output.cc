@@ -73,7 +73,7 @@ bool TcpResponder::flush() {
       if (out_.empty()) return true;
     }
     // Acknowledgements are paid for, but do not wait: they are small, and the peer's next requests may depend on them.
-    if (piece_.length > 0 && !nic_.link().maySend(id, tcpNowNs)) return true;
+    if (piece_.length > 0 && !nic_.link().maySend(id, qp_->parameters().weight, tcpNowNs)) return true;
     const TcpMoved moved = sendSome();
     if (moved == TcpMoved::kNothing) writable = false;
     if (moved == TcpMoved::kEnd) {
