@@ -60,9 +60,12 @@ export class SmallQueue implements CompletionHandler {
     return this.#queuePair.address;
   }
 
-  /** Receives are posted before they can be used up, so a receiver that is not ready violates the protocol. */
-  async connect(address: QueuePairAddress, retryTimeoutMs: number): Promise<string> {
-    await this.#queuePair.connect(address, { rnrRetries: 0, retryTimeoutMs });
+  /**
+   * @param rnrRetries 0: receives are posted before they can be used up, so a receiver that is not ready violates the protocol.
+   *   7: a notice waits for its receive
+   */
+  async connect(address: QueuePairAddress, retryTimeoutMs: number, rnrRetries = 0): Promise<string> {
+    await this.#queuePair.connect(address, { rnrRetries, retryTimeoutMs });
     return this.#queuePair.transport;
   }
 
