@@ -1,8 +1,8 @@
 // Small messages from one sender to the others among processes of this host:
 //   node bench/small.mjs --nodes 2 --bytes 1 [--count 200000] [--rounds 5] [--form many|single] [--small 8192]
-//     [--ahead 64] [--thread worker] [--transport shm|tcp]
+//     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable]
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
-// for that many messages in advance. Every receiver compares all bytes of each message. Prints messages per second of each
+// for that many messages in advance. --delivery stable: messages are delivered when all members have them. Every receiver compares all bytes of each message. Prints messages per second of each
 // round, from the first send until the root has an answer of every receiver.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +20,7 @@ const { values } = parseArgs({
     form: { ...text, default: 'many' },
     thread: { ...text, default: 'worker' },
     transport: { ...text, default: 'auto' },
+    delivery: { ...text, default: 'received' },
     small: text,
     ahead: text,
     member: text,
@@ -42,6 +43,7 @@ async function member({ id, members }) {
   const group = await node.createGroup({
     id: 1,
     members: ids,
+    delivery: values.delivery,
     ...(values.small !== undefined && { smallMessageBytes: Number(values.small) }),
     ...(values.ahead && { receive: { messages: Number(values.ahead), byteLength: bytes } }),
   });
@@ -72,7 +74,7 @@ async function sendRounds(node, group) {
   warm.sort((a, b) => a - b);
   const median = warm[Math.floor(warm.length / 2)] ?? first;
   console.log(
-    `${group.members.length} members, ${bytes} bytes, ${values.form}: median ${median} messages/s, ` +
+    `${group.members.length} members, ${bytes} bytes, ${values.form}, ${values.delivery}: median ${median} messages/s, ` +
       `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}`,
   );
 }

@@ -14,6 +14,8 @@ export interface Agreement {
   readonly racks: readonly (string | number)[] | null;
   readonly receiveWindow: number;
   readonly smallMessageBytes: number;
+  readonly delivery: string;
+  readonly quorum: string;
 }
 
 /** In the order in which differences are reported: the version first, because the others depend on it. */
@@ -27,6 +29,8 @@ const FIELDS = [
   'racks',
   'receiveWindow',
   'smallMessageBytes',
+  'delivery',
+  'quorum',
 ] as const;
 
 const SAME_VALUE = 'give all members the same value';
@@ -40,11 +44,13 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
   racks: SAME_VALUE,
   receiveWindow: SAME_VALUE,
   smallMessageBytes: SAME_VALUE,
+  delivery: SAME_VALUE,
+  quorum: SAME_VALUE,
 };
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, incarnations, first, algorithm, blockBytes, racks, receiveWindow, smallMessageBytes } =
-    options;
+  const { members, incarnations, first, algorithm, blockBytes, racks } = options;
+  const { receiveWindow, smallMessageBytes, delivery, quorum } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
@@ -55,6 +61,8 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
     racks: racks ?? null,
     receiveWindow,
     smallMessageBytes,
+    delivery,
+    quorum,
   };
 }
 

@@ -50,6 +50,11 @@ export const groupErrors = errorTable({
     'the group failed because a member was lost',
     'close it, and create a new group of the others',
   ],
+  ERR_RDMC_GROUP_MINORITY: [
+    'peer-lost',
+    'with stable delivery, too few members are left, or they exclude this one',
+    'ask the other members what they delivered',
+  ],
   ERR_RDMC_PROTOCOL: ['refused', 'a member broke the wire protocol', 'run the same version at all members'],
   ERR_RDMC_POST_FAILED: [
     'resource',
@@ -120,6 +125,8 @@ export interface GroupErrorDetails {
   readonly field?: string;
   /** See {@link GroupError.delivered}. */
   readonly delivered?: ReadonlyMap<number, number>;
+  /** See {@link GroupError.excluded}. */
+  readonly excluded?: readonly number[];
 }
 
 /** The error of this package, beside `AbortError`. Tell cases apart by `code`. */
@@ -136,8 +143,13 @@ export class GroupError extends RdmcError<GroupErrorCode> {
    * n − 1, and gets no further one of this group. Lost members are missing, and survivors that did not say it within 1 s, or
    * that were not heard yet where this member itself has failed. A member that ended the group itself, for example by closing
    * its node, counts as a survivor.
+   *
+   * With stable delivery: the survivors that receive, all with the number of messages that they have agreed on; with
+   * ERR_RDMC_GROUP_MINORITY, and where this member itself has failed, only this member.
    */
   readonly delivered: ReadonlyMap<number, number> | undefined;
+  /** With stable delivery: ids of the members that the survivors have agreed to exclude; the others may form a new group. */
+  readonly excluded: readonly number[] | undefined;
 
   constructor(code: GroupErrorCode, message: string, details: GroupErrorDetails = {}) {
     super(code, message, details);
@@ -145,6 +157,7 @@ export class GroupError extends RdmcError<GroupErrorCode> {
     this.missing = details.missing;
     this.field = details.field;
     this.delivered = details.delivered;
+    this.excluded = details.excluded;
   }
 }
 

@@ -4,12 +4,11 @@ import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { type AbortError, GroupError, groupErrors, isCodeOf, messageOf } from './errors.js';
+import { GroupLinks } from './group-links.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
 import type { PairAddress, SlotSetup } from './records.js';
-import { SmallLinks } from './small/small-links.js';
-import type { SmallMemory } from './small/small-memory.js';
 import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -38,7 +37,8 @@ export class Formation {
   readonly #connected = new Set<number>();
   readonly #addresses = new Map<number, PairAddress>();
   readonly #connections = new Map<number, Promise<string | undefined>>();
-  readonly #small: SmallLinks;
+  /** The queue pairs and the memory beside those for blocks. */
+  readonly links: GroupLinks;
   /** This member's queue pairs exist. */
   #isOpen = false;
   readonly #transports = new Set<string>();
@@ -56,17 +56,12 @@ export class Formation {
   ) {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
-    this.#small = new SmallLinks(environment, options, slot.number);
+    this.links = new GroupLinks(environment, options, slot.number);
   }
 
   /** The transports of the blocks in the whole group, once `run` has resolved. */
   get transports(): readonly string[] {
     return [...this.#transports].sort();
-  }
-
-  /** The memory of the small-message path, once `run` has resolved; undefined if the group does not have one. */
-  get small(): SmallMemory | undefined {
-    return this.#small.memory;
   }
 
   get maxBlockBytes(): number {
@@ -189,7 +184,7 @@ export class Formation {
     const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
     this.#region = await environment.allocate(bytes);
     const slots = rank === 0 ? null : await reception.prepare();
-    const small = await this.#small.allocate();
+    const links = await this.links.allocate();
     const setup = {
       group: slot.number,
       algorithm,
@@ -199,7 +194,7 @@ export class Formation {
       neighbours,
       firstPair,
       slots,
-      small,
+      ...links,
     };
     const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
     const priority = { weight, trafficClass, serviceLevel };
@@ -210,7 +205,7 @@ export class Formation {
         this.#addresses.set(members[neighbour]!, address);
       }),
     );
-    await this.#small.open();
+    await this.links.open();
     this.#isOpen = true;
   }
 
@@ -221,9 +216,8 @@ export class Formation {
     const { id: group } = this.options;
     const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
     for (const to of this.#others) {
-      const small = this.#small.addressFor(to);
       const address = this.#addresses.get(to) ?? null;
-      this.environment.directory.send(to, { ...introduction, address, ...(small && { small }) });
+      this.environment.directory.send(to, { ...introduction, address, ...this.links.addressesFor(to) });
     }
     for (const from of this.#creates.keys()) this.#connect(from);
     this.#checkCreated();
@@ -235,7 +229,7 @@ export class Formation {
     if (!create || !this.#isOpen || this.#connections.has(member)) return;
     const connection = Promise.all([
       this.#connectPair(member, create),
-      this.#small.connect(member, create.small),
+      this.links.connect(member, create),
     ]).then(([transport]) => transport);
     const explained = connection.catch((cause: unknown) => {
       const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;
@@ -318,6 +312,6 @@ export class Formation {
       directory.send(to, { ...message, to: heard, code, reason, missing: missing ?? null });
     }
     await link.abort(this.slot.number);
-    await Promise.all([this.#region?.close(), this.#small.close()]);
+    await Promise.all([this.#region?.close(), this.links.close()]);
   }
 }

@@ -2,8 +2,10 @@ import { type Algorithm, algorithms, isAlgorithm, type RackId } from '@rdmc/sche
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT, type MemoryRegion } from '@rdmc/verbs';
 import * as limits from './constants.js';
 import { GroupError, invalidOption } from './errors.js';
-import { integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type ReceiveAhead, receiveBytes } from './receive-memory.js';
+import { MAX_RANKS } from './stable/ranks.js';
+import type { Quorum } from './stable/survivor-rules.js';
 
 /** A part of a region. */
 export interface RegionRange {
@@ -23,6 +25,9 @@ export type IncomingHandler = (
   byteLength: number,
   options: { readonly signal: AbortSignal },
 ) => MemoryRegion | RegionRange | Promise<MemoryRegion | RegionRange>;
+
+/** When a message is given to the application. */
+export type Delivery = 'received' | 'stable';
 
 /** The options of `createGroup`. */
 export interface GroupOptions {
@@ -56,6 +61,18 @@ export interface GroupOptions {
    * members.
    */
   readonly smallMessageBytes?: number;
+  /**
+   * `'received'` (default): a message is given to the application when this member has it. `'stable'`: when all members have
+   * it; and after a failure, the survivors agree on the messages that they deliver. At most 32 members. The same at all
+   * members.
+   */
+  readonly delivery?: Delivery;
+  /**
+   * With stable delivery: how many members must be left to agree after a failure. `'majority'` (default) of all members; a
+   * minority ends with ERR_RDMC_GROUP_MINORITY. `'none'`: any number, also one of two; where the members are cut into
+   * parts that all go on, each part agrees for itself. The same at all members.
+   */
+  readonly quorum?: Quorum;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /** Blocks this member sends at once: 1 to 64, default 4. */
@@ -107,6 +124,8 @@ export interface CheckedGroupOptions {
   readonly incoming: IncomingHandler | undefined;
   readonly receive: ReceiveAhead | undefined;
   readonly smallMessageBytes: number;
+  readonly delivery: Delivery;
+  readonly quorum: Quorum;
   readonly receiveWindow: number;
   readonly sendWindow: number;
   readonly sendBufferBytes: number;
@@ -130,6 +149,8 @@ const KNOWN = [
   'incoming',
   'receive',
   'smallMessageBytes',
+  'delivery',
+  'quorum',
   'receiveWindow',
   'sendWindow',
   'sendBufferBytes',
@@ -169,6 +190,7 @@ export function checkGroupOptions(
       0,
       limits.MAX_SMALL_MESSAGE_BYTES,
     ),
+    ...checkDelivery(options, members.length),
     receiveWindow: integerOption(
       WHERE,
       'receiveWindow',
@@ -271,6 +293,23 @@ function checkRacks({ racks, algorithm }: GroupOptions, members: number): readon
   throw invalidOption(
     `${WHERE}: racks must be an array of ${members} names or whole numbers, one per member`,
   );
+}
+
+function checkDelivery(
+  { delivery = 'received', quorum }: GroupOptions,
+  members: number,
+): Pick<CheckedGroupOptions, 'delivery' | 'quorum'> {
+  choiceOption(WHERE, 'delivery', delivery, ['received', 'stable']);
+  if (quorum !== undefined) {
+    choiceOption(WHERE, 'quorum', quorum, ['majority', 'none']);
+    if (delivery !== 'stable') throw invalidOption(`${WHERE}: quorum is for groups with delivery 'stable'`);
+  }
+  if (delivery === 'stable' && members > MAX_RANKS) {
+    throw invalidOption(
+      `${WHERE}: a group with delivery 'stable' has at most ${MAX_RANKS} members; ${members} given`,
+    );
+  }
+  return { delivery, quorum: quorum ?? 'majority' };
 }
 
 function checkIncoming(incoming: unknown): IncomingHandler | undefined {

@@ -1,127 +1,121 @@
-import { randomUUID } from 'node:crypto';
-import { Deadline, Deferred, Lifetime, type SingleConsumer, type Subscription } from '@rdmc/common';
-import type { MeshFailure } from '@rdmc/mesh';
+import { type SingleConsumer, subscription } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { CloseBarrier } from './close-barrier.js';
-import { COUNTS_TIMEOUT_MS, DEVICE_EVENT_DELAY_MS } from './constants.js';
-import { DeliveryCounts } from './delivery-counts.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
-import { FailureInquiry } from './failure-inquiry.js';
-import { Formation } from './formation.js';
-import { GroupMessenger } from './group-messenger.js';
+import { GroupAgreement } from './group-agreement.js';
+import { GroupClosing } from './group-closing.js';
+import { GroupCore } from './group-core.js';
+import { type EndLimits, GroupEnd } from './group-end.js';
+import { GroupFailure } from './group-failure.js';
 import type { CheckedGroupOptions, RegionRange } from './group-options.js';
-import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
-import { Reception } from './reception.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
-import { type BytesSent, RootSender } from './root-sender.js';
-import { errorOfVerdict } from './verdict-error.js';
+import type { BytesSent } from './root-sender.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
-const PORT_ADVICE = 'check that the port of its RDMA device is active';
-
 /** A group at this member, from its creation to its end. Connects worker, mesh and application. */
 export class GroupSession implements Participant<WireMessage>, WorkerEvents {
-  readonly nonce = randomUUID();
-  readonly isRoot: boolean;
-  counters: Float64Array;
-  readonly #sender: RootSender;
-  readonly #reception: Reception;
-  readonly #barrier: CloseBarrier;
-  readonly #counts: DeliveryCounts;
-  readonly #inquiry: FailureInquiry;
-  readonly #formation: Formation;
-  readonly #neighbourhood: Neighbourhood;
-  readonly lifetime = new Lifetime();
-  readonly #end = new Deferred<void>();
-  readonly #subscriptions: Subscription[] = [];
+  readonly #core: GroupCore;
+  readonly #end: GroupEnd;
+  readonly #failure: GroupFailure;
+  readonly #agreement: GroupAgreement;
+  readonly #closing: GroupClosing;
   /** Events of the worker during the creation: blocks may arrive before this thread knows that all are connected. */
   readonly #early: (() => void)[] = [];
-  #messenger: GroupMessenger;
-  #memory: MemoryRegion | undefined;
-  #state: 'forming' | 'open' | 'ending' | 'ended' = 'forming';
-  #closing = false;
 
-  constructor(
-    private readonly environment: GroupEnvironment,
-    readonly options: CheckedGroupOptions,
-    private readonly slot: GroupSlot,
-  ) {
-    const { memberId, mesh, link } = environment;
-    const { members, id } = options;
-    this.counters = slot.counters;
-    this.isRoot = members[0] === memberId;
-    this.#neighbourhood = neighbourhoodOf(options, memberId);
-    this.#barrier = new CloseBarrier(members, memberId);
-    this.#counts = new DeliveryCounts(members.slice(1), memberId);
-    this.#inquiry = new FailureInquiry(mesh, id);
-    this.#formation = new Formation(environment, options, this.nonce, slot, this.#neighbourhood);
-    const allocate = (byteLength: number): Promise<MemoryRegion> => environment.allocate(byteLength);
-    const ports = { allocate, link, slot: slot.number };
-    this.#sender = new RootSender(options, environment.device, () => this.transports, ports);
-    this.#messenger = this.#messengerTo(new Map());
-    this.#reception = new Reception(environment, options, slot.number, {
-      failed: (reason, error) => this.#failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+  constructor(environment: GroupEnvironment, options: CheckedGroupOptions, slot: GroupSlot) {
+    this.#core = new GroupCore(environment, options, slot, {
+      failed: (reason, error) => this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
       violated: (reason) => this.#violated(reason),
-      arrived: () => this.#checkStored(),
+      arrived: () => this.#closing.checkStored(),
+      ordered: (count) => this.#agreement.received(count),
     });
+    this.#end = new GroupEnd(this.#core);
+    this.#failure = new GroupFailure(this.#core, this.#end);
+    this.#agreement = new GroupAgreement(this.#core, this.#end, {
+      stopped: (verdict) => this.#failure.fail(verdict, false),
+      violated: (member, reason) => this.#failure.violated(member, reason),
+    });
+    this.#failure.agreement = this.#agreement;
+    this.#closing = new GroupClosing(this.#core, this.#end, this.#agreement, (reason) =>
+      this.#violated(reason),
+    );
+  }
+
+  get nonce(): string {
+    return this.#core.nonce;
+  }
+
+  get options(): CheckedGroupOptions {
+    return this.#core.options;
+  }
+
+  get isRoot(): boolean {
+    return this.#core.isRoot;
+  }
+
+  get lifetime(): GroupCore['lifetime'] {
+    return this.#core.lifetime;
   }
 
   /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
   get inbox(): SingleConsumer<ReceivedMessage> {
-    return this.#reception.inbox;
+    return this.#core.reception.inbox;
   }
 
   get memberId(): number {
-    return this.environment.memberId;
+    return this.#core.memberId;
   }
 
   /** The transports of the group's blocks. */
   get transports(): readonly string[] {
-    return this.#formation.transports;
+    return this.#core.formation.transports;
   }
 
   /** The progress at this member, over both paths. */
   progress(): GroupProgress {
-    return progressOf(this.counters, this.#reception.small);
+    return progressOf(this.#core.counters, this.#core.reception.small);
   }
 
   /** Creates the group together with the other members. @throws GroupError; everything is freed then */
   async form(): Promise<void> {
-    const { mesh } = this.environment;
-    const { directory, verdicts } = this.environment;
+    const core = this.#core;
+    const { directory, verdicts, mesh } = core.environment;
     this.#register();
     verdicts.add(this);
-    this.#subscriptions.push(
-      mesh.onFailure((failure) => this.#memberFailed(failure)),
+    core.subscriptions.push(
+      subscription(() => directory.unregister(core.options.id, this)),
+      subscription(() => verdicts.remove(this)),
+      mesh.onFailure(({ member, reason }) => this.memberLost(member, reason)),
       mesh.onLeave((member) => this.memberLost(member, 'it closed its node')),
     );
-    for (const [from, create] of directory.takeWaiting(this.options.id)) this.take(from, create);
+    for (const [from, create] of directory.takeWaiting(core.options.id)) this.take(from, create);
     try {
-      this.#memory = await this.#formation.run(this, this.#reception);
+      core.opened(await core.formation.run(this, core.reception));
     } catch (error) {
-      this.#state = 'ended';
-      this.#reception.dispose(error);
-      this.#release();
+      core.state = 'ended';
+      core.reception.dispose(error);
+      core.release();
       throw error;
     }
-    this.#messenger = this.#messengerTo(this.#formation.nonces);
-    this.#useRing();
-    this.#state = 'open';
+    this.#agreement.start();
+    core.state = 'open';
+    // Rows and entries may have arrived before the state was 'open'.
+    this.#agreement.look();
+    core.reception.look();
     for (const tell of this.#early.splice(0)) tell();
-    for (const [from, message] of this.#formation.early) this.#takeMember(from, message);
+    for (const [from, message] of core.formation.early) this.#takeMember(from, message);
   }
 
   /** Queues a message at the root. */
   async send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
     this.assertRoot();
-    if (this.#state !== 'open') await this.#end.promise;
+    if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
-    return this.#sender.send(given, signal);
+    return this.#core.sender.send(given, signal);
   }
 
   /**
@@ -130,22 +124,22 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
    */
   async queueBytes(parts: readonly Uint8Array[], signal?: AbortSignal): Promise<BytesSent> {
     this.assertRoot();
-    if (this.#state !== 'open') await this.#end.promise;
+    if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
-    return this.#sender.sendBytes(parts, signal);
+    return this.#core.sender.sendBytes(parts, signal);
   }
 
   /** Sends a small message at once; false: `queueBytes` sends it, or says why it cannot. */
   trySmall(bytes: Uint8Array): boolean {
-    return this.#state === 'open' && !this.#closing && this.#sender.trySmall(bytes);
+    return this.#core.state === 'open' && !this.#closing.hasBegun && this.#core.sender.trySmall(bytes);
   }
 
   /** Queues messages at the root, small ones together. */
   async sendMany(messages: readonly Uint8Array[]): Promise<void> {
     this.assertRoot();
-    if (this.#state !== 'open') await this.#end.promise;
+    if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
-    return this.#sender.sendMany(messages);
+    return this.#core.sender.sendMany(messages);
   }
 
   /** @throws GroupError ERR_RDMC_NOT_ROOT */
@@ -174,135 +168,102 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
    * done: then nothing is missing.
    */
   abandon(reason: string, cause: unknown): void {
-    if (this.#closing || this.#barrier.ownPartDone) return;
-    this.#failedHere('ERR_RDMC_STREAM_DESTROYED', reason, cause);
+    if (this.#closing.hasBegun || this.#core.barrier.ownPartDone) return;
+    this.#failure.failedHere('ERR_RDMC_STREAM_DESTROYED', reason, cause);
   }
 
   /** Waits until all members have closed, or the group has failed. */
-  close(signal: AbortSignal | undefined, timeoutMs: number | undefined): Promise<void> {
-    if (!this.#closing) {
-      this.#closing = true;
-      this.#reception.liftLimits();
-      this.#reception.drain();
-      if (this.isRoot && this.#state === 'open') this.#sender.queue.whenIdle(() => this.#announceTotal());
-    }
-    if (this.#state === 'ended') return this.#end.promise;
-    const deadline = new Deadline({ timeoutMs, signal }, () => {
-      this.#giveUp(signal?.aborted ? 'the signal was aborted' : `it took more than ${timeoutMs} ms`);
-    });
-    return this.#end.promise.finally(() => deadline.clear());
+  close(limits: EndLimits): Promise<void> {
+    this.#closing.begin();
+    return this.#end.wait(limits, (why) => this.#failure.giveUp(why));
   }
 
   /** The node closes while the group is open. */
   async leave(): Promise<void> {
-    if (this.#state === 'forming') {
-      this.#formation.fail(new GroupError('ERR_RDMC_NODE_CLOSED', 'The node was closed'));
+    if (this.#core.state === 'forming') {
+      this.#core.formation.fail(new GroupError('ERR_RDMC_NODE_CLOSED', 'The node was closed'));
       return;
     }
-    if (this.#closing && this.#barrier.ownPartDone) this.#giveUp('the node was closed');
-    else this.#failedHere('ERR_RDMC_NODE_CLOSED', 'it closed its node');
+    if (this.#closing.hasBegun && this.#core.barrier.ownPartDone) this.#failure.giveUp('the node was closed');
+    else this.#failure.failedHere('ERR_RDMC_NODE_CLOSED', 'it closed its node');
     await this.#end.promise.catch(() => {});
   }
 
   /** The worker died, and with it the queue pairs. */
   workerDied(error: unknown): void {
-    if (this.#state === 'forming') {
+    if (this.#core.state === 'forming') {
       const message = `The data plane died: ${messageOf(error)}`;
-      this.#formation.fail(new GroupError('ERR_RDMC_DATAPLANE_DIED', message, { cause: error }));
-    } else this.#failedHere('ERR_RDMC_DATAPLANE_DIED', `its data plane died: ${messageOf(error)}`, error);
+      this.#core.formation.fail(new GroupError('ERR_RDMC_DATAPLANE_DIED', message, { cause: error }));
+    } else
+      this.#failure.failedHere('ERR_RDMC_DATAPLANE_DIED', `its data plane died: ${messageOf(error)}`, error);
+  }
+
+  /** The device of this member was removed: this member has failed, and no other one. */
+  deviceRemoved(): void {
+    const { code, reason } = DEVICE_REMOVED;
+    if (this.#isEarly(() => this.deviceRemoved()) || this.#core.barrier.ownPartDone) return;
+    this.#failure.failedHere(code, reason);
   }
 
   take(from: number, message: WireMessage): boolean {
-    if (this.#state === 'forming') return this.#formation.take(from, message);
+    const { state, formation, messenger, nonce } = this.#core;
+    if (state === 'forming') return formation.take(from, message);
     if (message.type === 'create') return false;
-    if (!this.#messenger.knows(from, message.nonce)) return false;
+    if (!messenger.knows(from, message.nonce)) return false;
     if (message.type === 'abandon') this.memberLost(from, message.reason);
-    else if (message.to === this.nonce) this.#takeMember(from, message);
+    else if (message.to === nonce) this.#takeMember(from, message);
     return true;
   }
 
   verdictFor(asker: number): Promise<Verdict | null> {
-    return this.#inquiry.answer(asker);
+    return this.#failure.verdictFor(asker);
   }
 
   incoming(message: number, byteLength: number): void {
-    if (this.#state === 'forming') this.#early.push(() => this.incoming(message, byteLength));
-    else if (this.#state === 'open') this.#reception.begin(message, byteLength);
+    if (this.#isEarly(() => this.incoming(message, byteLength))) return;
+    if (this.#core.state === 'open') this.#core.reception.begin(message, byteLength);
   }
 
   finished(message: number): void {
-    if (this.#state !== 'open') return;
-    if (this.isRoot) this.#sender.queue.finished();
+    const { state, sender, reception } = this.#core;
+    if (state !== 'open') return;
+    if (this.isRoot) sender.queue.finished();
     else {
-      this.#reception.finished(message);
-      this.#checkStored();
+      reception.finished(message);
+      this.#closing.checkStored();
     }
   }
 
   stored(message: number, slot: number, byteLength: number): void {
-    if (this.#state === 'forming') this.#early.push(() => this.stored(message, slot, byteLength));
-    if (this.#state !== 'open') return;
-    this.#reception.stored(message, slot, byteLength);
-    this.#checkStored();
+    if (this.#isEarly(() => this.stored(message, slot, byteLength)) || this.#core.state !== 'open') return;
+    this.#core.reception.stored(message, slot, byteLength);
+    this.#closing.checkStored();
   }
 
   small(): void {
-    if (this.#state !== 'open') return;
-    if (this.isRoot) this.#sender.queue.roomMade();
-    else this.#reception.look();
+    const { state, sender, reception } = this.#core;
+    if (state !== 'open') return;
+    if (this.isRoot) sender.queue.roomMade();
+    else reception.look();
+  }
+
+  table(): void {
+    this.#agreement.look();
   }
 
   trouble(trouble: Trouble): void {
-    if (this.#state === 'forming') this.#early.push(() => this.trouble(trouble));
-    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    const { pair, kind, code, reason } = trouble;
-    if (kind === 'device') {
-      this.#failedHere(code, reason);
-      return;
-    }
-    if (kind === 'copy') {
-      this.#failedHere(code, `incoming: the processor cannot write to the region: ${reason}`);
-      return;
-    }
-    if (kind === 'own') {
-      this.#failedHere(code, `${reason}; ${PORT_ADVICE}`);
-      return;
-    }
-    if (pair === -1) {
-      this.#failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
-      return;
-    }
-    const member = this.#memberAt(pair);
-    if (kind === 'protocol') this.#fail({ culprit: member, code, reason }, true);
-    else void this.#investigate(member, code, reason, kind === 'flushed');
-  }
-
-  /** The member at the other end of a pair; behind all neighbours are the links for small messages. */
-  #memberAt(pair: number): number {
-    const { neighbours } = this.#neighbourhood;
-    const { members } = this.options;
-    if (pair < neighbours.length) return members[neighbours[pair]!]!;
-    return this.isRoot ? members[1 + pair - neighbours.length]! : members[0]!;
-  }
-
-  #useRing(): void {
-    const { small } = this.#formation;
-    if (!small) return;
-    if (this.isRoot) this.#sender.useRing(small);
-    else this.#reception.useRing(small);
+    if (!this.#isEarly(() => this.trouble(trouble))) this.#failure.trouble(trouble);
   }
 
   memberLost(member: number, reason: string): void {
-    this.#counts.lost(member);
-    if (this.#state === 'forming') this.#formation.memberLost(member, reason);
-    else if (this.options.members.includes(member) && !this.#isHarmless(member)) {
-      this.#fail({ culprit: member, code: 'ERR_RDMC_MEMBER_LOST', reason }, true);
-    }
+    const { state, formation } = this.#core;
+    if (state === 'forming') formation.memberLost(member, reason);
+    else this.#failure.memberLost(member, reason);
   }
 
   /** @throws GroupError ERR_RDMC_GROUP_CLOSED */
   #assertTakesMessages(): void {
-    if (!this.#closing) return;
+    if (!this.#closing.hasBegun) return;
     throw new GroupError(
       'ERR_RDMC_GROUP_CLOSED',
       `Group ${this.options.id} is closing, and does not take further messages`,
@@ -312,195 +273,29 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   /** @throws GroupError ERR_RDMC_GROUP_EXISTS */
   #register(): void {
     const { id } = this.options;
-    if (this.environment.directory.register(id, this)) return;
-    this.slot.release();
+    if (this.#core.environment.directory.register(id, this)) return;
+    this.#core.slot.release();
     throw new GroupError(
       'ERR_RDMC_GROUP_EXISTS',
       `Group ${id} is open at this node; close it first, or take another id`,
     );
   }
 
-  #memberFailed({ member, reason }: MeshFailure): void {
-    this.memberLost(member, reason);
-  }
-
-  /** This member's part is done, and that member has all messages as well. */
-  #isHarmless(member: number): boolean {
-    return this.#barrier.ownPartDone && this.#barrier.hasStored(member);
-  }
-
-  /** The device of this member was removed: this member has failed, and no other one. */
-  deviceRemoved(): void {
-    const { code, reason } = DEVICE_REMOVED;
-    if (this.#state === 'forming') this.#early.push(() => this.deviceRemoved());
-    if (this.#state === 'open' && !this.#barrier.ownPartDone) this.#failedHere(code, reason);
-  }
-
-  async #investigate(suspect: number, code: string, reason: string, isFlushed: boolean): Promise<void> {
-    // A removed device flushes its requests before its event arrives.
-    const wait = isFlushed ? DEVICE_EVENT_DELAY_MS : 0;
-    const verdict = await this.#inquiry.ask(suspect, this.#messenger.nonceOf(suspect), code, reason, wait);
-    // Meanwhile another verdict may have arrived, or the group may have closed.
-    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    if (verdict.culprit === suspect && this.environment.portIsDown()) {
-      this.#failedHere(code, `its port is down; ${PORT_ADVICE}`);
-    } else this.#fail(verdict, true);
+  /** During the creation, keeps an event for later. */
+  #isEarly(event: () => void): boolean {
+    if (this.#core.state !== 'forming') return false;
+    this.#early.push(event);
+    return true;
   }
 
   #takeMember(from: number, message: MemberMessage): void {
-    if (message.type === 'failed') this.#failedElsewhere(from, message);
-    else if (message.type === 'stopped') this.#counts.stopped(from, message.messages);
-    else if (message.type === 'sent' && from === this.options.members[0]) {
-      this.#barrier.sent(message.messages);
-      this.#reception.drain();
-      this.#checkStored();
-    } else if (message.type === 'stored') {
-      this.#barrier.stored(from);
-      this.#checkComplete();
-    }
-  }
-
-  /**
-   * A member that has all messages and reports its own failure is treated as lost: the group continues where that is harmless,
-   * and fails at all members where it is not. The verdict of a member that lacks messages counts everywhere: it will not confirm.
-   */
-  #failedElsewhere(from: number, { culprit, code, reason }: Verdict): void {
-    if (!this.options.members.includes(culprit)) return;
-    const hadAll = from === culprit && this.#barrier.hasStored(culprit);
-    // Its number follows, unless it is lost before.
-    if (from === culprit) this.#counts.speaks(culprit);
-    if (!hadAll) this.#fail({ culprit, code, reason }, false);
-    else if (!this.#isHarmless(culprit)) this.#fail({ culprit, code, reason }, true);
-  }
-
-  #announceTotal(): void {
-    if (this.#state !== 'open' || this.#barrier.ownPartDone) return;
-    const { count } = this.#sender.queue;
-    this.#barrier.sent(count);
-    this.#messenger.sent(count);
-    this.#checkComplete();
-  }
-
-  #checkStored(): void {
-    if (this.isRoot || this.#state !== 'open') return;
-    const { complete, waiting } = this.#reception;
-    if (this.#barrier.isBeyond(complete)) {
-      this.#violated('it sent more messages than it said');
-      return;
-    }
-    if (!this.#barrier.storesNow(complete)) return;
-    if (waiting > 0) {
-      this.#violated('it left out numbers of messages');
-      return;
-    }
-    this.inbox.end();
-    this.#messenger.stored();
-    this.#checkComplete();
-  }
-
-  #checkComplete(): void {
-    if (this.#state === 'open' && this.#barrier.complete) void this.#finish(async () => undefined);
-  }
-
-  #giveUp(why: string): void {
-    if (this.#state !== 'open') return;
-    const { pending } = this.#barrier;
-    const error = new GroupError(
-      'ERR_RDMC_CLOSE_UNKNOWN',
-      `Closing group ${this.options.id}: ${why} before members ${pending.join(', ')} confirmed that they have all messages; ` +
-        'ask them whether they have',
-      { missing: pending },
-    );
-    const lacksSome = !this.#barrier.ownPartDone;
-    if (lacksSome) {
-      const { memberId: culprit } = this.environment;
-      const reason = 'it stopped waiting for the group to close';
-      this.#messenger.failed({ culprit, code: error.code, reason });
-    }
-    void this.#finish(async () => {
-      if (lacksSome) this.#tellDelivered();
-      return error;
-    });
+    if (message.type === 'failed') this.#failure.failedElsewhere(from, message);
+    else if (message.type === 'stopped') this.#failure.stopped(from, message.messages);
+    else this.#closing.take(from, message);
   }
 
   /** The root broke the protocol. */
   #violated(reason: string): void {
-    this.#fail({ culprit: this.options.members[0]!, code: 'ERR_RDMC_PROTOCOL', reason }, true);
-  }
-
-  #failedHere(code: string, reason: string, cause?: unknown): void {
-    this.#fail({ culprit: this.environment.memberId, code, reason }, true, cause);
-  }
-
-  /**
-   * The verdict is sent before the queue pairs break, so that the others do not take this member for the failed one.
-   */
-  #fail(verdict: Verdict, relay: boolean, cause?: unknown): void {
-    if (this.#state !== 'open') return;
-    this.#inquiry.settle(verdict);
-    this.environment.verdicts.remember(this.nonce, verdict);
-    if (relay) this.#messenger.failed(verdict);
-    for (const member of this.#barrier.holders) this.#counts.stopped(member, this.#barrier.total!);
-    this.#counts.failed(verdict.culprit);
-    const { memberId } = this.environment;
-    void this.#finish(async () => {
-      this.#tellDelivered();
-      // Where this member has failed, and may close its node, the others are not waited for.
-      const isOwn = verdict.culprit === memberId;
-      const delivered = isOwn ? this.#counts.known : await this.#counts.collect(COUNTS_TIMEOUT_MS);
-      return errorOfVerdict(this.options.id, memberId, verdict, { cause, delivered });
-    });
-  }
-
-  /** Nothing is delivered here any more: the others learn what this member has. */
-  #tellDelivered(): void {
-    if (this.isRoot) return;
-    const { delivered } = this.#reception;
-    this.#messenger.stopped(delivered);
-    this.#counts.stopped(this.environment.memberId, delivered);
-  }
-
-  /**
-   * Stops the group, waits until no device uses its memory, and only then rejects or resolves.
-   * @param reason called when nothing is delivered any more
-   */
-  async #finish(reason: () => Promise<GroupError | undefined>): Promise<void> {
-    this.#state = 'ending';
-    // The ring is freed before the messages that wait are rejected.
-    this.#sender.queue.stop();
-    let failure: unknown;
-    try {
-      await this.environment.link.abort(this.slot.number);
-      await this.#reception.finish();
-      await Promise.all([this.#memory?.close(), this.#formation.small?.close()]);
-    } catch (cause) {
-      failure = cause;
-    }
-    failure = (await reason().catch((cause: unknown) => cause)) ?? failure;
-    this.#state = 'ended';
-    this.#release();
-    this.#reception.dispose(failure);
-    const poolClosed = this.#sender.end(failure);
-    this.inbox.end(failure);
-    if (failure === undefined) this.#end.resolve();
-    else this.#end.reject(failure);
-    this.lifetime.end(
-      failure ?? new GroupError('ERR_RDMC_GROUP_CLOSED', `Group ${this.options.id} is closed`),
-    );
-    await poolClosed;
-    this.lifetime.free();
-  }
-
-  #release(): void {
-    for (const each of this.#subscriptions) each.close();
-    this.environment.directory.unregister(this.options.id, this);
-    this.environment.verdicts.remove(this);
-    // The next group uses the counters of the slot.
-    this.counters = this.slot.counters.slice();
-    this.slot.release();
-  }
-
-  #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {
-    return new GroupMessenger(this.environment.directory, this.options.id, this.nonce, nonces);
+    this.#failure.violated(this.#core.rootId, reason);
   }
 }

@@ -255,7 +255,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     const signal = signalOption('close', options.signal);
     const { timeoutMs } = options;
     if (timeoutMs !== undefined) integerOption('close', 'timeoutMs', timeoutMs, 1, MAX_INTERVAL_MS);
-    const close = (): Promise<void> => this.#session.close(signal, timeoutMs);
+    const close = (): Promise<void> => this.#session.close({ signal, timeoutMs });
     return closeTrace.promise(() => ({ group: this.id, node: this.#session.memberId }), close);
   }
 

@@ -11,6 +11,7 @@ import { Arrivals } from './small/arrivals.js';
 import { EntryReader, EntryViolation } from './small/entry-reader.js';
 import { OrderMerge, OrderViolation, Path } from './small/order-merge.js';
 import type { SmallMemory } from './small/small-memory.js';
+import { HeldMessages } from './stable/held-messages.js';
 
 /** The functions of the group that its reception calls. */
 export interface ReceptionPort {
@@ -20,11 +21,14 @@ export interface ReceptionPort {
   violated(reason: string): void;
   /** Small messages are complete. */
   arrived(): void;
+  /** With stable delivery: so many messages are whole here and in order, and wait for `stable`. */
+  ordered(count: number): void;
 }
 
 /**
  * A receiver's messages: their memory, their order over both paths, and the queue from which the application takes them.
- * Small messages are copied out of the ring when the application takes messages; once the group closes, always.
+ * Small messages are copied out of the ring when the application takes messages; once the group closes, always. With stable
+ * delivery they are copied out while the application has none unread, and each message is held until all members have it.
  */
 export class Reception {
   /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
@@ -38,6 +42,8 @@ export class Reception {
   #isOver = false;
   #blocksComplete = 0;
   #delivered = 0;
+  /** With stable delivery: messages that some member may lack. */
+  readonly #held: HeldMessages<ReceivedMessage> | undefined;
   /** Small messages that are not in order: the memory of their neighbours is in use while they are not released. */
   readonly #refused: ReceivedMessage[] = [];
   #violation: unknown;
@@ -53,7 +59,7 @@ export class Reception {
     this.#incoming = new IncomingMemory(environment, options.incoming, {
       place: (message, address, lkey) => commands.place(group, message, address, lkey),
       // Those that wait for a small message as well: it may be in the ring until the application reads.
-      unread: () => this.inbox.unread + this.#order.waiting(Path.BLOCKS),
+      unread: () => this.inbox.unread + (this.#held?.length ?? 0) + this.#order.waiting(Path.BLOCKS),
       failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),
     });
     this.inbox = new SingleConsumer({
@@ -61,6 +67,7 @@ export class Reception {
       onTaken: () => this.#incoming.admit(),
       refill: () => this.#copyOut(),
     });
+    if (options.delivery === 'stable') this.#held = new HeldMessages(this.#give);
   }
 
   /** Messages that are complete here. */
@@ -71,6 +78,11 @@ export class Reception {
   /** Messages that the application has, or can take. */
   get delivered(): number {
     return this.#delivered;
+  }
+
+  /** Messages that are whole here and in order. */
+  get ordered(): number {
+    return this.#delivered + (this.#held?.length ?? 0);
   }
 
   /** Messages that are complete, and wait for an earlier one. */
@@ -102,9 +114,21 @@ export class Reception {
     this.#small = new Arrivals(reader, smallMessageBytes, (size) => this.environment.allocate(size));
   }
 
-  /** Small messages have arrived, while this thread waits for them. */
+  /** The group is open; or small messages have arrived, while this thread waits for them. */
   look(): void {
-    if (this.#drains || this.inbox.awaited) this.#copyOut();
+    if (this.#drains || this.#held || this.inbox.awaited) this.#copyOut();
+  }
+
+  /** With stable delivery: all members have so many messages. */
+  stable(count: number): void {
+    const wasFull = this.#held?.isFull;
+    this.#held?.release(count - this.#delivered);
+    if (wasFull) this.#copyOut();
+  }
+
+  /** The group has failed: nothing is counted any more. Messages that are held can still be delivered by `stable`. */
+  freeze(): void {
+    this.#isOver = true;
   }
 
   /** The root has closed the group, or this member has: what is in the ring does not wait for the application. */
@@ -117,6 +141,8 @@ export class Reception {
   async finish(): Promise<void> {
     const small = this.#small;
     this.#isOver = true;
+    // The others do not count what was not counted before.
+    if (this.#held) return;
     try {
       while (small?.isAvailable) {
         if (!this.#takeFrom(small)) await small.grow();
@@ -150,7 +176,8 @@ export class Reception {
   /** The group has ended, and the device does not use memory of it any more. */
   dispose(reason: unknown): void {
     this.#isOver = true;
-    for (const message of [...this.#order.drain(), ...this.#refused.splice(0)]) message.release();
+    const dropped = [...this.#order.drain(), ...(this.#held?.drain() ?? []), ...this.#refused.splice(0)];
+    for (const message of dropped) message.release();
     this.#incoming.dispose(reason);
     void this.#ahead?.close();
     void this.#small?.close();
@@ -183,10 +210,16 @@ export class Reception {
 
   #deliver(): void {
     for (let message = this.#order.take(); message; message = this.#order.take()) {
-      this.#delivered += 1;
-      this.inbox.push(message);
+      if (this.#held) this.#held.push(message);
+      else this.#give(message);
     }
+    if (this.#held) this.port.ordered(this.ordered);
   }
+
+  readonly #give = (message: ReceivedMessage): void => {
+    this.#delivered += 1;
+    this.inbox.push(message);
+  };
 
   /** Copies small messages out of the ring, unless they would only wait here. */
   #copyOut(): void {
@@ -215,7 +248,8 @@ export class Reception {
    * still in the ring.
    */
   get #wantsMore(): boolean {
-    return this.#drains || (this.inbox.unread === 0 && this.#order.waiting(Path.SMALL) === 0);
+    if (this.#drains) return true;
+    return this.inbox.unread === 0 && this.#order.waiting(Path.SMALL) === 0 && !this.#held?.isFull;
   }
 
   #grow(small: Arrivals): void {

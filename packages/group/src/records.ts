@@ -44,6 +44,16 @@ export const groupRecords = recordTable({
     ),
     /** The application changed the control words of the small-message path, drawn in `small/layout.ts`. */
     kickSmall: post(numbers<[group: number]>(1)),
+    /** Creates the queue pair of a link of the table, drawn in `stable/table-layout.ts`. */
+    createTable: call(json<{ readonly group: number; readonly link: number }>(), json<QueuePairAddress>()),
+    connectTable: call(
+      json<{ readonly group: number; readonly link: number; readonly address: TableAddress }>(),
+      json<string>(),
+    ),
+    /** The application changed this member's row. */
+    kickTable: post(numbers<[group: number]>(1)),
+    /** Answers when the others have this member's row, except for those at the links in the set `skipped`. */
+    settleTable: call(numbers<[group: number, skipped: number]>(2)),
     /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
     abort: call(numbers<[group: number]>(1)),
   },
@@ -54,7 +64,9 @@ export const groupRecords = recordTable({
     stored: numbers<[group: number, message: number, slot: number, byteLength: number]>(4),
     /** The small-message path has what the application waits for: entries, or room. */
     small: numbers<[group: number]>(1),
-    /** The group's worker side has stopped. */
+    /** Other members have changed their rows in the table. */
+    table: numbers<[group: number]>(1),
+    /** The group's worker side has stopped, or a link of the table is broken. */
     trouble: json<Trouble>(),
   },
 });
@@ -83,6 +95,28 @@ export interface GroupSetup {
   /** Memory ahead, at a receiver with the option `receive`. */
   readonly slots: SlotSetup | null;
   readonly small: SmallSetup | null;
+  /** The table of a group with stable delivery. */
+  readonly table: TableSetup | null;
+}
+
+/** The table, drawn in `stable/table-layout.ts`. */
+export interface TableSetup {
+  /** Handle of the region with this member's row. */
+  readonly own: number;
+  /** Queue pairs of this member. */
+  readonly links: number;
+}
+
+/** Where a member writes its row. */
+export interface RowAddress {
+  readonly address: number;
+  readonly rkey: number;
+}
+
+/** What the member at the other end of a link of the table needs. */
+export interface TableAddress {
+  readonly queue: QueuePairAddress;
+  readonly row: RowAddress;
 }
 
 /** The small-message path, drawn in `small/layout.ts`. */
@@ -125,7 +159,10 @@ export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RD
 /** The reason why a group's worker side stopped. */
 export interface Trouble {
   readonly group: number;
-  /** The neighbour that is concerned, or behind all neighbours the link for small messages; −1: this member itself. */
+  /**
+   * The neighbour that is concerned; behind all neighbours the link for small messages, and behind these the link of the
+   * table; −1: this member itself.
+   */
   readonly pair: number;
   /**
    * `flushed`: a queue pair is in the error state, and the completion does not show the cause. `own`: this member's own

@@ -3,7 +3,8 @@
  *
  *   type       from → to        fields besides type and group
  *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null),
- *                               small (between root and receivers: the link for small messages, if there is one)
+ *                               small (between root and receivers: the link for small messages, if there is one),
+ *                               table (the link of the table, with stable delivery)
  *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
@@ -29,7 +30,7 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import type { Agreement } from './agreement.js';
-import type { PairAddress, SmallAddress } from './records.js';
+import type { PairAddress, SmallAddress, TableAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
 /** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
@@ -47,11 +48,18 @@ const verdict = { culprit: whole(), code: words, reason: words };
 const agreement = opaqueRecord({}) as Shape<Agreement>;
 const address = opaqueRecord({}) as Shape<PairAddress>;
 const small = opaqueRecord({}) as Shape<SmallAddress>;
+const table = opaqueRecord({}) as Shape<TableAddress>;
 /** Open: unknown fields of later versions are ignored, so that the difference of versions is reported. */
 const message = variants(
   'type',
   {
-    create: { ...name, agreement, address: nullable(address), small: optional(small) },
+    create: {
+      ...name,
+      agreement,
+      address: nullable(address),
+      small: optional(small),
+      table: optional(table),
+    },
     abandon: {
       ...name,
       to: nullable(words),

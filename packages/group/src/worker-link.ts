@@ -10,6 +10,8 @@ export interface WorkerEvents {
   stored(message: number, slot: number, byteLength: number): void;
   /** The small-message path has what this thread waits for. */
   small(): void;
+  /** Other members have changed their rows in the table. */
+  table(): void;
   trouble(trouble: Trouble): void;
 }
 
@@ -25,6 +27,7 @@ export class WorkerLink {
         finished: (group, message) => this.#listeners.get(group)?.finished(message),
         stored: (group, ...message) => this.#listeners.get(group)?.stored(...message),
         small: (group) => this.#listeners.get(group)?.small(),
+        table: (group) => this.#listeners.get(group)?.table(),
         trouble: (trouble) => this.#listeners.get(trouble.group)?.trouble(trouble),
       },
       onEnd,

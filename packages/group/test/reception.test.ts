@@ -40,6 +40,7 @@ function testReception() {
       failed: (reason) => violations.push(reason),
       violated: (reason) => violations.push(reason),
       arrived: () => {},
+      ordered: () => {},
     },
   );
   const ring = new Uint8Array(RING_BYTES);

@@ -61,7 +61,6 @@ export class SmallQueue implements CompletionHandler {
     return this.#queuePair.address;
   }
 
-  /** Receives are posted before they can be used up. */
   async connect(address: QueuePairAddress, options: ConnectOptions): Promise<string> {
     await this.#queuePair.connect(address, options);
     return this.#queuePair.transport;

@@ -2,27 +2,25 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES } from '../constants.js';
 import { buffersOffset } from '../group-memory.js';
-import {
-  DEVICE_REMOVED,
-  type GroupRecords,
-  type GroupSetup,
-  type PairAddress,
-  type Trouble,
-} from '../records.js';
+import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { connectOptions } from './connect-options.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
-import { type GroupPort, ProtocolViolation } from './port.js';
+import type { GroupPort } from './port.js';
 import { type SmallGroup, SmallPath } from './small-path.js';
+import { type TableHost, TableSide } from './table-side.js';
+import { CopyFailed, troubleOf, troubleOfThrown } from './troubles.js';
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
-export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGroup {
+export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGroup, TableHost {
   readonly machine: GroupMachine;
   /** The small-message path; undefined if the group does not have one. */
   readonly small: SmallPath | undefined;
+  /** The table of a group with stable delivery. */
+  readonly table: TableSide | undefined;
   /** Whether the group is in the list of groups to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
@@ -45,9 +43,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
     const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, retryTimeoutMs } = setup;
-    const { algorithm, nodes, rank, racks, slots, small } = setup;
+    const { algorithm, nodes, rank, racks, slots, small, table } = setup;
     this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
     if (small) this.small = new SmallPath(context, setup, small, this, counters);
+    if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
     const headers = this.#region.view(0, headerBytes);
@@ -89,6 +88,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   /** Whether no completion of this member's own requests can allow progress. */
   get waitsForNeighbours(): boolean {
+    if (this.table?.waitsForOwn) return false;
     if (this.#state !== 'running') return this.#outstanding === 0;
     return this.machine.waitsForNeighbours && !this.small?.waitsForOwn;
   }
@@ -120,6 +120,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     this.wantsAdvance = false;
     if (this.#state === 'running') this.#guard(this.#advance);
     if (this.#takesEvents) this.small?.advance();
+    // Survivors agree after the group has stopped.
+    if (this.#state !== 'aborting') this.table?.advance();
   }
 
   /** Whether a message is under way here, so that this member waits for its neighbours. */
@@ -147,6 +149,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     this.#state = 'aborting';
     for (const queues of this.#pairs) queues?.modifyToError();
     this.small?.modifyToError();
+    this.table?.modifyToError();
     if (this.#outstanding > 0) {
       // Requests that were written in this turn are posted to queue pairs in the error state, and are flushed.
       this.context.wake();
@@ -154,7 +157,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
         this.#onDrained = resolve;
       });
     }
-    await Promise.all([...this.#pairs.map((queues) => queues?.close()), this.small?.close()]);
+    const queues = this.#pairs.map((pair) => pair?.close());
+    await Promise.all([...queues, this.small?.close(), this.table?.close()]);
   }
 
   postSend(pair: number, slot: number, block: number, range: BlockRange): void {
@@ -243,7 +247,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   silent(pair: number): void {
     const { retryTimeoutMs } = this.setup;
     const reason = `its device did not answer for ${retryTimeoutMs} ms, and the neighbour's device did not report that`;
-    this.#stop(pair, 'queue-pair', 'ERR_RDMC_MEMBER_LOST', reason);
+    this.#stop({ group: this.setup.group, pair, kind: 'queue-pair', code: 'ERR_RDMC_MEMBER_LOST', reason });
   }
 
   announcementConfirmed(pair: number, number: number): void {
@@ -261,14 +265,25 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   }
 
   violated(pair: number, reason: string): void {
-    this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', reason);
+    this.#stop({ group: this.setup.group, pair, kind: 'protocol', code: 'ERR_RDMC_PROTOCOL', reason });
   }
 
-  broke(pair: number, isOwn: boolean, { status, refusal, reason }: CompletionFailure): void {
-    // In the first two cases this member failed: its device was removed, or refused a request.
-    if (status === 'FATAL') this.#stop(-1, 'device', DEVICE_REMOVED.code, DEVICE_REMOVED.reason);
-    else if (refusal) this.#stop(-1, 'post', refusal.code, reason);
-    else this.#stop(pair, kindOf(isOwn, status), 'ERR_RDMC_MEMBER_LOST', reason);
+  broke(pair: number, isOwn: boolean, failure: CompletionFailure): void {
+    this.#stop(troubleOf(this.setup.group, pair, isOwn, failure));
+  }
+
+  tellTable(): void {
+    this.context.events.table(this.setup.group);
+  }
+
+  /** Blocks and small messages go on. Each broken link is reported: a group that has stopped needs its table. */
+  tableBroke(link: number, isOwn: boolean, failure: CompletionFailure): void {
+    if (this.#state === 'aborting') return;
+    const { group, neighbours, small } = this.setup;
+    const pair = neighbours.length + (small?.links ?? 0) + link;
+    const trouble = troubleOf(group, pair, isOwn, failure);
+    if (trouble.pair === -1) this.#stop(trouble);
+    else this.context.events.trouble(trouble);
   }
 
   readonly #advance = (): void => this.machine.advance();
@@ -303,27 +318,13 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   /** Stops the group: the neighbour broke the protocol, or this member failed. */
   #threw(pair: number, error: unknown): void {
-    if (error instanceof ProtocolViolation) this.#stop(pair, 'protocol', 'ERR_RDMC_PROTOCOL', error.message);
-    else if (error instanceof CopyFailed) this.#stop(-1, 'copy', 'ERR_RDMC_INCOMING_FAILED', error.message);
-    else this.#stop(-1, 'post', 'ERR_RDMC_POST_FAILED', (error as Error).message);
+    this.#stop(troubleOfThrown(this.setup.group, pair, error));
   }
 
   /** Stops posting. The application's thread decides how the group ends. */
-  #stop(pair: number, kind: Trouble['kind'], code: string, reason: string): void {
+  #stop(trouble: Trouble): void {
     if (this.#state === 'stopped' || this.#state === 'aborting') return;
     this.#state = 'stopped';
-    const trouble: Trouble = { group: this.setup.group, pair, kind, code, reason };
     this.context.events.trouble(trouble);
   }
-}
-
-/**
- * The first block of a message could not be copied to its place, for example into memory that only a device can access.
- */
-class CopyFailed extends Error {}
-
-/** If the local device could not send a request, this member failed and not the neighbour. */
-function kindOf(isOwn: boolean, status: string): Trouble['kind'] {
-  if (status === 'WORK_REQUEST_FLUSHED') return 'flushed';
-  return isOwn && status === 'LOCAL_QP_OPERATION_ERROR' ? 'own' : 'queue-pair';
 }

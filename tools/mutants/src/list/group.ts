@@ -5,6 +5,7 @@ const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/vio
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
+const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
@@ -174,8 +175,8 @@ export const group: readonly Mutant[] = [
   {
     id: 'group/leaver-with-everything-fails',
     package: PACKAGE,
-    function: 'GroupSession.#failedElsewhere',
-    find: 'from === culprit && this.#barrier.hasStored(culprit)',
+    function: 'GroupFailure.failedElsewhere',
+    find: 'from === culprit && core.barrier.hasStored(culprit)',
     replace: 'false',
     fault: 'A member that has all messages fails the group when it goes.',
     tests: ['packages/group/test/failure.test.ts'],
@@ -269,5 +270,23 @@ export const group: readonly Mutant[] = [
     replace: 'this.#waiting.peek()',
     fault: 'A message gets every slot of memory ahead that is released.',
     tests: ['packages/group/test/slot-pool.test.ts'],
+  },
+  {
+    id: 'group/stable-trim-maximum',
+    package: PACKAGE,
+    function: 'SurvivorRules.trimOf',
+    find: 'Math.min(...survivors.map(({ received }) => received))',
+    replace: 'Math.max(...survivors.map(({ received }) => received))',
+    fault: 'A leader takes as trim what any survivor has.',
+    tests: STABLE,
+  },
+  {
+    id: 'group/stable-torn-row',
+    package: PACKAGE,
+    function: 'readState',
+    find: 'checkOf(state) !== words[RowWord.CHECK]',
+    replace: 'false',
+    fault: 'A row is read while it is written.',
+    tests: STABLE,
   },
 ];

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { Lifetime, type Subscription } from '@rdmc/common';
+import type { MemoryRegion } from '@rdmc/verbs';
+import { CloseBarrier } from './close-barrier.js';
+import type { GroupEnvironment, GroupSlot } from './environment.js';
+import { Formation } from './formation.js';
+import { GroupMessenger } from './group-messenger.js';
+import type { CheckedGroupOptions } from './group-options.js';
+import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
+import { Reception, type ReceptionPort } from './reception.js';
+import { RootSender } from './root-sender.js';
+
+/** `agreeing`: with stable delivery, a member has failed, and the survivors agree. `ending`: nothing is delivered any more. */
+export type GroupState = 'forming' | 'open' | 'agreeing' | 'ending' | 'ended';
+
+/** The parts of a group at this member, and its state. The session, the handling of failures and the end share them. */
+export class GroupCore {
+  readonly nonce = randomUUID();
+  readonly isRoot: boolean;
+  readonly sender: RootSender;
+  readonly reception: Reception;
+  readonly barrier: CloseBarrier;
+  readonly formation: Formation;
+  readonly neighbourhood: Neighbourhood;
+  readonly lifetime = new Lifetime();
+  readonly subscriptions: Subscription[] = [];
+  messenger: GroupMessenger;
+  memory: MemoryRegion | undefined;
+  counters: Float64Array;
+  state: GroupState = 'forming';
+
+  constructor(
+    readonly environment: GroupEnvironment,
+    readonly options: CheckedGroupOptions,
+    readonly slot: GroupSlot,
+    port: ReceptionPort,
+  ) {
+    const { memberId, link, device } = environment;
+    const { members } = options;
+    this.counters = slot.counters;
+    this.isRoot = members[0] === memberId;
+    this.neighbourhood = neighbourhoodOf(options, memberId);
+    this.barrier = new CloseBarrier(members, memberId);
+    this.formation = new Formation(environment, options, this.nonce, slot, this.neighbourhood);
+    const allocate = (byteLength: number): Promise<MemoryRegion> => environment.allocate(byteLength);
+    const ports = { allocate, link, slot: slot.number };
+    this.sender = new RootSender(options, device, () => this.formation.transports, ports);
+    this.messenger = this.#messengerTo(new Map());
+    this.reception = new Reception(environment, options, slot.number, port);
+  }
+
+  get memberId(): number {
+    return this.environment.memberId;
+  }
+
+  get rootId(): number {
+    return this.options.members[0]!;
+  }
+
+  /** The creation has succeeded: the nonces of the others are known, and the rings exist. */
+  opened(memory: MemoryRegion): void {
+    this.memory = memory;
+    this.messenger = this.#messengerTo(this.formation.nonces);
+    const { small } = this.formation.links;
+    if (small && this.isRoot) this.sender.useRing(small);
+    else if (small) this.reception.useRing(small);
+  }
+
+  /** The member at the other end of a pair; behind all neighbours are the links for small messages, then those of the table. */
+  memberAt(pair: number): number {
+    const { neighbours } = this.neighbourhood;
+    const { members } = this.options;
+    const link = pair - neighbours.length;
+    const { length } = this.#smallMembers;
+    if (link < 0) return members[neighbours[pair]!]!;
+    if (link < length) return this.#smallMembers[link]!;
+    return members.filter((member) => member !== this.memberId)[link - length]!;
+  }
+
+  /** Whether the pair is a link of the table. */
+  isTableLink(pair: number): boolean {
+    return pair >= this.neighbourhood.neighbours.length + this.#smallMembers.length;
+  }
+
+  /** Nothing comes in any more, and the numbers of the group are free. */
+  release(): void {
+    for (const each of this.subscriptions) each.close();
+    // The next group uses the counters of the slot.
+    this.counters = this.slot.counters.slice();
+    this.slot.release();
+  }
+
+  /** The members at the other ends of the links for small messages. */
+  get #smallMembers(): readonly number[] {
+    const { members, smallMessageBytes } = this.options;
+    if (smallMessageBytes === 0) return [];
+    return this.isRoot ? members.slice(1) : members.slice(0, 1);
+  }
+
+  #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {
+    return new GroupMessenger(this.environment.directory, this.options.id, this.nonce, nonces);
+  }
+}

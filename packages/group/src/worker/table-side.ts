@@ -1,0 +1,171 @@
+import type { ProtocolContext } from '@rdmc/dataplane';
+import {
+  attachRegion,
+  type CompletionFailure,
+  type MemoryRegion,
+  type QueuePairAddress,
+  type RemoteKey,
+  remoteKey,
+} from '@rdmc/verbs';
+import type { GroupRecords, GroupSetup, TableAddress, TableSetup } from '../records.js';
+import { has, union } from '../stable/ranks.js';
+import { OWN_ROW_BYTES, ROW_BYTES, RowWord, TableControl } from '../stable/table-layout.js';
+import { connectOptions } from './connect-options.js';
+import { type SmallListener, SmallQueue } from './small-queue.js';
+
+/** Receives that are posted for the notices of a link. A notice that finds none waits: its sender sends no other one. */
+const NOTICES = 4;
+/** A notice waits for its receive as long as the connection lasts. */
+const RNR_RETRIES = 7;
+const REQUESTS = 1;
+
+/** The functions of the group that its table calls. */
+export interface TableHost {
+  /** Asks for an `advance` in this turn. */
+  advanceSoon(): void;
+  /** Rows of other members have changed. */
+  tellTable(): void;
+  /** The queue pair of a link failed; once for each link. `isOwn`: a request that this member sent. */
+  tableBroke(link: number, isOwn: boolean, failure: CompletionFailure): void;
+}
+
+interface Link {
+  readonly queue: SmallQueue;
+  remoteAddress: number;
+  remoteKey: RemoteKey;
+  /** The member at the other end delivers messages, and so needs counts. */
+  readonly takesCounts: boolean;
+  isConnected: boolean;
+  isBroken: boolean;
+  /** A WRITE has not completed. */
+  isBusy: boolean;
+  /** Count and sequence of the row that was written last. */
+  count: number;
+  sequence: number;
+}
+
+/** The table in the worker, drawn in `stable/table-layout.ts`: writes this member's row to the others when it has changed. */
+export class TableSide implements SmallListener {
+  readonly #region: MemoryRegion;
+  readonly #words: Int32Array;
+  readonly #links: Link[] = [];
+  #hasNews = false;
+  /** Links whose members need no further row, and who waits for the others. */
+  #skipped = 0;
+  readonly #settling: (() => void)[] = [];
+
+  constructor(
+    private readonly context: ProtocolContext<GroupRecords>,
+    setup: TableSetup,
+    private readonly group: GroupSetup,
+    private readonly host: TableHost,
+  ) {
+    this.#region = attachRegion(context.device, setup.own);
+    const { buffer, byteOffset } = this.#region.view(0, OWN_ROW_BYTES);
+    this.#words = new Int32Array(buffer, byteOffset, OWN_ROW_BYTES / 4);
+  }
+
+  createQueue(link: number): QueuePairAddress {
+    const queue = new SmallQueue(this.context, link, this, { requests: REQUESTS, notices: NOTICES });
+    const isReceiver = this.group.rank !== 0;
+    // Link 0 of a receiver leads to the root, which does not deliver.
+    const takesCounts = isReceiver && link > 0;
+    const fresh = { isConnected: false, isBroken: false, isBusy: false, count: 0, sequence: 0 };
+    this.#links[link] = { queue, remoteAddress: 0, remoteKey: remoteKey(0), takesCounts, ...fresh };
+    return queue.address;
+  }
+
+  async connect(at: number, { queue, row }: TableAddress): Promise<string> {
+    const link = this.#links[at]!;
+    link.remoteAddress = row.address;
+    link.remoteKey = remoteKey(row.rkey);
+    const transport = await link.queue.connect(queue, { ...connectOptions(this.group), rnrRetries: RNR_RETRIES });
+    link.isConnected = true;
+    this.host.advanceSoon();
+    return transport;
+  }
+
+  /** Writes the row where it has changed, and tells the application of rows that have. */
+  advance(): void {
+    Atomics.store(this.#words, TableControl.KICKED, 0);
+    for (const link of this.#links) if (this.#isStale(link)) this.#write(link);
+    if (!this.#hasNews) return;
+    this.#hasNews = false;
+    if (Atomics.exchange(this.#words, TableControl.TOLD, 1) === 0) this.host.tellTable();
+  }
+
+  /** Whether the completion of an own request matters. */
+  get waitsForOwn(): boolean {
+    return this.#settling.length > 0 || this.#links.some((link) => link.isBusy && this.#hasChanged(link));
+  }
+
+  /**
+   * Resolves when all members have the row, except for those at broken links and at the links in the set `skipped`. A later
+   * call adds links to that set for earlier ones as well.
+   */
+  settle(skipped: number): Promise<void> {
+    this.#skipped = union(this.#skipped, skipped);
+    return new Promise((resolve) => {
+      this.#settling.push(resolve);
+      this.#checkSettled();
+      this.host.advanceSoon();
+    });
+  }
+
+  noticed(link: number): void {
+    this.#links[link]!.queue.receive();
+    this.#hasNews = true;
+    this.host.advanceSoon();
+  }
+
+  sent(link: number): void {
+    this.#links[link]!.isBusy = false;
+    this.#checkSettled();
+    this.host.advanceSoon();
+  }
+
+  probed(): void {}
+
+  failed(at: number, isOwn: boolean, failure: CompletionFailure): void {
+    const link = this.#links[at]!;
+    if (link.isBroken) return;
+    link.isBroken = true;
+    this.#checkSettled();
+    this.host.tableBroke(at, isOwn, failure);
+  }
+
+  /** A barrier: once it returns, the others do not write any more. */
+  modifyToError(): void {
+    for (const { queue } of this.#links) queue.modifyToError();
+  }
+
+  async close(): Promise<void> {
+    for (const done of this.#settling.splice(0)) done();
+    await Promise.all(this.#links.map(({ queue }) => queue.close()));
+  }
+
+  #hasChanged(link: Link): boolean {
+    if (Atomics.load(this.#words, RowWord.SEQUENCE) !== link.sequence) return true;
+    return link.takesCounts && Atomics.load(this.#words, RowWord.COUNT) !== link.count;
+  }
+
+  #isStale(link: Link): boolean {
+    return link.isConnected && !link.isBroken && !link.isBusy && this.#hasChanged(link);
+  }
+
+  /** The device may read the row later than now: then the WRITE has more than what is noted here, and another one follows. */
+  #write(link: Link): void {
+    link.isBusy = true;
+    link.sequence = Atomics.load(this.#words, RowWord.SEQUENCE);
+    link.count = Atomics.load(this.#words, RowWord.COUNT);
+    link.queue.notice(0, link.remoteAddress, link.remoteKey);
+    link.queue.memory(this.#region.address, ROW_BYTES, this.#region.lkey);
+  }
+
+  #checkSettled(): void {
+    const isOpen = (link: Link, at: number): boolean =>
+      !link.isBroken && !has(this.#skipped, at) && (link.isBusy || this.#hasChanged(link));
+    if (this.#settling.length === 0 || this.#links.some(isOpen)) return;
+    for (const done of this.#settling.splice(0)) done();
+  }
+}

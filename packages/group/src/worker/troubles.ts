@@ -1,0 +1,39 @@
+import type { CompletionFailure } from '@rdmc/verbs';
+import { DEVICE_REMOVED, type Trouble } from '../records.js';
+import { ProtocolViolation } from './port.js';
+
+/**
+ * The first block of a message could not be copied to its place, for example into memory that only a device can access.
+ */
+export class CopyFailed extends Error {}
+
+/** The trouble that a failed request shows. `isOwn`: one that this member sent. */
+export function troubleOf(
+  group: number,
+  pair: number,
+  isOwn: boolean,
+  { status, refusal, reason }: CompletionFailure,
+): Trouble {
+  // In the first two cases this member failed: its device was removed, or refused a request.
+  if (status === 'FATAL') return { group, pair: -1, kind: 'device', ...DEVICE_REMOVED };
+  if (refusal) return { group, pair: -1, kind: 'post', code: refusal.code, reason };
+  return { group, pair, kind: kindOf(isOwn, status), code: 'ERR_RDMC_MEMBER_LOST', reason };
+}
+
+/** The trouble behind an error: the neighbour broke the protocol, or this member failed. */
+export function troubleOfThrown(group: number, pair: number, error: unknown): Trouble {
+  const { message: reason } = error as Error;
+  if (error instanceof ProtocolViolation) {
+    return { group, pair, kind: 'protocol', code: 'ERR_RDMC_PROTOCOL', reason };
+  }
+  if (error instanceof CopyFailed) {
+    return { group, pair: -1, kind: 'copy', code: 'ERR_RDMC_INCOMING_FAILED', reason };
+  }
+  return { group, pair: -1, kind: 'post', code: 'ERR_RDMC_POST_FAILED', reason };
+}
+
+/** If the local device could not send a request, this member failed and not the neighbour. */
+function kindOf(isOwn: boolean, status: string): Trouble['kind'] {
+  if (status === 'WORK_REQUEST_FLUSHED') return 'flushed';
+  return isOwn && status === 'LOCAL_QP_OPERATION_ERROR' ? 'own' : 'queue-pair';
+}

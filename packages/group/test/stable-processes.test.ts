@@ -1,0 +1,75 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { freed, underTest, WatchedProcess } from '@rdmc/testing';
+import { describe, expect, it } from 'vitest';
+
+const PROGRAM = fileURLToPath(new URL('./support/stable-member.mjs', import.meta.url));
+
+interface Said {
+  readonly kind: string;
+  readonly code?: string;
+  readonly excluded?: number[];
+  readonly delivered?: [number, number][];
+  readonly got?: number;
+  readonly digest?: string;
+}
+
+class Member extends WatchedProcess<Said, 'kind'> {
+  constructor(options: object) {
+    super(fork(PROGRAM, { silent: true }), 'kind', { name: 'stable-member.mjs' });
+    underTest(this);
+    this.tell(options);
+  }
+}
+
+/** Members that deliver stable messages until one fails; resolves when each receiver has delivered some. */
+async function start(count: number, options: object = {}): Promise<Member[]> {
+  const members = await freed(await reserveLoopbackPorts(count));
+  const group = { delivery: 'stable', blockBytes: 4096 };
+  const processes = members.map(({ id }) => new Member({ id, members, group, reportAt: 300, ...options }));
+  await Promise.all(processes.slice(1).map((process) => process.event('reached')));
+  return processes;
+}
+
+/** What the survivors say in the end: all the same. Returns the number of messages that each receiver delivered. */
+async function expectAgreement(processes: readonly Member[], failed: readonly number[]): Promise<number> {
+  const survivors = processes.filter((_, id) => !failed.includes(id));
+  const ends = await Promise.all(survivors.map((process) => process.event('ended')));
+  const receivers = processes.flatMap((_, id) => (id === 0 || failed.includes(id) ? [] : [id]));
+  const counts = new Set(ends.flatMap(({ delivered }) => delivered!.map(([, count]) => count)));
+  expect([...counts]).toHaveLength(1);
+  const [count] = counts;
+  for (const { code, excluded, delivered } of ends) {
+    expect(code).toBe('ERR_RDMC_MEMBER_LOST');
+    expect(excluded).toEqual(failed);
+    expect(delivered!.map(([id]) => id)).toEqual(receivers);
+  }
+  const received = ends.filter(({ digest }) => digest !== undefined);
+  expect(received.map(({ got }) => got)).toEqual(receivers.map(() => count));
+  expect(new Set(received.map(({ digest }) => digest)).size).toBe(1);
+  for (const process of processes) expect(process.named('damaged')).toEqual([]);
+  return count!;
+}
+
+describe('processes with stable delivery', { timeout: 120_000 }, () => {
+  it.each([
+    ['a receiver', 'shm', [3]],
+    ['the root and the next leader', 'shm', [0, 1]],
+    ['the root and the next leader', 'tcp', [0, 1]],
+  ] as const)('kill -9 of %s over %s: the survivors delivered the same', async (_name, transport, failed) => {
+    const processes = await start(5, { device: { device: 'soft', transport } });
+    for (const id of failed) processes[id]!.signal('SIGKILL');
+    expect(await expectAgreement(processes, failed)).toBeGreaterThanOrEqual(300);
+  });
+
+  it('SIGSTOP of a receiver: the others agree without it, and it delivered no more than they', async () => {
+    const processes = await start(4, { silenceTimeoutMs: 1000, heartbeatMs: 200 });
+    processes[2]!.signal('SIGSTOP');
+    const count = await expectAgreement(processes, [2]);
+    processes[2]!.signal('SIGCONT');
+    const { code, got } = await processes[2]!.event('ended');
+    expect(code).toBe('ERR_RDMC_GROUP_MINORITY');
+    expect(got).toBeLessThanOrEqual(count);
+  });
+});
