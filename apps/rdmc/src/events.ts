@@ -179,6 +179,15 @@ export interface CastPlan {
   seconds: number | null;
 }
 
+interface CastProgressOfReceiver {
+  name: string;
+  state: string;
+  receivedBytes: number;
+  storedBytes: number;
+  /** Bytes that an interrupted cast had left there. */
+  resumedBytes: number;
+}
+
 interface CastProgress {
   event: 'progress';
   phase: 'preparing' | 'connecting' | 'sending' | 'finishing' | 'done';
@@ -188,12 +197,14 @@ interface CastProgress {
   sentBytes: number;
   /** Bytes that are not sent, because receivers take them from their older files. */
   keptBytes: number;
-  receivers: { name: string; state: string; receivedBytes: number; storedBytes: number }[];
+  receivers: CastProgressOfReceiver[];
 }
 
 interface Unchanged {
   /** Of the stored bytes, those that came from older files there. */
   keptBytes: number;
+  /** Bytes that an interrupted cast had left there, and that were not sent again. */
+  resumedBytes: number;
   /** Regular files that were there already, and their bytes. */
   unchangedFiles: number;
   unchangedBytes: number;
@@ -317,9 +328,19 @@ interface Listening {
   metrics: string | null;
 }
 
+interface Cleaned {
+  /** With --clean: what interrupted casts had left is removed. */
+  event: 'cleaned';
+  directory: string;
+  casts: number;
+  /** Bytes on disk. */
+  bytes: number;
+}
+
 /** One line of `rdmc receive --json`. */
 export type ReceiveEvent =
   | Listening
+  | Cleaned
   | (CastFacts & {
       /** A sender has connected and announced its cast. */
       event: 'began';

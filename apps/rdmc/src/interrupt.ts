@@ -37,7 +37,7 @@ export async function interruptible<Result>(
     controller.abort(
       new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, {
         exitCode,
-        advice: 'all processes were stopped and temporary files removed',
+        advice: 'all processes were stopped',
       }),
     );
   };

@@ -32,6 +32,15 @@ export function size(least: number, most: number) {
   });
 }
 
+/** A limit of what interrupted casts may leave: bytes, or a share of the disk. */
+export const resumeLimit = expected(
+  'a size such as 20GiB, or a share of the disk from 0% to 100%',
+  (text) => {
+    const percent = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text)?.[1];
+    return percent === undefined ? parseSize(text) : Number(percent) <= 100 ? text : undefined;
+  },
+);
+
 export function seconds(least: number, most: number) {
   return expected(`seconds from ${least} to ${most}`, (text) => {
     const value = Number(text);

@@ -18,26 +18,26 @@ describe('when the sender is', () => {
   it.each([
     ['interrupted by Ctrl-C', 'SIGINT', 130],
     ['terminated', 'SIGTERM', 143],
-  ] as const)('%s, receivers remove incomplete files, and still listen', async (_, signal, code) => {
+  ] as const)('%s, receivers show nothing incomplete, and still listen', async (_, signal, code) => {
     const { file, receivers, sender } = await disturbable(2);
     sender.child.kill(signal);
     const ended = await sender.ended;
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
     await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
-    for (const receiver of receivers) expect(receiver.left()).toEqual([]);
+    for (const receiver of receivers) expect(receiver.visible()).toEqual([]);
     const again = await cast([file, '--to', receivers.map(({ name }) => name).join(',')]).ended;
     expect(again.code).toBe(0);
     for (const receiver of receivers) expectWhole(receiver, file);
   });
 
-  it('interrupted twice, it ends at once, and receivers still clean up', async () => {
+  it('interrupted twice, it ends at once, and receivers still show nothing', async () => {
     const { receivers, sender } = await disturbable(2);
     sender.child.kill('SIGINT');
     sender.child.kill('SIGINT');
     expect((await sender.ended).code).toBe(130);
     await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
-    for (const receiver of receivers) expect(receiver.left()).toEqual([]);
+    for (const receiver of receivers) expect(receiver.visible()).toEqual([]);
   });
 
   it('writing to a closed output, it cleans up and ends', async () => {
@@ -45,7 +45,7 @@ describe('when the sender is', () => {
     sender.child.stdout!.destroy();
     expect(await sender.ended).toMatchObject({ code: 141, stderr: '' });
     await receivers[0]!.cli.event('failed');
-    expect(receivers[0]!.left()).toEqual([]);
+    expect(receivers[0]!.visible()).toEqual([]);
   });
 
   it('killed, receivers with --once end with exit code 4', async () => {
@@ -54,7 +54,7 @@ describe('when the sender is', () => {
     const received = await receivers[0]!.cli.ended;
     expect(received.code).toBe(4);
     expect(await receivers[0]!.cli.event('failed')).toMatchObject({ code: 'ERR_RDMC_SENDER_LOST' });
-    expect(receivers[0]!.left()).toEqual([]);
+    expect(receivers[0]!.visible()).toEqual([]);
   });
 });
 

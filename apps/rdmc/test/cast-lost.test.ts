@@ -26,9 +26,9 @@ describe('when a receiver is lost', () => {
     expect(finished.receivers[1]!.code).toBe('ERR_RDMC_RECEIVER_LOST');
     for (const index of [0, 2]) expectWhole(receivers[index]!, file);
     expect(receivers[1]!.left()).not.toContain('sample');
-    // What the killed one left is removed by the next one in that directory.
+    // What no cast can use of the killed one is removed by the next one in that directory.
     const next = await Receiver.start(receivers[1]!.directory);
-    expect(next.left()).toEqual([]);
+    expect(next.visible()).toEqual([]);
   });
 
   it('by kill -9, and it was the only one, the exit code is 4', async () => {
@@ -54,23 +54,23 @@ describe('when a receiver is lost', () => {
     for (const receiver of [next, other]) expectWhole(receiver, file);
   });
 
-  it('by Ctrl-C, it removes incomplete files, and the others finish', async () => {
+  it('by Ctrl-C, it shows nothing incomplete, and the others finish', async () => {
     const { file, receivers, sender } = await disturbable(2);
     receivers[0]!.cli.child.kill('SIGINT');
     const received = await receivers[0]!.cli.ended;
     expect(received.code).toBe(130);
     expect(received.stderr).toContain('error ERR_RDMC_INTERRUPTED: interrupted by SIGINT');
-    expect(receivers[0]!.left()).toEqual([]);
+    expect(receivers[0]!.visible()).toEqual([]);
     expect((await sender.ended).code).toBe(6);
     expectWhole(receivers[1]!, file);
   });
 
-  it('by SIGTERM, it removes incomplete files, and ends with 0', async () => {
+  it('by SIGTERM, it shows nothing incomplete, and ends with 0', async () => {
     const { receivers, sender } = await disturbable(1);
     receivers[0]!.cli.child.kill('SIGTERM');
     const received = await receivers[0]!.cli.ended;
     expect(received).toMatchObject({ code: 0, stderr: expect.not.stringContaining('error') });
-    expect(receivers[0]!.left()).toEqual([]);
+    expect(receivers[0]!.visible()).toEqual([]);
     expect((await sender.ended).code).toBe(4);
   });
 

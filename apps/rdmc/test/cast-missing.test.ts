@@ -193,18 +193,20 @@ describe('rdmc cast after kill -9', () => {
       await sender.ended;
       let name = first.name;
       if (victim === 'the sender') {
-        // A receiver has removed its incomplete files when it has reported the failure.
+        // A receiver has put away its files when it has reported the failure.
         await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
       } else {
         await first.cli.ended;
         name = (await Receiver.start(first.directory)).name;
       }
-      const stored = first.left().includes('tree') ? readdirSync(join(first.directory, 'tree')).length : 0;
-      expect(stored).toBeGreaterThan(0);
-      expect(stored).toBeLessThan(40);
+      // A new directory is not visible before it is complete.
+      expect(first.visible()).toEqual([]);
       const ended = await cast([tree, '--to', `${name},${second.name}`]).ended;
       const [one, other] = finishedOf(ended).receivers;
-      expect(one).toMatchObject({ state: 'complete', unchangedFiles: stored, files: 40 - stored });
+      const stored = one!.unchangedFiles;
+      expect(stored).toBeGreaterThan(0);
+      expect(stored).toBeLessThan(40);
+      expect(one).toMatchObject({ state: 'complete', files: 40 - stored, resumedBytes: stored * 200_000 });
       expect(other).toMatchObject({ state: 'complete' });
       for (const { directory } of receivers) {
         expect(readdirSync(directory)).toEqual(['tree']);

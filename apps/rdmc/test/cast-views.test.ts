@@ -20,7 +20,7 @@ import type { Terminal } from '../src/ui/terminal.js';
 const palette = createPalette(false);
 
 function receiver(name: string, part: Partial<ReceiverProgress> = {}): ReceiverProgress {
-  return { name, state: 'receiving', receivedBytes: 0, storedBytes: 0, ...part };
+  return { name, state: 'receiving', receivedBytes: 0, storedBytes: 0, resumedBytes: 0, ...part };
 }
 
 function snapshot(receivers: readonly ReceiverProgress[], totalBytes = 1000): CastProgress {
@@ -86,6 +86,7 @@ describe('a frame', () => {
     state: states,
     receivedBytes: fc.nat(2000),
     storedBytes: fc.nat(2000),
+    resumedBytes: fc.nat(2000),
     error: fc.record({ code: fc.constant('ERR_RDMC_RECEIVER_LOST'), message: fc.string({ maxLength: 200 }) }),
   });
   it('fits the window with any content', () => {
@@ -175,7 +176,7 @@ const complete = (host: string): ReceiverSummary => ({
   attempts: 1,
   files: 3,
   bytes: 4,
-  ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
+  ...{ keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
 });
 const failed = (host: string, code: string): ReceiverSummary => ({
   ...complete(host),
@@ -420,6 +421,7 @@ describe('a plan', () => {
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,
     retries: 0,
+    resume: true,
     device: 'auto',
     transport: 'auto',
     advertise: undefined,

@@ -41,7 +41,7 @@ describe('the command line of --exec', () => {
 });
 
 describe('the destination of rdmc receive', () => {
-  const none = { mkdir: false, stdout: false, fsync: true, json: false };
+  const none = { mkdir: false, stdout: false, fsync: true, resume: true, json: false };
 
   it('is a directory, or standard output', () => {
     expect(() => checkDestination(none)).toThrow('--dir is missing');
@@ -52,6 +52,8 @@ describe('the destination of rdmc receive', () => {
       '--mkdir': { mkdir: true },
       '--exec': { exec: [] },
       '--no-fsync': { fsync: false },
+      '--no-resume': { resume: false },
+      '--resume-limit': { resumeLimit: 0 },
       '--json': { json: true },
     }))
       expect(() => checkDestination({ ...none, stdout: true, ...part })).toThrow(
@@ -240,6 +242,7 @@ describe('the log of --log-json', () => {
     links: 0,
     keptBytes: 0,
     unchangedFiles: 0,
+    resumedBytes: 0,
     unchangedBytes: 0,
     removed: 0,
     seconds: 1,

@@ -23,7 +23,15 @@ function systemError(code: string, errno: number, message: string): Error {
 const ENOENT = systemError('ENOENT', -2, "ENOENT: no such file or directory, open '/no/such'");
 
 function receiver(host: string, part: Partial<ReceiverSummary> = {}): ReceiverSummary {
-  const counts = { files: 1, bytes: 5, keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+  const counts = {
+    files: 1,
+    bytes: 5,
+    keptBytes: 0,
+    resumedBytes: 0,
+    unchangedFiles: 0,
+    unchangedBytes: 0,
+    removed: 0,
+  };
   return { host, port: 7411, state: 'complete', attempts: 1, ...counts, ...part };
 }
 function outcome(receivers: readonly ReceiverSummary[], part: Partial<CastSummary> = {}) {
@@ -83,7 +91,15 @@ describe('a cast that is not whole', () => {
   it('is called neither verified nor complete by the receiver', () => {
     const event: CastComplete = {
       ...{ type: 'complete', castId: 'c', from: 'host', files: 1, bytes: 3 << 20, seconds: 1.5 },
-      ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0, directories: 0, links: 0 },
+      ...{
+        keptBytes: 0,
+        resumedBytes: 0,
+        unchangedFiles: 0,
+        unchangedBytes: 0,
+        removed: 0,
+        directories: 0,
+        links: 0,
+      },
       ...{ problems: [problem], problemCount: 1 },
     };
     expect(describeComplete(event, palette)).toBe('Incomplete: 1 file, 3 MiB, in 1.50 s, 2 MiB/s, from host');

@@ -51,6 +51,11 @@ export interface CastOptions {
    * older form, only the blocks that differ are sent: both ends read the file once more.
    */
   readonly wholeFiles?: boolean | undefined;
+  /**
+   * Continues an interrupted cast where each receiver stopped, and lets a later cast continue this one (default true).
+   * Not with `compare: 'none'`.
+   */
+  readonly resume?: boolean | undefined;
   /** Leaves files that are newer at the receiver (default false). */
   readonly update?: boolean | undefined;
   /** Creates nothing, and only replaces what exists at the receiver (default false). */

@@ -24,6 +24,8 @@ export interface ReceiverProgress {
   readonly receivedBytes: number;
   /** Bytes that it has written to its files. */
   readonly storedBytes: number;
+  /** Bytes that an interrupted cast had left there, and that are not sent again. */
+  readonly resumedBytes: number;
   /** Why it failed; only in state 'failed'. */
   readonly error?: CastFailure | undefined;
 }

@@ -83,6 +83,7 @@ export class CastRun {
       files: done?.files ?? 0,
       bytes: done?.bytes ?? 0,
       keptBytes: done?.keptBytes ?? 0,
+      resumedBytes: done?.resumedBytes ?? 0,
       unchangedFiles: done?.unchangedFiles ?? 0,
       unchangedBytes: done?.unchangedBytes ?? 0,
       removed: done?.removed ?? 0,

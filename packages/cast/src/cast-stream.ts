@@ -15,6 +15,7 @@ const IMPOSSIBLE = [
   'existing',
   'delete',
   'dryRun',
+  'resume',
   'retries',
 ] as const satisfies readonly (keyof CastOptions)[];
 const DEFAULT_MODE = 0o644;

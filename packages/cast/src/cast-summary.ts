@@ -41,6 +41,8 @@ export interface ReceiverSummary {
   readonly bytes: number;
   /** Of these bytes, those that it took from its older files, so that they were not sent to it. */
   readonly keptBytes: number;
+  /** Bytes that an interrupted cast had left there, in complete files and in partial ones, and that were not sent again. */
+  readonly resumedBytes: number;
   /** Regular files that it had already. */
   readonly unchangedFiles: number;
   /** Sum of the sizes of the files that it had already. */

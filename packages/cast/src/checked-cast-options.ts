@@ -41,6 +41,7 @@ const KNOWN = [
   'delete',
   'dryRun',
   'wholeFiles',
+  'resume',
   'meshPorts',
   'messageBytes',
   'bandwidthLimit',

@@ -31,6 +31,7 @@ export function checkSelection(options: CastOptions) {
     existing: flag('existing'),
     dryRun,
     delta: by !== 'none' && !dryRun && !wholeFiles,
+    resume: by !== 'none' && !dryRun && booleanOption(WHERE, 'resume', options.resume ?? true),
   };
   const isNeeded = by !== 'none' || policy.update || policy.existing || remove || policy.dryRun;
   return { rules, listed, comparison: isNeeded ? policy : undefined };

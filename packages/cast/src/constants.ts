@@ -83,6 +83,14 @@ export const MAX_UNBUILT_IN_FRAME = 10_000;
 export const MAX_KEEP_BYTES = 16 * MIB;
 /** A message ends after this many bytes of such ranges, so that receivers copy while the sender reads on. */
 export const KEPT_MESSAGE_BYTES = 128 * MIB;
+/** How long what an interrupted cast has left is kept. */
+export const KEPT_DAYS_MS = 7 * 24 * 3600 * 1000;
+/** How much interrupted casts may leave, unless another limit is given. */
+export const DEFAULT_RESUME_LIMIT = '50%';
+/** How long a cast waits for interrupted ones to put their files away. */
+export const ENDING_CASTS_MS = 5_000;
+/** Interval in which an idle receiver removes leftovers that are too old. */
+export const EXPIRY_INTERVAL_MS = 6 * 3600 * 1000;
 /** Most groups that a cast sends to one after the other, where receivers lack different entries. */
 export const MAX_PHASES = 8;
 /** Bytes that an entry costs beside its contents, for the plan of the groups. */

@@ -31,5 +31,7 @@ export type {
   ReceiverEvent,
 } from './receiver-events.js';
 export type { ReceiveOptions } from './receiver-options.js';
+export { removeKept } from './remove-kept.js';
+export type { RemovedKept } from './resume/kept-data.js';
 export { streamBlockSize } from './stream-block-size.js';
 export { type SurveyOptions, surveyFiles } from './survey-files.js';

@@ -2,7 +2,7 @@ import type { Key, Logger } from '@rdmc/common';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Transport } from '@rdmc/verbs';
 import type { AfterCast } from './arrived-cast.js';
-import { DEFAULT_PORT, MAX_PORT } from './constants.js';
+import { DEFAULT_PORT, DEFAULT_RESUME_LIMIT, MAX_PORT } from './constants.js';
 import type { EntrySink } from './entry-sink.js';
 import { CastError, invalidOption } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
@@ -18,6 +18,7 @@ import {
 } from './options.js';
 import type { PortRange } from './ports.js';
 import type { ReceiveOptions } from './receiver-options.js';
+import { checkResumeLimit, type ResumeLimit } from './resume/resume-limit.js';
 
 const WHERE = 'receiveFiles';
 const KNOWN = [
@@ -32,6 +33,8 @@ const KNOWN = [
   'requireEncryption',
   'once',
   'fsync',
+  'resume',
+  'resumeLimit',
   'device',
   'transport',
   'signal',
@@ -52,6 +55,8 @@ export interface CheckedReceiveOptions {
   readonly requireEncryption: boolean;
   readonly once: boolean;
   readonly fsync: boolean;
+  readonly resume: boolean;
+  readonly resumeLimit: ResumeLimit;
   readonly device: string;
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
@@ -80,6 +85,8 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     requireEncryption: booleanOption(WHERE, 'requireEncryption', options.requireEncryption ?? false),
     once: options.once === true,
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
+    resume: booleanOption(WHERE, 'resume', options.resume ?? true),
+    resumeLimit: checkResumeLimit(WHERE, options.resumeLimit ?? DEFAULT_RESUME_LIMIT),
     device: textOption(WHERE, 'device', options.device ?? 'auto'),
     transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
     signal: signalOption(WHERE, options.signal),

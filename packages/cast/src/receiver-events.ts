@@ -40,6 +40,8 @@ export interface CastComplete extends CastFacts {
   readonly type: 'complete';
   /** Of the stored bytes, those that came from older files here. */
   readonly keptBytes: number;
+  /** Bytes that an interrupted cast had left here, in complete files and in partial ones, and that were not received again. */
+  readonly resumedBytes: number;
   /** Regular files that were here already. */
   readonly unchangedFiles: number;
   /** Sum of the sizes of the files that were here already. */
@@ -58,7 +60,7 @@ export interface CastComplete extends CastFacts {
   readonly problemCount: number;
 }
 
-/** The cast ended early. Complete files stay; incomplete ones are removed. */
+/** The cast ended early. Complete files of existing directories stay; what else was received is kept for a later cast. */
 export interface CastFailed extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'failed';

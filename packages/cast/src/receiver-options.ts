@@ -33,6 +33,16 @@ export interface ReceiveOptions {
    * may lose what was received in about the last half minute.
    */
   readonly fsync?: boolean | undefined;
+  /**
+   * Keep what an interrupted cast has brought, for seven days, and let a later cast continue there (default true). It is in
+   * hidden directories `.rdmc-cast-kept-…` in the receiving directory; `removeKept` removes it.
+   */
+  readonly resume?: boolean | undefined;
+  /**
+   * How much interrupted casts may leave: bytes, or a share of the file system such as '25%' (default '50%'). The oldest
+   * leftovers are removed first. A cast that needs the room also removes them.
+   */
+  readonly resumeLimit?: number | string | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */

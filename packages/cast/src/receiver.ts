@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import { Lifetime, throwIfAborted } from '@rdmc/common';
-import { HANDSHAKE_TIMEOUT_MS, MAX_CASTS, MAX_HANDSHAKES } from './constants.js';
+import { Lifetime, settledWithin, throwIfAborted } from '@rdmc/common';
+import {
+  ENDING_CASTS_MS,
+  EXPIRY_INTERVAL_MS,
+  HANDSHAKE_TIMEOUT_MS,
+  MAX_CASTS,
+  MAX_HANDSHAKES,
+} from './constants.js';
 import { AbortError, CastError, messageOf } from './errors.js';
 import { listenAt, portOf } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
@@ -36,7 +42,7 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
   const checked = checkReceiveOptions(options);
   throwIfAborted('the receiver', checked.signal);
   const writers = new WriterThreads();
-  const removed = await writers.prepare(checked.directory);
+  const removed = await writers.prepare(prepareOrder(checked));
   if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed leftovers of terminated receivers');
   try {
     const server = await listenAt(checked.host, checked.port);
@@ -47,6 +53,11 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
     await writers.end();
     throw error;
   }
+}
+
+/** Undefined where files go to sinks. */
+function prepareOrder({ directory, resumeLimit: limit, resume }: CheckedReceiveOptions) {
+  return directory === undefined ? undefined : { directory, limit, resume };
 }
 
 class ListeningReceiver implements FileReceiver {
@@ -61,6 +72,7 @@ class ListeningReceiver implements FileReceiver {
   readonly #receptions = new Map<Reception, Promise<void>>();
   readonly #onAbort = (): void => void this.close();
   #closing: Promise<void> | undefined;
+  readonly #expiry: NodeJS.Timeout;
 
   constructor(
     private readonly options: CheckedReceiveOptions,
@@ -73,6 +85,7 @@ class ListeningReceiver implements FileReceiver {
       options.logger?.warn?.({ reason: error.message }, 'the listening socket failed'),
     );
     options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#expiry = setInterval(() => writers.expire(prepareOrder(options)), EXPIRY_INTERVAL_MS).unref();
   }
 
   get signal(): AbortSignal {
@@ -100,6 +113,7 @@ class ListeningReceiver implements FileReceiver {
     this.#lifetime.end(new CastError('ERR_RDMC_RECEIVER_CLOSED', 'the receiver is closed'));
     this.options.signal?.removeEventListener('abort', this.#onAbort);
     this.server.close();
+    clearInterval(this.#expiry);
     for (const socket of this.#callers) socket.destroy();
     for (const reception of this.#receptions.keys()) reception.abort();
     await Promise.all([...this.#receptions.values(), this.writers.end()]);
@@ -146,12 +160,17 @@ class ListeningReceiver implements FileReceiver {
 
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
     const report = (event: ReceiverEvent): void => this.#events.push(event);
+    const ending = [...this.#receptions].flatMap(([each, over]) => (each.isEnding ? [over] : []));
     const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
-    const over = reception.run(frames).then(() => {
-      this.#receptions.delete(reception);
-      if (this.options.once && reception.isCounted) void this.close();
-      else this.writers.refill();
-    });
+    // This cast may continue one that has just been interrupted, when that has put its files away.
+    const ready = ending.length === 0 ? undefined : settledWithin(Promise.all(ending), ENDING_CASTS_MS);
+    const over = Promise.resolve(ready)
+      .then(() => reception.run(frames))
+      .then(() => {
+        this.#receptions.delete(reception);
+        if (this.options.once && reception.isCounted) void this.close();
+        else this.writers.refill();
+      });
     this.#receptions.set(reception, over);
     if (this.#closing) reception.abort();
   }

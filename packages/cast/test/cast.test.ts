@@ -17,7 +17,7 @@ function sourceTree(bytes = 3_000_000): string {
   return from;
 }
 
-const ALL_NEW = { keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+const ALL_NEW = { keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
 
 describe('castFiles', () => {
   it.each([

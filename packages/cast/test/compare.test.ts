@@ -6,6 +6,7 @@ import {
   linkSync,
   lstatSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmdirSync,
   rmSync,
@@ -21,7 +22,7 @@ import { mayMount, rejection, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_PIECE_ENTRIES } from '../src/constants.js';
 import { slow, someReceived, until } from './support/disturbed.js';
-import { outcome, ReceiverProcess, startReceivers } from './support/receivers.js';
+import { leftovers, outcome, ReceiverProcess, startReceivers, visible } from './support/receivers.js';
 import { describeTree, expectSameTree, seededBytes, write } from './support/tree.js';
 
 const FILES = 20;
@@ -212,12 +213,16 @@ describe('after a receiver was killed in the middle', () => {
     await receiver.kill();
     await rejection(cast.finished);
     const { directory } = receiver;
-    const stored = [...describeTree(join(directory, 'root')).keys()].length;
+    expect(visible(directory)).toEqual([]);
     const again = await ReceiverProcess.start({ directory });
+    const [kept] = leftovers(directory);
+    const stored = readdirSync(join(directory, kept!, 'tree/root')).length;
     const summary = await castFile(join(from, 'root'), { to: [again.address] }).finished;
     expect(stored).toBeGreaterThan(0);
     expect(summary.sentFiles).toBe(40 - stored);
-    expect(summary.receivers).toMatchObject([{ state: 'complete', unchangedFiles: stored }]);
+    expect(summary.receivers).toMatchObject([
+      { state: 'complete', unchangedFiles: stored, resumedBytes: stored * 100_000 },
+    ]);
     expectSameTree(directory, from);
   });
 });

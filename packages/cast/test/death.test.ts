@@ -1,11 +1,12 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type CastSummary, castFile, receiveFiles } from '@rdmc/cast';
+import { type CastSummary, castFile, receiveFiles, removeKept } from '@rdmc/cast';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
-import { ReceiverProcess, temporaries } from './support/receivers.js';
-import { expectSameTree, namesIn } from './support/tree.js';
+import { ReceiverProcess, temporaries, visible } from './support/receivers.js';
+import { expectSameTree } from './support/tree.js';
 
 describe('a receiver that dies in the middle of a cast', () => {
   it.each([
@@ -27,14 +28,16 @@ describe('a receiver that dies in the middle of a cast', () => {
       );
       expect(summary.receivers[victim]).toMatchObject({ ...to[victim], code: 'ERR_RDMC_RECEIVER_LOST' });
       for (const [index, receiver] of receivers.entries()) {
-        if (index === victim) expect(namesIn(receiver.directory)).not.toContain('root/large');
+        if (index === victim) expect(visible(receiver.directory)).toEqual([]);
         else expectSameTree(receiver.directory, from);
       }
-      // The next receiver in that directory removes its leftovers.
+      // The next receiver in that directory removes what no cast can use.
       const { directory } = receivers[victim]!;
       expect(temporaries(directory)).toHaveLength(1);
       await (await receiveFiles({ directory, port: 0 })).close();
       expect(temporaries(directory)).toEqual([]);
+      await removeKept(directory);
+      expect(readdirSync(directory)).toEqual([]);
     },
   );
 

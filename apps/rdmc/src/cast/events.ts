@@ -69,7 +69,14 @@ export const castEvent = z.discriminatedUnion('event', [
     /** Bytes that are not sent, because receivers take them from their older files. */
     keptBytes: count,
     receivers: z.array(
-      z.strictObject({ name: z.string(), state: z.string(), receivedBytes: count, storedBytes: count }),
+      z.strictObject({
+        name: z.string(),
+        state: z.string(),
+        receivedBytes: count,
+        storedBytes: count,
+        /** Bytes that an interrupted cast had left there. */
+        resumedBytes: count,
+      }),
     ),
   }),
   /** A receiver is complete, or failed. A retry may follow `failed`. */
@@ -113,6 +120,8 @@ export const castEvent = z.discriminatedUnion('event', [
         bytes: count,
         /** Of these bytes, those that it took from its older files. */
         keptBytes: count,
+        /** Bytes that an interrupted cast had left there, and that were not sent again. */
+        resumedBytes: count,
         unchangedFiles: count,
         unchangedBytes: count,
         removed: count,

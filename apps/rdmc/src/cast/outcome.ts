@@ -43,7 +43,8 @@ function notStarted({ name, target, error }: FailedStart): ReceiverOutcome {
     code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED',
     message: withoutName(messageOf(error), name),
   };
-  const nothing = { files: 0, bytes: 0, keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+  const here = { keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 };
+  const nothing = { files: 0, bytes: 0, ...here };
   const advice = error instanceof CliError ? error.advice : undefined;
   return { name, host, port, state: 'failed', attempts: 0, ...nothing, ...failure, advice };
 }

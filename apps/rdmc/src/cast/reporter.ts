@@ -6,6 +6,7 @@ import type { CastEvent, CastEventOf } from './events.js';
 import type { CastCommandOptions } from './options.js';
 import { LACKS_SOME, type Outcome } from './outcome.js';
 import { changeEvent, describeChanges, describePreview } from './preview.js';
+import { describeResumed } from './resumed.js';
 import { isComplete, isFailed } from './snapshot.js';
 import { describeLack, describeSuccess } from './summary.js';
 import { BarView, type CastView, LineView } from './views.js';
@@ -17,11 +18,8 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
   return {
     event: 'progress',
     ...{ phase, attempt, totalBytes, totalFiles, sentBytes, keptBytes },
-    receivers: receivers.map(({ name, state, receivedBytes, storedBytes }) => ({
-      name,
-      state,
-      receivedBytes,
-      storedBytes,
+    receivers: receivers.map(({ name, state, receivedBytes, storedBytes, resumedBytes }) => ({
+      ...{ name, state, receivedBytes, storedBytes, resumedBytes },
     })),
   };
 }
@@ -48,6 +46,8 @@ export class Reporter {
   readonly #view: CastView;
   readonly #settled = new Map<string, string>();
   #routed = false;
+  /** The attempt for which resumed bytes were reported. */
+  #resumed = 0;
 
   constructor(
     private readonly terminal: Terminal,
@@ -71,6 +71,7 @@ export class Reporter {
       this.#view.route(snapshot.route);
       this.emit({ event: 'route', ...snapshot.route, transports: [...snapshot.route.transports] });
     }
+    this.#reportResumed(snapshot);
     for (const receiver of snapshot.receivers) this.#reportReceiver(receiver);
     this.#view.progress(snapshot);
     this.emit(progressEvent(snapshot));
@@ -114,6 +115,15 @@ export class Reporter {
     if (outcome.kind !== 'none') this.say(describePreview(outcome.receivers, outcome.summary));
     const lack = describeLack(outcome, palette);
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...folded(this.terminal, lack));
+  }
+
+  /** Once for each attempt, when all receivers have told what they have. */
+  #reportResumed({ phase, attempt, receivers }: CastProgress): void {
+    const isKnown = phase === 'sending' || phase === 'finishing';
+    if (!isKnown || this.#resumed >= attempt) return;
+    this.#resumed = attempt;
+    const line = describeResumed(receivers);
+    if (line !== undefined && this.#view !== SILENT) this.#view.note(line);
   }
 
   #reportReceiver(receiver: ReceiverProgress): void {

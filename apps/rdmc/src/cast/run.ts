@@ -66,8 +66,9 @@ function begin({ paths }: CastCommandOptions, { to, labels }: Recipients, report
   reporter.emit({ event: 'begun', paths: [...paths], receivers });
 }
 
-function selectionIn({ compare, filters, only, update, existing, wholeFiles, ...rest }: CastCommandOptions) {
-  return { compare, filters, only, update, existing, wholeFiles, delete: rest.delete };
+function selectionIn(options: CastCommandOptions) {
+  const { compare, filters, only, update, existing, wholeFiles, resume } = options;
+  return { compare, filters, only, update, existing, wholeFiles, resume, delete: options.delete };
 }
 
 /** Starts the cast of the paths, or of standard input. */

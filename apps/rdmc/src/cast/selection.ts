@@ -9,4 +9,6 @@ export interface Selection {
   readonly existing: boolean;
   readonly delete: boolean;
   readonly wholeFiles: boolean;
+  /** Whether an interrupted cast is continued. */
+  readonly resume: boolean;
 }

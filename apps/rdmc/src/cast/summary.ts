@@ -5,6 +5,7 @@ import { printable } from '../ui/printable.js';
 import { formatBytes, formatCount, formatRate, formatSeconds, plural } from '../ui/units.js';
 import { describeContents } from './contents.js';
 import { type Outcome, problemsBy, type ReceiverOutcome } from './outcome.js';
+import { mostResumed } from './resumed.js';
 
 /** Entries that are listed; the others are counted. */
 const MOST_NAMED = 20;
@@ -28,7 +29,9 @@ function sentPart({ summary, receivers, kind }: Outcome): string {
   if (sentFiles === 0 && files > 0) return `nothing to send, ${gone}`;
   const isPart = receivers.some(({ keptBytes }) => keptBytes > 0);
   const blocks = isPart ? `${formatBytes(transferredBytes)} transferred, ` : '';
-  const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${blocks}${gone}`;
+  const most = mostResumed(receivers);
+  const resumed = most === '' ? '' : `${most} resumed, `;
+  const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${blocks}${resumed}${gone}`;
   const verified = kind === 'all' ? 'verified' : '';
   if (files === sentFiles) return verified === '' ? how : `${verified}, ${how}`;
   const sent = verified === '' ? 'sent' : `sent and ${verified}`;

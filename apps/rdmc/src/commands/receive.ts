@@ -8,10 +8,10 @@ import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
 import type { BesideControlled } from '../receive/controlled.js';
-import { checkDestination, execOf } from '../receive/destination.js';
+import { checkClean, checkDestination, execOf } from '../receive/destination.js';
 import type { ReceiveCommandOptions } from '../receive/options.js';
 import type { Session } from '../session.js';
-import { device, duration, parseOptions, portRange, transport } from '../values.js';
+import { device, duration, parseOptions, portRange, resumeLimit, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
@@ -29,6 +29,9 @@ export const receiveSchema = z.strictObject({
   once: z.boolean().default(false),
   requireEncryption: z.boolean().default(false),
   fsync: z.boolean().default(true),
+  resume: z.boolean().default(true),
+  resumeLimit: resumeLimit.optional(),
+  clean: z.boolean().default(false),
   meshPorts: portRange.optional(),
   metrics: z.string().optional(),
   ...keyOptions,
@@ -62,6 +65,8 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     ...{ host, port, key, fsync, meshPorts, device, transport, verbose, quiet, json, stdout },
     once: raw.once || stdout,
     exec: execOf(raw),
+    resume: raw.resume,
+    resumeLimit: raw.resumeLimit,
     logJson: raw.logJson,
     requireEncryption: raw.requireEncryption,
     directory: dir,
@@ -75,6 +80,7 @@ function besideControlled(raw: Raw): BesideControlled {
   const destination = { '--dir': dir, '--mkdir': mkdir, '--stdout': stdout, '--exec': exec };
   const others = {
     ...destination,
+    ...{ '--no-resume': !raw.resume, '--resume-limit': raw.resumeLimit, '--clean': raw.clean },
     ...{ '--listen': listen, '--exec-timeout': execTimeout, '--once': once, '--no-fsync': !fsync },
     ...{ '--mesh-ports': raw.meshPorts, '--metrics': raw.metrics },
     ...{ '--key-file': raw.keyFile, '--key-stdin': raw.keyStdin },
@@ -87,6 +93,12 @@ async function run(raw: Raw, session: Session): Promise<void> {
     if (raw.controlled) {
       const { runControlled } = await import('../receive/controlled.js');
       return runControlled(besideControlled(raw), session.terminal, signal);
+    }
+    if (raw.clean) {
+      const { listen, once, metrics } = raw;
+      const directory = checkClean(raw, { '--listen': listen, '--once': once, '--metrics': metrics });
+      const { clean } = await import('../receive/clean.js');
+      return clean({ directory, quiet: raw.quiet, json: raw.json }, session.terminal);
     }
     const options = await optionsOf(raw, signal);
     const { runReceive } = await import('../receive/run.js');
@@ -101,6 +113,20 @@ function addExecOptions(command: Command): Command {
       '--exec <command...>',
       'run this after each complete cast; must be the last option: the rest of the line is the command',
     );
+}
+
+function addDiskOptions(command: Command): Command {
+  return command
+    .option(
+      '--no-fsync',
+      'report a cast as complete before its files are on disk: faster, but a power cut may lose them',
+    )
+    .option('--no-resume', 'remove what an interrupted cast has brought, so that the next one sends it again')
+    .option(
+      '--resume-limit <limit>',
+      'how much interrupted casts may leave: 20GiB, or 10% of the disk (default: 50%)',
+    )
+    .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
 
 export function addReceiveCommand(program: Command, session: Session): void {
@@ -118,11 +144,8 @@ export function addReceiveCommand(program: Command, session: Session): void {
     .option(
       '--stdout',
       'write the one file of one cast to standard output, and end; only bytes that were checked',
-    )
-    .option(
-      '--no-fsync',
-      'report a cast as complete before its files are on disk: faster, but a power cut may lose them',
-    )
+    );
+  addDiskOptions(command)
     .option('--mesh-ports <first-last>', 'ports for the data of casts, two for each at a time (default: any)')
     .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)');
   addKeyOptions(command)
@@ -147,6 +170,8 @@ export function addReceiveCommand(program: Command, session: Session): void {
       'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Files are',
       'encrypted on their way, unless the sender gives --no-encrypt; --require-encryption refuses such casts. A complete',
       'cast is on disk, unless --no-fsync is given.',
+      'What an interrupted cast has brought is kept for seven days, in hidden directories, and the next cast of the same',
+      'files continues there.',
       'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',
       'The command of --exec runs without a shell, in the directory, once for each cast, when everything is on disk. It',
       'gets RDMC_CAST_… in its environment, and on its standard input the names of the paths that were cast, each with',

@@ -24,6 +24,7 @@ export const selectionOptions = {
   existing: z.boolean().default(false),
   delete: z.boolean().default(false),
   wholeFile: z.boolean().default(false),
+  resume: z.boolean().default(true),
 };
 const schema = z.strictObject(selectionOptions);
 export type RawSelection = z.output<typeof schema>;
@@ -45,7 +46,7 @@ export async function selectionOf(
     compare: raw.c ? 'content' : compare,
     filters: placed.map(({ action, pattern }) => ({ action, pattern })),
     only: filesFrom === undefined ? undefined : await readPathList(filesFrom, from0, process.stdin, signal),
-    ...{ update, existing, delete: raw.delete, wholeFiles: raw.wholeFile },
+    ...{ update, existing, delete: raw.delete, wholeFiles: raw.wholeFile, resume: raw.resume },
   };
 }
 
@@ -87,6 +88,10 @@ export function addSelectionOptions(command: Command): Command {
     .option('-0, --from0', 'the paths of --files-from end with zero bytes')
     .option('-u, --update', 'leave files that are newer at the receiver')
     .option('-W, --whole-file', 'send large files that changed as a whole, not only the blocks that differ')
+    .option(
+      '--no-resume',
+      'do not continue an interrupted cast: send again what it has left at the receivers',
+    )
     .option('--existing', 'create nothing at the receivers, only update')
     .option('--delete', 'at the end, remove at the receivers what the cast directories do not have');
 }

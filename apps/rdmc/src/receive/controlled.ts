@@ -56,6 +56,8 @@ function optionsOf(given: Instructions, requireEncryption: boolean): ReceiveComm
     metrics: undefined,
     // The sender decides, unless the command line of this host is stricter (a forced command of sshd, for instance).
     requireEncryption,
+    resume: true,
+    resumeLimit: undefined,
     stdout: false,
     exec: undefined,
     logJson: false,

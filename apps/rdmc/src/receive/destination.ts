@@ -11,19 +11,43 @@ export interface DestinationOptions {
   readonly exec?: readonly string[] | undefined;
   readonly execTimeout?: number | undefined;
   readonly fsync: boolean;
+  readonly resume: boolean;
+  readonly resumeLimit?: number | string | undefined;
   readonly json: boolean;
 }
 
 /** @throws CliError ERR_RDMC_USAGE where files go to a directory and to standard output, or to neither */
-export function checkDestination({ dir, mkdir, stdout, exec, fsync, json }: DestinationOptions): void {
+export function checkDestination(options: DestinationOptions): void {
+  const { dir, mkdir, stdout, exec, fsync, json, resume, resumeLimit } = options;
   if (!stdout && dir === undefined)
     throw usageError('--dir is missing', 'give the receiving directory: --dir DIR; or --stdout');
   if (!stdout) return;
-  const given = { '--dir': dir, '--mkdir': mkdir, '--exec': exec, '--no-fsync': !fsync, '--json': json };
+  const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
+  const given = {
+    '--dir': dir,
+    '--mkdir': mkdir,
+    '--exec': exec,
+    '--no-fsync': !fsync,
+    ...resuming,
+    '--json': json,
+  };
   const other = Object.entries(given).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other === undefined) return;
   const advice = other === '--json' ? 'events are on stderr with --log-json' : 'remove one of them';
   throw usageError(`--stdout and ${other} exclude each other`, advice);
+}
+
+/** The directory that --clean cleans. @param others options that need a receiver, by their names @throws CliError ERR_RDMC_USAGE where it is missing, or where an option contradicts */
+export function checkClean(
+  { dir, stdout, exec, mkdir, resume, resumeLimit }: DestinationOptions,
+  others: Readonly<Record<string, unknown>>,
+): string {
+  const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
+  const given = { '--stdout': stdout, '--exec': exec, '--mkdir': mkdir, ...resuming, ...others };
+  const other = Object.entries(given).find(([, value]) => value !== undefined && value !== false)?.[0];
+  if (other !== undefined) throw usageError(`--clean and ${other} exclude each other`, 'remove one of them');
+  if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');
+  return dir;
 }
 
 /** @throws CliError ERR_RDMC_USAGE where the command is missing */

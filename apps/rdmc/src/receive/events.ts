@@ -45,6 +45,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     /** The URL of the metrics, with --metrics. */
     metrics: z.string().nullable(),
   }),
+  /** With --clean: what interrupted casts had left, and bytes of that on disk. */
+  z.strictObject({ event: z.literal('cleaned'), directory: z.string(), casts: count, bytes: count }),
   /** `encrypted`: whether files are encrypted on their way. */
   z.strictObject({ event: z.literal('began'), ...facts, encrypted: z.boolean() }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),
@@ -56,6 +58,8 @@ export const receiveEvent = z.discriminatedUnion('event', [
     links: count,
     /** Of the stored bytes, those that came from older files here. */
     keptBytes: count,
+    /** Bytes that an interrupted cast had left here, and that were not received again. */
+    resumedBytes: count,
     unchangedFiles: count,
     unchangedBytes: count,
     removed: count,

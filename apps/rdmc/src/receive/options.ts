@@ -23,6 +23,10 @@ export interface ReceiveCommandOptions {
   /** Refuses casts that are not encrypted. */
   readonly requireEncryption: boolean;
   readonly fsync: boolean;
+  /** Whether what interrupted casts have brought is kept for later ones. */
+  readonly resume: boolean;
+  /** Bytes, or a share of the disk; undefined: the library chooses. */
+  readonly resumeLimit: number | string | undefined;
   readonly meshPorts: readonly [number, number] | undefined;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';

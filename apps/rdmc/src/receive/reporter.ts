@@ -39,8 +39,8 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       };
     case 'complete': {
       const { directories, links, seconds, problems, problemCount } = event;
-      const { keptBytes, unchangedFiles, unchangedBytes, removed } = event;
-      const here = { keptBytes, unchangedFiles, unchangedBytes, removed };
+      const { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed } = event;
+      const here = { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed };
       const counts = { directories, links, seconds, problemCount, ...here };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }

@@ -41,10 +41,11 @@ async function open(
   signal: AbortSignal,
 ): Promise<FileReceiver> {
   const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport } = options;
+  const { resume, resumeLimit } = options;
   const { logger } = reporter;
   const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport };
   try {
-    return await receiveFiles({ ...wanted, ...destination, signal, logger });
+    return await receiveFiles({ ...wanted, resume, resumeLimit, ...destination, signal, logger });
   } catch (error) {
     throw withAdvice(error, 'receive');
   }

@@ -15,15 +15,16 @@ const MOST_NAMED = 20;
 
 /** One line about a cast that has ended. Nothing is called complete or verified where an entry is missing. */
 export function describeComplete(event: CastComplete, { green, yellow }: Palette): string {
-  const { from, files, bytes, seconds, problemCount, unchangedFiles, removed } = event;
+  const { from, files, bytes, seconds, problemCount, resumedBytes, unchangedFiles, removed } = event;
   const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
   const isWhole = problemCount === 0;
   const head = isWhole ? green('Complete') : yellow('Incomplete');
   const verified = isWhole ? ', verified' : '';
   const what = `${plural(files, 'file')}, ${formatBytes(bytes)}${verified}, in ${formatSeconds(seconds)}${rate}`;
   const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
+  const resumed = resumedBytes > 0 ? `, ${formatBytes(resumedBytes)} resumed` : '';
   const gone = removed > 0 ? `, ${formatCount(removed)} removed` : '';
-  return `${head}: ${what}${kept}${gone}, from ${printable(from)}`;
+  return `${head}: ${what}${resumed}${kept}${gone}, from ${printable(from)}`;
 }
 
 /** The entries that are missing; no lines where none is. */

@@ -57,6 +57,11 @@ export class Receiver {
     return Object.assign(receiver, { port, pid, name: `127.0.0.1:${port}` });
   }
 
+  /** Names in its directory, without what an interrupted cast has left. */
+  visible(): string[] {
+    return this.left().filter((name) => !name.startsWith('.rdmc-cast-kept-'));
+  }
+
   /** Names in its directory, hidden ones included. */
   left(): string[] {
     return readdirSync(this.directory).sort();

@@ -92,6 +92,7 @@ const comparison = record({
   existing: flag,
   remove: flag,
   delta: flag,
+  resume: flag,
   dryRun: flag,
   rules: list(record({ action: choice(['include', 'exclude']), pattern: text(MAX_PATH_BYTES) })),
 });
@@ -179,7 +180,13 @@ const receiverFrame = variants('type', {
   },
   refused: failure,
   compared: { first: count, states: packed },
-  surplus: { count, paths: list(text(SHOWN_PATH)), last: flag },
+  surplus: {
+    count,
+    paths: list(text(SHOWN_PATH)),
+    last: flag,
+    /** In the last one: what interrupted casts have left, as far as it is not sent again. */
+    resumedBytes: optional(bytes),
+  },
   held: blocks,
   unbuilt: { entries: list(count, 0, MAX_UNBUILT_IN_FRAME), last: flag },
   progress: {
@@ -198,6 +205,7 @@ const receiverFrame = variants('type', {
     links: count,
     bytes,
     keptBytes: bytes,
+    resumedBytes: optional(bytes),
     unchangedFiles: count,
     unchangedBytes: bytes,
     removed: count,

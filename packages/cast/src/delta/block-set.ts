@@ -60,6 +60,16 @@ export class BlockSet {
     );
   }
 
+  /** Whether it has all blocks of a range of bytes. */
+  covers(blockBytes: number, offset: number, length: number): boolean {
+    const end = Math.ceil((offset + length) / blockBytes);
+    if (end > this.blocks) return false;
+    for (let block = Math.floor(offset / blockBytes); block < end; block = this.runEnd(block)) {
+      if (!this.has(block)) return false;
+    }
+    return true;
+  }
+
   /** The first block after `block` that differs from it: one is in the set, the other is not. */
   runEnd(block: number): number {
     const isIn = this.has(block);

@@ -16,6 +16,8 @@ export interface ComparisonPolicy {
   readonly remove: boolean;
   /** Of large files that changed, only the blocks that differ are sent. */
   readonly delta: boolean;
+  /** What interrupted casts have left is continued; this one leaves something if it is interrupted. */
+  readonly resume: boolean;
   /** Nothing is changed. */
   readonly dryRun: boolean;
   /** Excluded entries are not removed. */

@@ -32,7 +32,7 @@ export class Answers {
 
   /** Reports what it has beside the entries of the manifest. @throws CastError */
   async surplus(): Promise<void> {
-    const { count, paths } = await this.writer.surplus();
+    const { count, paths, resumedBytes } = await this.writer.surplus();
     let pending: string[] = [];
     let characters = 0;
     for (const path of paths) {
@@ -43,7 +43,7 @@ export class Answers {
       pending = [];
       characters = 0;
     }
-    this.channel.send({ type: 'surplus', count, paths: pending, last: true });
+    this.channel.send({ type: 'surplus', count, paths: pending, last: true, resumedBytes });
   }
 
   /** Reports files that could not be built from older ones. @throws CastError */

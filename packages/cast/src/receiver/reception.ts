@@ -1,35 +1,21 @@
-import { SerialQueue, SilenceTimer, Tracer } from '@rdmc/common';
+import { SilenceTimer, Tracer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { HEARTBEAT_MS, JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
+import { HEARTBEAT_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
-import { reasonOf } from '../control/control-channel.js';
-import type {
-  DoneFrame,
-  FinishFrame,
-  GroupFacts,
-  Invitation,
-  MembersFrame,
-  OutlineFrame,
-  ReceiverFrame,
-  SenderFrame,
-} from '../control/frames.js';
-import { CastError, codeOf, messageOf, protocolError, toCastError } from '../errors.js';
-import { joinMesh } from '../join-mesh.js';
-import { listenWithin, portOf } from '../ports.js';
+import type { DoneFrame, FinishFrame, Invitation, ReceiverFrame, SenderFrame } from '../control/frames.js';
+import { CastError, protocolError } from '../errors.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
 import { checkOneFile, runAfterCast } from './after-cast.js';
 import { Answers } from './answers.js';
-import { Outlines } from './outlines.js';
+import { GroupMembership } from './group-membership.js';
+import { openOrder } from './open-order.js';
+import { asCastError, encryptionRequired, senderLost, senderSilent } from './reception-errors.js';
 import { SinkFeeder } from './sink-feeder.js';
-import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
-
-/** Failures of a group that this receiver caused; after other failures the sender makes a group of survivors. */
-const OWN_FAILURES = new Set(['ERR_RDMC_INCOMING_FAILED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_DATAPLANE_DIED']);
 
 interface ReceiveMessage {
   readonly castId: string;
@@ -51,16 +37,10 @@ export class Reception {
   readonly #began = performance.now();
   readonly #silence: SilenceTimer;
   #heartbeat: NodeJS.Timeout | undefined;
-  #server: Awaited<ReturnType<typeof listenWithin>> | undefined;
-  #node: RdmcNode | undefined;
-  #stream: StreamReceiver | undefined;
+  readonly #groups: GroupMembership;
   #sinks: SinkFeeder | undefined;
   /** The function that the application runs after the cast. */
   #after: Promise<void> | undefined;
-  #groupOver = new AbortController();
-  readonly #grouping = new SerialQueue();
-  /** Hashes that the sender sends beside the messages, where contents are checked by SHA-256. */
-  readonly #outlines: Outlines | undefined;
   readonly #answers: Answers;
   /** Of the cast, as announced. The message of the trace is this object, so that it gets them when they are known. */
   readonly #totals: Totals = { files: 0, bytes: 0 };
@@ -79,15 +59,14 @@ export class Reception {
     private readonly writer: WriterThread,
     private readonly report: (event: ReceiverEvent) => void,
   ) {
-    this.#outlines = invitation.checksum === 'sha256' ? new Outlines() : undefined;
+    this.#groups = new GroupMembership({
+      ...{ channel, invitation, options, writer, over: this.#over.signal },
+      onRoute: (node, transports) => this.#route(node, transports),
+      fail: (error) => this.#fail(asCastError(error, channel.peer)),
+    });
     this.#answers = new Answers(channel, writer);
     this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
-      this.#fail(
-        new CastError(
-          'ERR_RDMC_SENDER_LOST',
-          `the sender ${channel.peer} has sent nothing for ${invitation.stallTimeoutMs} ms`,
-        ),
-      ),
+      this.#fail(senderSilent(channel.peer, invitation.stallTimeoutMs)),
     );
   }
 
@@ -108,6 +87,11 @@ export class Reception {
   /** Whether `once` counts it: not a dry run, and not a round after which the sender calls again. */
   get isCounted(): boolean {
     return !this.#isCalledAgain && this.invitation.comparison?.dryRun !== true;
+  }
+
+  /** Whether it has failed; it may still put files away. */
+  get isEnding(): boolean {
+    return this.#failure !== undefined;
   }
 
   /** The receiver is closed. */
@@ -137,23 +121,16 @@ export class Reception {
   }
 
   async #accept(): Promise<boolean> {
-    const { directory, meshPorts, fsync, sink } = this.options;
+    const { sink } = this.options;
     const { encrypted } = this.invitation;
     try {
       if (this.options.requireEncryption && !encrypted) throw encryptionRequired();
       const { castId, from } = this.#facts();
       this.#sinks = sink && new SinkFeeder(sink, { castId, from }, (error) => this.#fail(error));
-      const { freeBytes } = await this.writer.open({
-        directory,
-        sinks: this.#sinks?.workerPort,
-        castId: this.invitation.castId,
-        fsync,
-        policy: this.invitation.comparison,
-        checksum: { kind: this.invitation.checksum, key: Buffer.from(this.invitation.checksumKey, 'hex') },
-      });
-      this.#server = await listenWithin(this.channel.localHost, meshPorts);
+      const order = openOrder(this.invitation, this.options, this.#sinks?.workerPort);
+      const { freeBytes } = await this.writer.open(order);
+      const meshPort = await this.#groups.listen();
       if (!this.invitation.comparison) this.#announce(this.invitation);
-      const meshPort = portOf(this.#server);
       this.channel.send({ type: 'ready', meshPort, freeBytes, ...(sink && { checked: true }) });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
@@ -194,16 +171,16 @@ export class Reception {
         void this.#orFail(() => this.#check());
         return;
       case 'members':
-        void this.#grouping.run(() => this.#orFail(() => this.#join(frame)));
+        this.#groups.join(frame);
         return;
       case 'part':
         void this.#part(frame.groupId);
         return;
       case 'group':
-        this.#start(frame.group, frame.nextMessage);
+        this.#groups.start(frame.group, frame.nextMessage);
         return;
       case 'outline':
-        this.#outline(frame);
+        this.#groups.outline(frame);
         return;
       case 'finish':
         void this.#finish(frame);
@@ -217,66 +194,12 @@ export class Reception {
     }
   }
 
-  /** Handles groups in order. The sender handles the failure of a group, except one that this end caused. */
-  #start(facts: GroupFacts, nextMessage: number): void {
-    if ((facts.secret !== undefined) !== this.invitation.encrypted)
-      throw protocolError('the stream is encrypted and the invitation says it is not, or the reverse');
-    const controller = new AbortController();
-    this.#groupOver = controller;
-    void this.#grouping.run(async () => {
-      try {
-        if (!this.#stream) throw protocolError('a group came before its members');
-        await this.#stream.run(facts, nextMessage, controller.signal);
-      } catch (error) {
-        this.options.logger?.debug?.({ group: facts.id, reason: messageOf(error) }, 'group ended');
-        const isOwn = OWN_FAILURES.has(codeOf(error) ?? '') || this.#node === undefined;
-        if (isOwn) this.#fail(asCastError(error, this.channel.peer));
-      }
-    });
-  }
-
-  #outline(frame: OutlineFrame): void {
-    if (!this.#outlines) throw protocolError('the sender sent a hash in a cast without SHA-256');
-    this.#outlines.arrived(frame);
-  }
-
   async #orFail(action: () => Promise<void>): Promise<void> {
     try {
       await action();
     } catch (error) {
       this.#fail(asCastError(error, this.channel.peer));
     }
-  }
-
-  async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
-    if (this.#node) throw protocolError('the sender sent the members twice');
-    const { key, device, transport, meshPorts, logger } = this.options;
-    const localHost = this.channel.localHost;
-    const server = this.#server!;
-    this.#server = undefined;
-    const node = await joinMesh({
-      id,
-      members,
-      server,
-      localHost,
-      ports: meshPorts,
-      key,
-      device,
-      transport,
-      // The sender decides which member is missing, and then ends the connection; receivers must not give up before it.
-      timeoutMs: Math.min(this.invitation.connectTimeoutMs + JOIN_GRACE_MS, MAX_TIMER_MS),
-      signal: this.#over.signal,
-      logger,
-    });
-    this.#node = node;
-    this.#stream = new StreamReceiver(
-      node,
-      { ...this.invitation, messageBytes, outlines: this.#outlines },
-      this.writer,
-      ({ transports }) => this.#route(node, transports),
-      (error) => this.#fail(asCastError(error, this.channel.peer)),
-    );
-    await Promise.all([this.writer.attach(node.device.handle), this.#stream.prepare()]);
   }
 
   /** Reported once: survivors continue on the same device. */
@@ -288,22 +211,18 @@ export class Reception {
   }
 
   async #part(groupId: number): Promise<void> {
-    this.#groupOver.abort();
-    await this.#grouping.idle();
-    this.channel.send({ type: 'parted', groupId, receivedMessages: this.#stream?.messages ?? 0 });
+    await this.#groups.part();
+    this.channel.send({ type: 'parted', groupId, receivedMessages: this.#groups.messages });
   }
 
-  /** Messages may still wait for the hashes of their outlines. */
   async #check(): Promise<void> {
-    await this.#grouping.idle();
-    await this.#stream?.passed();
+    await this.#groups.passed();
     await this.#answers.unbuilt();
   }
 
   async #finish({ messages, remove }: FinishFrame): Promise<void> {
     try {
-      await this.#grouping.idle();
-      await this.#stream?.passed();
+      await this.#groups.passed();
       const report = await this.writer.finish({ messages, remove });
       const { afterCast } = this.options;
       this.#after = runAfterCast(afterCast, this.invitation, this.#facts(), report, this.#over.signal);
@@ -322,14 +241,14 @@ export class Reception {
   #sendProgress(): void {
     this.channel.send({
       type: 'progress',
-      receivedMessages: this.#stream?.messages ?? 0,
-      partialBytes: this.#stream?.partialBytes ?? 0,
+      receivedMessages: this.#groups.messages,
+      partialBytes: this.#groups.partialBytes,
       storedMessages: this.writer.storedMessages,
       writerBusyMs: this.writer.busyMs,
     });
     if (!this.#announced || this.#outcome || this.#failure) return;
     const { files, bytes } = this.#totals;
-    const received = this.#stream?.bytes ?? 0;
+    const received = this.#groups.bytes;
     const receivedBytes = this.invitation.isStream ? received : Math.min(bytes, received);
     this.#event({ type: 'progress', files, bytes, receivedBytes, storedBytes: this.writer.storedBytes });
   }
@@ -343,7 +262,7 @@ export class Reception {
     const { storedFiles, storedBytes } = this.writer;
     this.#failed = { type: 'failed', files: storedFiles, bytes: storedBytes, code, message };
     this.#over.abort(error);
-    this.#groupOver.abort();
+    this.#groups.abort();
     void this.channel.end();
   }
 
@@ -352,18 +271,17 @@ export class Reception {
     this.#over.abort();
     this.#silence.stop();
     clearInterval(this.#heartbeat);
-    this.#server?.close();
-    this.#groupOver.abort();
+    this.#groups.abort();
     this.#sinks?.close(this.#failure);
     // When everything is stored and reported, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
-      await this.#grouping.idle();
+      await this.#groups.leave();
       await this.writer.end();
     } finally {
       if (this.#failed) this.#event(this.#failed);
     }
-    await this.#node?.close();
+    await this.#groups.close();
     await this.#after?.catch(() => {});
     await this.channel.end();
   }
@@ -374,20 +292,5 @@ export class Reception {
   }
 }
 
-function encryptionRequired(): CastError {
-  const message =
-    'this receiver refuses casts that are not encrypted; cast without --no-encrypt (encrypt: false)';
-  return new CastError('ERR_RDMC_ENCRYPTION_REQUIRED', message);
-}
-
 /** A conditional type, so that it distributes over the kinds of events. */
 type WithoutOrigin<E> = E extends ReceiverEvent ? Omit<E, 'castId' | 'from'> : never;
-
-function senderLost(peer: string, cause: unknown): CastError {
-  return new CastError('ERR_RDMC_SENDER_LOST', `the sender ${peer} was lost: ${reasonOf(cause)}`, { cause });
-}
-
-/** Errors of the connection become ERR_RDMC_SENDER_LOST; those of layers below keep their codes. */
-function asCastError(error: unknown, peer: string): CastError {
-  return toCastError(error, 'ERR_RDMC_SENDER_LOST', `the sender ${peer} was lost: ${reasonOf(error)}`);
-}

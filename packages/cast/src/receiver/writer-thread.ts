@@ -1,4 +1,5 @@
 import { WRITER_HANGS_MS } from '../constants.js';
+import type { RemovedKept } from '../resume/kept-data.js';
 import { CallingThread } from '../worker-calls.js';
 import type { SurplusReport } from '../writer/comparison.js';
 import type {
@@ -7,6 +8,7 @@ import type {
   ExamineOrder,
   FinishOrder,
   OpenOrder,
+  PrepareOrder,
   StoreOrder,
 } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stored-report.js';
@@ -27,11 +29,16 @@ export class WriterThread {
   #stored = { messages: 0, files: 0, bytes: 0 };
 
   /**
-   * Removes leftovers of terminated receivers in the directory.
+   * Removes leftovers of terminated receivers in the directory. Returns their names.
    * @throws CastError where the directory cannot be used
    */
-  prepare(directory: string): Promise<string[]> {
-    return this.#thread.call('prepare', { directory });
+  prepare(order: PrepareOrder): Promise<string[]> {
+    return this.#thread.call('prepare', order);
+  }
+
+  /** Removes what interrupted casts have left there. @throws CastError where the directory cannot be used */
+  removeKept(directory: string): Promise<RemovedKept> {
+    return this.#thread.call('removeKept', { directory });
   }
 
   /** Sets whether the thread keeps the process alive. An idle thread does not. */
@@ -52,7 +59,7 @@ export class WriterThread {
     return this.#busy(this.#thread.call('examine', order));
   }
 
-  surplus(): Promise<SurplusReport> {
+  surplus(): Promise<SurplusReport & { readonly resumedBytes: number }> {
     return this.#busy(this.#thread.call('surplus', undefined));
   }
 
@@ -107,8 +114,7 @@ export class WriterThread {
   }
 
   /**
-   * Sets the modes of directories, removes temporary files, and ends the thread. Waits as long as the thread makes
-   * progress. A thread that hangs on its disk is abandoned; it does all of this when the disk answers.
+   * Removes temporary files that no later cast can use, and ends the thread. Waits as long as the thread makes progress. A thread that hangs on its disk is abandoned; it does all of this when the disk answers.
    */
   async end(): Promise<void> {
     Atomics.store(this.#signs, WriterSigns.GIVEN_UP, 1);

@@ -1,3 +1,4 @@
+import type { PrepareOrder } from '../writer/orders.js';
 import { WriterThread } from './writer-thread.js';
 
 /** Writer threads for the casts of a receiver. One is started ahead, so that a cast need not wait for it. */
@@ -6,13 +7,13 @@ export class WriterThreads {
   #ended = false;
 
   /**
-   * @param directory undefined where files go to sinks
+   * @param order undefined where files go to sinks
    * @throws CastError where the directory cannot be used; then no thread is running
    */
-  async prepare(directory: string | undefined): Promise<string[]> {
+  async prepare(order: PrepareOrder | undefined): Promise<string[]> {
     const first = new WriterThread();
     try {
-      const removed = directory === undefined ? [] : await first.prepare(directory);
+      const removed = order ? await first.prepare(order) : [];
       this.#keep(first);
       return removed;
     } catch (error) {
@@ -32,6 +33,11 @@ export class WriterThreads {
   /** Call this when a cast is over and another one may come. */
   refill(): void {
     if (!this.#ended && this.#spare === undefined) this.#keep(new WriterThread());
+  }
+
+  /** Removes what interrupted casts have left, where it is too old or too much. Failures have no effect. */
+  expire(order: PrepareOrder | undefined): void {
+    if (order) this.#spare?.prepare(order).catch(() => {});
   }
 
   async end(): Promise<void> {

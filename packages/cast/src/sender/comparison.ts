@@ -7,9 +7,10 @@ import { type DeltaFile, planGroups } from '../plan-groups.js';
 import type { BlockedFile } from '../reader/block-reader.js';
 import type { NextPiece } from '../reader/manifest-reader.js';
 import { BlockComparison } from './block-comparison.js';
+import { noRoom } from './link-errors.js';
 import { type Phase, phaseOf } from './phase.js';
 import type { ReaderThread } from './reader-thread.js';
-import { noRoom, type ReceiverLink } from './receiver-link.js';
+import type { ReceiverLink } from './receiver-link.js';
 
 /** Asks receivers what they lack, and plans what is sent to which of them. */
 export class Comparison {

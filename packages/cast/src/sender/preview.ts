@@ -54,7 +54,7 @@ function changesOf(
     return change === undefined ? [] : [{ change, ...entry }];
   });
   if (!remove) return changes;
-  const removed = surplus.map((path): EntryChange => {
+  const removed = surplus.paths.map((path): EntryChange => {
     const isDirectory = path.endsWith('/');
     const name = isDirectory ? path.slice(0, -1) : path;
     return { change: 'remove', path: name, kind: isDirectory ? 'directory' : 'other', bytes: 0 };

@@ -78,6 +78,14 @@ export class ProgressPublisher {
   #receiver(name: string, totalBytes: number): ReceiverProgress {
     const link = this.links.get(name);
     if (link) return link.snapshot(totalBytes);
-    return this.#settled.get(name) ?? { name, state: 'connecting', receivedBytes: 0, storedBytes: 0 };
+    return (
+      this.#settled.get(name) ?? {
+        name,
+        state: 'connecting',
+        receivedBytes: 0,
+        storedBytes: 0,
+        resumedBytes: 0,
+      }
+    );
   }
 }

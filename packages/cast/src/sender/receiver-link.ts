@@ -1,45 +1,33 @@
 import { Deadline } from '@rdmc/common';
 import type { CastProgress, ReceiverProgress, ReceiverState } from '../cast-progress.js';
 import type { Target } from '../checked-cast-options.js';
-import { CAST_PROTOCOL_VERSION, MAX_SURPLUS } from '../constants.js';
-import { type ControlChannel, reasonOf } from '../control/control-channel.js';
+import { CAST_PROTOCOL_VERSION } from '../constants.js';
+import type { ControlChannel } from '../control/control-channel.js';
 import type {
   DoneFrame,
   FinishFrame,
   HelloFrame,
   Invitation,
-  ProgressFrame,
   ReceiverFrame,
   SenderFrame,
-  SurplusFrame,
 } from '../control/frames.js';
-import {
-  type AbortError,
-  CastError,
-  type CastErrorCode,
-  codeOf,
-  messageOf,
-  protocolError,
-} from '../errors.js';
+import { type AbortError, CastError, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { unpackStates } from '../manifest/packed-states.js';
 import type { BlockedFile } from '../reader/block-reader.js';
 import { BlockAnswers } from './block-answers.js';
 import { type Dialling, dial } from './dial.js';
+import { asLinkError, noRoom, silentReceiver } from './link-errors.js';
 import type { Pump } from './pump.js';
+import { ReportedProgress } from './reported-progress.js';
+import { bytesIn, madeMessages, messagesBeforeLast } from './stream-counts.js';
+import { SurplusAnswer } from './surplus-answer.js';
 
 type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
 
 /** Totals of the cast that a receiver tells its application. */
 type Announced = Pick<Invitation, 'files' | 'directories' | 'links' | 'bytes'>;
-
-const NOTHING: Omit<ProgressFrame, 'type'> = {
-  receivedMessages: 0,
-  partialBytes: 0,
-  storedMessages: 0,
-  writerBusyMs: 0,
-};
 
 /** One receiver at the sender: its control connection, and the state that it has reported. */
 export class ReceiverLink {
@@ -55,9 +43,8 @@ export class ReceiverLink {
   states: Uint8Array = new Uint8Array(0);
   /** What it says about its older files. */
   readonly blocks = new BlockAnswers();
-  /** Paths that it has and the sender does not, in a dry run. */
-  readonly surplus: string[] = [];
-  progress = NOTHING;
+  /** What it has beside the entries of the cast. */
+  readonly surplus = new SurplusAnswer();
   done: DoneFrame | undefined;
   failure: CastError | undefined;
   /** The streams that it takes part in, in order; the last one may be in progress. */
@@ -73,11 +60,12 @@ export class ReceiverLink {
   #parted: { groupId: number; resolve: (receivedMessages: number) => void } | undefined;
   /** Pieces of the manifest that it has not answered. */
   readonly #offers: { first: number; count: number; answered: () => void }[] = [];
-  #surplusReported: (() => void) | undefined;
+  readonly #progress: ReportedProgress;
   #settle: () => void = () => {};
   readonly #settled: Promise<void>;
 
   constructor(readonly target: Target) {
+    this.#progress = new ReportedProgress(target.name);
     this.down = new Promise((resolve) => {
       this.#wentDown = resolve;
     });
@@ -88,6 +76,11 @@ export class ReceiverLink {
 
   get name(): string {
     return this.target.name;
+  }
+
+  /** Its latest report. */
+  get progress(): ReportedProgress['latest'] {
+    return this.#progress.latest;
   }
 
   get alive(): boolean {
@@ -103,7 +96,9 @@ export class ReceiverLink {
     try {
       this.#channel = await dial(this.target, dialling);
       // Limits the whole introduction.
-      const deadline = new Deadline(dialling, () => this.#channel!.destroy(this.#silent(dialling.timeoutMs)));
+      const deadline = new Deadline(dialling, () =>
+        this.#channel!.destroy(silentReceiver(this.name, dialling.timeoutMs)),
+      );
       try {
         await this.#introduce(invitation);
       } finally {
@@ -120,17 +115,12 @@ export class ReceiverLink {
 
   /** Number of messages of all its streams that are filled so far. */
   get madeMessages(): number {
-    return this.pumps.reduce((sum, { madeMessages }) => sum + madeMessages, 0);
+    return madeMessages(this.pumps);
   }
 
   /** Complete messages of its last stream. */
   get receivedOfStream(): number {
-    return Math.max(0, this.progress.receivedMessages - this.#messagesBefore);
-  }
-
-  /** Messages of the streams before the last one. */
-  get #messagesBefore(): number {
-    return this.pumps.slice(0, -1).reduce((sum, { messages = 0 }) => sum + messages, 0);
+    return Math.max(0, this.progress.receivedMessages - messagesBeforeLast(this.pumps));
   }
 
   /** Sends a piece of the manifest; resolves when it has answered, or has failed. */
@@ -158,9 +148,7 @@ export class ReceiverLink {
   /** There are no more pieces; resolves when it has reported what it has beside them, or has failed. */
   endOffers(entries: number, { files, directories, links, bytes }: Announced): Promise<void> {
     this.states = this.states.subarray(0, entries);
-    const reported = new Promise<void>((resolve) => {
-      this.#surplusReported = resolve;
-    });
+    const reported = this.surplus.expect();
     this.send({ type: 'offered', files, directories, links, bytes });
     return Promise.race([reported, this.down]);
   }
@@ -177,7 +165,7 @@ export class ReceiverLink {
    */
   async part(groupId: number): Promise<number | undefined> {
     const parted = new Promise<number>((resolve) => {
-      const before = this.#messagesBefore;
+      const before = messagesBeforeLast(this.pumps);
       this.#parted = { groupId, resolve: (received) => resolve(Math.max(0, received - before)) };
     });
     this.send({ type: 'part', groupId });
@@ -221,8 +209,9 @@ export class ReceiverLink {
       name: this.name,
       hostName: this.hello?.hostName,
       state: failure ? 'failed' : this.state,
-      receivedBytes: everything ?? this.#bytesIn(receivedMessages, partialBytes),
-      storedBytes: everything ?? this.#bytesIn(storedMessages, 0),
+      receivedBytes: everything ?? bytesIn(this.pumps, receivedMessages, partialBytes),
+      storedBytes: everything ?? bytesIn(this.pumps, storedMessages, 0),
+      resumedBytes: this.done?.resumedBytes ?? this.surplus.resumedBytes,
       ...(failure && { error: { code: failure.code, message: failure.message } }),
     } satisfies CastProgress['receivers'][number];
   }
@@ -233,19 +222,6 @@ export class ReceiverLink {
     if (count === 0) return undefined;
     const entries = count === 1 ? 'one entry' : `${count} entries`;
     return new CastError('ERR_RDMC_PARTIAL', `${this.name} lacks ${entries}`, { receiver: this.name });
-  }
-
-  /** Bytes of file contents in the first messages of its streams, and in bytes of the next message. */
-  #bytesIn(messages: number, partialBytes: number): number {
-    let left = messages;
-    let bytes = 0;
-    for (const pump of this.pumps) {
-      const { messages: all = Number.POSITIVE_INFINITY } = pump;
-      bytes += pump.bytesIn(left, left < all ? partialBytes : 0);
-      if (left < all) break;
-      left -= all;
-    }
-    return bytes;
   }
 
   async #introduce(invitation: Invitation): Promise<void> {
@@ -293,17 +269,16 @@ export class ReceiverLink {
 
   #take(frame: ReceiverFrame): void {
     if (frame.type === 'progress') {
-      this.#checkProgress(frame);
-      this.progress = frame;
+      this.#progress.take(frame, this.madeMessages);
       if (this.state === 'ready' && (frame.receivedMessages > 0 || frame.partialBytes > 0))
         this.state = 'receiving';
     } else if (frame.type === 'parted') {
-      this.#checkReceived(frame.receivedMessages);
+      this.#progress.checkReceived(frame.receivedMessages, this.madeMessages);
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
     } else if (frame.type === 'compared') this.#takeStates(frame.first, frame.states);
     else if (frame.type === 'held') this.blocks.held(frame);
     else if (frame.type === 'unbuilt') this.blocks.unbuilt(frame);
-    else if (frame.type === 'surplus') this.#takeSurplus(frame);
+    else if (frame.type === 'surplus') this.surplus.take(this.name, frame);
     else if (frame.type === 'done' && this.state === 'storing') {
       this.done = frame;
       if (this.alive) this.state = 'complete';
@@ -320,57 +295,7 @@ export class ReceiverLink {
     offer.answered();
   }
 
-  #takeSurplus({ paths, last }: SurplusFrame): void {
-    if (!this.#surplusReported || this.surplus.length + paths.length > MAX_SURPLUS)
-      throw protocolError(`${this.name} reported surplus entries that it was not asked for`);
-    for (const path of paths) this.surplus.push(path);
-    if (!last) return;
-    this.#surplusReported();
-    this.#surplusReported = undefined;
-  }
-
-  #checkProgress({ receivedMessages, storedMessages }: ProgressFrame): void {
-    this.#checkReceived(receivedMessages);
-    if (storedMessages < this.progress.storedMessages || storedMessages > receivedMessages) {
-      throw this.#inconsistent(`it has stored ${storedMessages} of ${receivedMessages} messages`);
-    }
-  }
-
-  /** The sender does not read messages again that all receivers have reported, so a report must not shrink. */
-  #checkReceived(receivedMessages: number): void {
-    if (receivedMessages < this.progress.receivedMessages)
-      throw this.#inconsistent(`it has ${receivedMessages} messages`);
-    if (receivedMessages > this.madeMessages) {
-      throw this.#inconsistent(`it has ${receivedMessages} messages, more than were sent`);
-    }
-  }
-
-  #inconsistent(claim: string): CastError {
-    const { receivedMessages, storedMessages } = this.progress;
-    const before = `its report before: ${receivedMessages} received, ${storedMessages} stored`;
-    const message = `${this.name} reports that ${claim}; ${before}; it was dropped, and the others continue`;
-    return new CastError('ERR_RDMC_CAST_PROTOCOL', message, { receiver: this.name });
-  }
-
   #reported({ code, message }: { readonly code: string; readonly message: string }): CastError {
     return new CastError(code, `${this.name}: ${message}`, { receiver: this.name });
   }
-
-  #silent(timeoutMs: number): CastError {
-    const message = `${this.name} did not answer within ${timeoutMs} ms`;
-    return new CastError('ERR_RDMC_CAST_UNREACHABLE', message, { receiver: this.name });
-  }
-}
-
-function asLinkError(error: unknown, name: string, fallback: CastErrorCode): CastError {
-  if (error instanceof CastError) return error;
-  const code = codeOf(error);
-  const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
-  const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} was lost: ${reasonOf(error)}`;
-  return new CastError(known, message, { cause: error, receiver: name });
-}
-
-export function noRoom({ name, freeBytes }: ReceiverLink, needed: number): CastError {
-  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
-  return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }

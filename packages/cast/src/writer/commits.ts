@@ -20,7 +20,7 @@ export interface Commits {
 
 /** Gives names without waiting for the disk. */
 export const commitAtOnce: Commits = {
-  written: () => {},
+  written: (sink) => sink.note(),
   file: ({ commit }) => commit(),
   other: (action) => action(),
 };

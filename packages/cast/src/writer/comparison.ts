@@ -8,9 +8,10 @@ import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { ManifestOrder } from '../manifest/manifest-order.js';
 import { decodePiece } from '../manifest/piece-decoder.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { KeptStore } from '../resume/kept-store.js';
 import { shown } from '../stream/paths.js';
 import type { DirectoryRecord } from '../stream/records.js';
-import type { DirectoryTree } from './directory-tree.js';
+import type { ReceivingTree } from './directory-tree.js';
 import { Examiner } from './examiner.js';
 import { ExistingFile } from './existing-file.js';
 import type { OlderFiles } from './older-files.js';
@@ -21,7 +22,7 @@ import { Surplus } from './surplus.js';
 export interface ComparisonParts {
   readonly policy: ComparisonPolicy;
   readonly checksum: Checksum;
-  readonly tree: DirectoryTree;
+  readonly tree: ReceivingTree;
   readonly older: OlderFiles;
   readonly outcomes: Outcomes;
   readonly timeUnitNs: bigint;
@@ -30,6 +31,8 @@ export interface ComparisonParts {
   /** A directory needs mode and time at the end of the cast. */
   readonly onDirectory: (directory: DirectoryRecord) => void;
   readonly active: () => void;
+  /** What interrupted casts have left; undefined where the receiver keeps nothing. */
+  readonly kept: KeptStore | undefined;
   /** Called after every entry that was removed; throws where the cast was given up. */
   readonly step: () => void;
 }
@@ -48,17 +51,27 @@ export class Comparison {
   readonly #order = new ManifestOrder();
 
   constructor(private readonly parts: ComparisonParts) {
-    const { policy, checksum, tree, older, outcomes, timeUnitNs, durable, active } = parts;
+    const { policy, checksum, tree, older, outcomes, timeUnitNs, durable, active, kept } = parts;
     const filter = new Filter(policy.rules);
     const onDirectory = (entry: ManifestEntry, index: number): void => this.#defer(entry, index);
     const file = new ExistingFile(new ContentComparison(checksum), durable, active);
-    this.#examiner = new Examiner(policy, { tree, outcomes, file, older, timeUnitNs, onDirectory });
+    this.#examiner = new Examiner(policy, { tree, outcomes, file, older, timeUnitNs, onDirectory, kept });
     this.#surplus = policy.remove ? new Surplus(tree, filter, onDirectory) : undefined;
     this.#removal = new Removal(tree, filter, outcomes, parts.step);
   }
 
   get unchanged(): { readonly files: number; readonly bytes: number } {
     return this.#examiner.unchanged;
+  }
+
+  /** Sizes of the files that it lacks, less what there is of them on disk. */
+  get lackingBytes(): number {
+    return this.#examiner.lackingBytes;
+  }
+
+  /** Sizes of files that an interrupted cast has brought completely. */
+  get restoredBytes(): number {
+    return this.#examiner.restoredBytes;
   }
 
   /** Names of the paths that were given at the sender, as latin1. */

@@ -10,28 +10,35 @@ import {
 } from 'node:fs';
 import { MODE_MASK } from '../constants.js';
 import { CastError } from '../errors.js';
+import type { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
 import type { DirectoryRecord, HardLinkRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
-import type { DirectoryTree } from './directory-tree.js';
 import { secondsOf } from './file-sink.js';
 import type { Outcomes } from './outcomes.js';
 import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
+/** For problems of directories that are not entries of the cast. */
+const NO_INDEX = -1;
+
 /**
  * Links, and modes and times of directories: they are set when everything else is in place. Hard links
  * come first: the file that they are linked to may have arrived in a later group. Then symbolic links, which are late so
- * that no file of the cast is written through one. Then directories, the deepest first: one without write permission must be writable until its entries are made, and every new entry changes its time.
+ * that no file of the cast is written through one. Then new directories, which get their names when they are complete. Then
+ * the other directories. Of both, the deepest come first: one without write permission must be writable until its entries
+ * are made, and every new entry changes its time.
  */
 export class DeferredEntries {
   /** By index. */
   readonly #directories = new Map<number, DirectoryRecord>();
   readonly #links: SymbolicLinkRecord[] = [];
   readonly #hardLinks: HardLinkRecord[] = [];
+  /** Indices of directories that were finished before they got their names. */
+  readonly #finished = new Set<number>();
 
   constructor(
-    private readonly tree: DirectoryTree,
+    private readonly tree: StagedTree,
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     private readonly active: () => void,
@@ -71,14 +78,43 @@ export class DeferredEntries {
   }
 
   /**
-   * Sets modes and times of directories. Yields a descriptor of each finished directory; the caller closes it. First
-   * come directories that got entries but are not entries of the cast themselves, then the directories of the cast.
+   * Sets modes and times of new directories. Yields a descriptor of each finished one; the caller closes it.
+   * @throws CastError where nothing more can be stored
+   */
+  *finishStaged(): Generator<number, void, undefined> {
+    const directories = this.#childrenFirst().filter(({ path }) => this.tree.isStaged(path));
+    for (const { index } of directories) this.#finished.add(index);
+    yield* this.#finish(this.tree.changedStaged, directories);
+  }
+
+  /** Gives new directories their names, one per step. All in them is on disk. @throws CastError as `finishStaged` */
+  *publish(): Generator<void, void, undefined> {
+    const indices = new Map(this.#childrenFirst().map(({ path, index }) => [path.toString('latin1'), index]));
+    for (const top of this.tree.tops) {
+      const index = indices.get(top.toString('latin1')) ?? NO_INDEX;
+      this.outcomes.attempt(index, top, () => this.tree.publish(top));
+      this.active();
+      yield;
+    }
+  }
+
+  /**
+   * Sets modes and times of the other directories. Yields a descriptor of each finished one; the caller closes it.
    * @throws CastError where nothing more can be stored, or where a directory that got entries is gone
    */
   *finishDirectories(): Generator<number, void, undefined> {
-    const directories = this.#childrenFirst();
+    const isLeft = ({ index, path }: DirectoryRecord): boolean =>
+      !this.#finished.has(index) || this.tree.isMerged(path);
+    yield* this.#finish(this.tree.changed, this.#childrenFirst().filter(isLeft));
+  }
+
+  /** First come directories that got entries but are not entries of the cast themselves, then those of the cast. */
+  *#finish(
+    changed: readonly Buffer[],
+    directories: readonly DirectoryRecord[],
+  ): Generator<number, void, undefined> {
     const own = new Set(directories.map(({ path }) => path.toString('latin1')));
-    for (const path of this.tree.changed) {
+    for (const path of changed) {
       if (!own.has(path.toString('latin1'))) yield this.#open(path);
     }
     for (const directory of directories) {
@@ -88,20 +124,6 @@ export class DeferredEntries {
       });
       this.active();
       if (descriptor !== undefined) yield descriptor;
-    }
-  }
-
-  /** The cast ends early: sets the modes of directories as far as possible, and ignores errors. */
-  giveUp(): void {
-    const made = new Set(this.tree.made.map((path) => path.toString('latin1')));
-    for (const directory of this.#childrenFirst()) {
-      if (!made.has(directory.path.toString('latin1'))) continue;
-      try {
-        closeSync(this.#setAttributes(directory));
-      } catch {
-        // The directory was removed, or the disk fails.
-      }
-      this.active();
     }
   }
 

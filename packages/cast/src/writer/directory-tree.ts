@@ -15,18 +15,31 @@ export interface Place {
   readonly name: Buffer;
 }
 
+/** The directories that a cast stores its entries in. */
+export interface ReceivingTree {
+  /** Opens the directory of an entry, and makes it where it is missing. @throws CastError; errors of the system */
+  place(path: Buffer): Place;
+  /** The descriptor of a directory, which is made where it is missing. @throws CastError; errors of the system */
+  open(path: Buffer): number;
+  /** The descriptor of a directory that exists; undefined where it does not. @throws as `open` */
+  existing(path: Buffer): number | undefined;
+  /** Returns a new descriptor of a directory; the caller closes it. @throws as `open` */
+  openApart(path: Buffer): number;
+  /** An entry of this directory was removed. */
+  recordChange(path: Buffer): void;
+  /** All directories are found again. */
+  close(): void;
+}
+
 /**
  * Directories below an open one, each opened from its parent without following a symbolic link. The most recently used
  * ones stay open.
  */
-export class DirectoryTree {
+export class DirectoryTree implements ReceivingTree {
   /** By path, the least recently used first. */
   readonly #open = new Map<string, number>();
   /** Paths of directories whose entries changed; '' is the root. */
   readonly #changed = new Set<string>();
-  /** Paths of directories that this cast made, parents first. */
-  readonly #made = new Set<string>();
-
   /** Path of the root when it was last looked at, as latin1, with a slash. */
   #rootPath = '';
   /** The directory that `existing` found last, while it is open. */
@@ -48,9 +61,15 @@ export class DirectoryTree {
     return [...this.#changed].map((path) => Buffer.from(path, 'latin1'));
   }
 
-  /** Directories that this cast made, children first. */
-  get made(): Buffer[] {
-    return [...this.#made].toReversed().map((path) => Buffer.from(path, 'latin1'));
+  /** The shortest part of a path that does not exist; undefined where all of it does. @throws as `open` */
+  firstMissing(path: Buffer): Buffer | undefined {
+    if (!this.#isInPlace(path)) this.close();
+    if (this.#open.has(path.toString('latin1'))) return undefined;
+    for (let end = path.indexOf(SLASH); ; end = path.indexOf(SLASH, end + 1)) {
+      const part = end === -1 ? path : path.subarray(0, end);
+      if (this.existing(part) === undefined) return part;
+      if (end === -1) return undefined;
+    }
   }
 
   /** Returns a new descriptor of a directory; the caller closes it. @throws as `open` */
@@ -140,7 +159,7 @@ export class DirectoryTree {
     const key = path.toString('latin1');
     const known = this.#use(key);
     if (known !== undefined) return known;
-    const descriptor = openDirectory(path, within(parent, name), () => this.#recordMade(path, name));
+    const descriptor = openDirectory(path, within(parent, name), () => this.#recordEntry(path, name));
     return this.#keep(key, descriptor, parent);
   }
 
@@ -163,9 +182,8 @@ export class DirectoryTree {
     return descriptor;
   }
 
-  #recordMade(path: Buffer, name: Buffer): void {
+  #recordEntry(path: Buffer, name: Buffer): void {
     const parent = path.subarray(0, Math.max(path.length - name.length - 1, 0));
-    this.#made.add(path.toString('latin1'));
     this.#changed.add(parent.toString('latin1'));
   }
 

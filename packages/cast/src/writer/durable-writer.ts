@@ -4,9 +4,10 @@ import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { SurplusReport } from './comparison.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
-import { StreamWriter, type WriterPorts } from './stream-writer.js';
+import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
+import type { WriterPorts } from './writer-ports.js';
 
 /**
  * A `StreamWriter` that syncs: after `finish`, everything is on disk. A file gets its name when its bytes, mode and
@@ -55,6 +56,10 @@ export class DurableWriter {
     return this.#writer.compareBlocks(index, first, data);
   }
 
+  get resumedBytes(): number {
+    return this.#writer.resumedBytes;
+  }
+
   get unbuilt(): number[] {
     return this.#writer.unbuilt;
   }
@@ -69,9 +74,17 @@ export class DurableWriter {
   /** @throws CastError where a directory could not be synced, or where nothing more can be stored */
   async finish(messages: number, remove = false): Promise<StoredReport> {
     await this.#queue.drained();
+    // A new directory gets its name when all in it is on disk.
+    await this.#syncAll(this.#writer.stagedSteps(messages, remove));
+    await this.#syncAll(this.#writer.lastSteps());
+    return this.#writer.report();
+  }
+
+  /** Syncs directories, some at a time. */
+  async #syncAll(directories: Iterable<number>): Promise<void> {
     const syncing: Promise<void>[] = [];
     try {
-      for (const descriptor of this.#writer.lastSteps(messages, remove)) {
+      for (const descriptor of directories) {
         syncing.push(this.#syncDirectory(descriptor));
         if (syncing.length >= DIRECTORIES_SYNCED_AT_ONCE) await Promise.all(syncing.splice(0));
       }
@@ -79,7 +92,6 @@ export class DurableWriter {
       await Promise.allSettled(syncing);
     }
     await Promise.all(syncing);
-    return this.#writer.report();
   }
 
   /** As a `StreamWriter`'s. Does not wait for the disk; ends the waits of `store` and `finish`. */
@@ -91,6 +103,11 @@ export class DurableWriter {
   async close(): Promise<void> {
     this.giveUp();
     await this.#queue.abandon();
+    try {
+      await this.#writer.settle(this.port.file);
+    } catch {
+      // What was synced before stays; a later cast sends the rest.
+    }
     this.#writer.close();
   }
 

@@ -3,9 +3,10 @@ import { MODE_MASK } from '../constants.js';
 import { EntryState, type EntryStateValue, isLacking } from '../manifest/entry-states.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { KeptStore } from '../resume/kept-store.js';
 import type { Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
-import type { DirectoryTree } from './directory-tree.js';
+import type { ReceivingTree } from './directory-tree.js';
 import type { ExistingFile } from './existing-file.js';
 import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
@@ -13,13 +14,15 @@ import type { Outcomes } from './outcomes.js';
 const NOTHING = Buffer.alloc(0);
 
 export interface ExaminerParts {
-  readonly tree: DirectoryTree;
+  readonly tree: ReceivingTree;
   readonly outcomes: Outcomes;
   readonly file: ExistingFile;
   /** Gets the large files that will be replaced. */
   readonly older: OlderFiles;
   /** Units in which the file system keeps times. */
   readonly timeUnitNs: bigint;
+  /** What interrupted casts have left; undefined where the receiver keeps nothing. */
+  readonly kept: KeptStore | undefined;
   /** A directory exists, with another mode or time than that of the entry. */
   readonly onDirectory: (entry: ManifestEntry, index: number) => void;
 }
@@ -38,6 +41,11 @@ export class Examiner {
     private readonly policy: ComparisonPolicy,
     private readonly parts: ExaminerParts,
   ) {}
+
+  /** Sizes of the files that the receiver lacks, less what there is of them on disk. */
+  lackingBytes = 0;
+  /** Sizes of files that an interrupted cast has brought completely. */
+  restoredBytes = 0;
 
   /** Number of entries examined. */
   get count(): number {
@@ -61,10 +69,11 @@ export class Examiner {
     if (index === this.#states.length) this.#grow();
     this.#states[index] = state;
     this.#count += 1;
-    if (entry.kind === 'file' && (state === EntryState.HAS || state === EntryState.ATTRIBUTES)) {
+    if (entry.kind !== 'file') return state;
+    if (state === EntryState.HAS || state === EntryState.ATTRIBUTES) {
       this.#unchangedFiles += 1;
       this.#unchangedBytes += entry.size;
-    }
+    } else if (isLacking(state)) this.lackingBytes += entry.size;
     return state;
   }
 
@@ -86,8 +95,9 @@ export class Examiner {
   }
 
   #compare(entry: ManifestEntry, index: number): EntryStateValue {
-    const found = this.#find(entry.path);
-    if (!found) return this.policy.existing ? EntryState.SKIPPED : EntryState.ABSENT;
+    const found = this.#find(entry.path) ?? this.#restored(entry, index);
+    if (!found && this.policy.existing) return EntryState.SKIPPED;
+    if (!found) return entry.kind === 'file' ? this.#replaced(entry, index, undefined) : EntryState.ABSENT;
     const { stats, place } = found;
     if ((entry.kind === 'directory') !== stats.isDirectory()) {
       const error = stats.isDirectory() ? 'EISDIR' : 'ENOTDIR';
@@ -131,10 +141,30 @@ export class Examiner {
       : this.#replaced(entry, index, stats);
   }
 
-  /** The file will be replaced, perhaps by one that is built from its blocks. */
-  #replaced(entry: ManifestEntry, index: number, stats: BigIntStats): EntryStateValue {
-    const isOlder = this.policy.delta && this.parts.older.add(entry, index, stats);
-    return isOlder ? EntryState.OLDER : EntryState.DIFFERS;
+  /** The file will be replaced, or made: perhaps from blocks that are here. */
+  #replaced(entry: ManifestEntry, index: number, stats: BigIntStats | undefined): EntryStateValue {
+    const part = this.policy.dryRun ? undefined : this.parts.kept?.takePart(entry);
+    this.lackingBytes -= part?.diskBytes ?? 0;
+    if (this.parts.older.add(entry, index, this.policy.delta ? stats : undefined, part))
+      return EntryState.OLDER;
+    return stats ? EntryState.DIFFERS : EntryState.ABSENT;
+  }
+
+  /** A file that an interrupted cast has brought completely gets its name now. */
+  #restored(entry: ManifestEntry, index: number): { stats: BigIntStats; place: Buffer } | undefined {
+    const { kept, tree } = this.parts;
+    if (entry.kind !== 'file' || !kept || kept.isEmpty || this.policy.existing || this.policy.dryRun)
+      return undefined;
+    const target = (): Buffer => {
+      const { directory, name } = tree.place(entry.path);
+      return within(directory, name);
+    };
+    const isWanted = (place: Buffer, stats: BigIntStats): boolean =>
+      this.#isSameFile(entry, index, stats, place, this.#isSameTime(entry.time, stats));
+    if (!kept.takeFile(entry.path, isWanted, target)) return undefined;
+    this.restoredBytes += entry.size;
+    this.#absent = undefined;
+    return this.#find(entry.path);
   }
 
   #isSameFile(

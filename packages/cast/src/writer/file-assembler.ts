@@ -1,6 +1,8 @@
 import type { Checksum } from '../checksum.js';
 import { CHUNK_BYTES, DELTA_FILE_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
 import { codeOf, protocolError } from '../errors.js';
+import type { OpenSources } from '../resume/open-sources.js';
+import type { SinkTargets } from '../resume/sink-target.js';
 import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
 import type {
   DataRecord,
@@ -10,21 +12,19 @@ import type {
   KeepRecord,
 } from '../stream/records.js';
 import type { Commits } from './commits.js';
-import type { DirectoryTree } from './directory-tree.js';
+import type { ReceivingTree } from './directory-tree.js';
 import { FileModes } from './file-modes.js';
 import { FileSink } from './file-sink.js';
 import type { OlderFiles } from './older-files.js';
-import type { OpenOlderFile } from './open-older-file.js';
 import type { Outcomes } from './outcomes.js';
-import type { TemporaryDirectory } from './temporary-directory.js';
 
 interface OpenFile {
   readonly begin: FileBeginRecord;
   /** Undefined where it failed, or where it is for other receivers: its remaining records are checked and discarded. */
   sink: FileSink | undefined;
   offset: number;
-  /** The older file that some of its bytes come from. */
-  older: OpenOlderFile | undefined;
+  /** What some of its bytes come from. */
+  older: OpenSources | undefined;
   keptBytes: number;
 }
 
@@ -32,6 +32,7 @@ interface AssemblerPorts {
   readonly commits: Commits;
   readonly active: () => void;
   readonly older: OlderFiles;
+  readonly targets: SinkTargets;
 }
 
 const ZEROS = Buffer.alloc(HOLE_BYTES);
@@ -52,8 +53,7 @@ export class FileAssembler {
   readonly #complete = new Set<number>();
 
   constructor(
-    private readonly tree: DirectoryTree,
-    private readonly temporary: TemporaryDirectory,
+    private readonly tree: ReceivingTree,
     private readonly outcomes: Outcomes,
     private readonly checksum: Checksum,
     private readonly ports: AssemblerPorts,
@@ -72,8 +72,9 @@ export class FileAssembler {
     this.#file = file;
     if (!isWanted || this.#complete.has(begin.index)) return;
     this.outcomes.attempt(begin.index, begin.path, () => {
-      const path = this.temporary.file(begin.index);
-      file.sink = new FileSink(begin, path, this.checksum, this.#modes, this.ports.active);
+      const { older, targets, active } = this.ports;
+      const target = targets.open(begin, older.part(begin));
+      file.sink = new FileSink(begin, target, this.checksum, this.#modes, active);
     });
   }
 
@@ -86,7 +87,7 @@ export class FileAssembler {
 
   hole({ index, offset, length }: HoleRecord): void {
     const file = this.#fileAt(index, offset, length);
-    file.sink?.skip(length);
+    this.#attempt(file, (sink) => sink.skip(length));
     file.offset += length;
   }
 
@@ -96,23 +97,24 @@ export class FileAssembler {
     if (length > MAX_KEEP_BYTES)
       throw protocolError(`${length} bytes of entry ${index} are kept in one record`);
     file.older ??= file.sink && this.ports.older.open(index);
-    const isPossible = file.sink === undefined || file.older?.holds(offset, length) === true;
-    if (!isPossible || !this.#copy(file, offset, length)) this.#passOver(file);
+    if (!this.#copy(file, offset, length)) this.#passOver(file);
     file.offset += length;
     file.keptBytes += length;
     if (file.sink) this.ports.commits.written(file.sink);
   }
 
-  /** Copies bytes of the older file. Returns false where they are not there any more. */
+  /** Takes bytes of the older file, or of the partial one. Returns false where they are not there any more. */
   #copy(file: OpenFile, offset: number, length: number): boolean {
+    const { older } = file;
     this.#chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
-    const isSparse = file.older?.isSparse ?? false;
-    const pieceBytes = isSparse ? HOLE_BYTES : CHUNK_BYTES;
+    const isSparse = older?.isSparse ?? false;
+    const pieceBytes = Math.min(isSparse ? HOLE_BYTES : CHUNK_BYTES, older?.pieceBytes ?? CHUNK_BYTES);
     for (let done = 0; done < length && file.sink; done += pieceBytes) {
       const piece = this.#chunk.subarray(0, Math.min(pieceBytes, length - done));
-      if (file.older!.read(piece, offset + done) < piece.length) return false;
+      if (!older || older.read(piece, offset + done) < piece.length) return false;
       const isHole = isSparse && Buffer.compare(piece, ZEROS.subarray(0, piece.length)) === 0;
-      this.#attempt(file, (sink) => sink.keep(piece, isHole));
+      const how = older.isInPlace(offset + done, piece.length) ? 'in place' : isHole ? 'hole' : 'copy';
+      this.#attempt(file, (sink) => sink.keep(piece, how));
     }
     return true;
   }
@@ -121,7 +123,7 @@ export class FileAssembler {
   #passOver(file: OpenFile): void {
     const { begin, sink } = file;
     file.sink = undefined;
-    sink?.discard();
+    if (sink) this.#drop(sink);
     this.unbuilt.set(begin.index, begin.path);
   }
 
@@ -179,6 +181,20 @@ export class FileAssembler {
     });
   }
 
+  /** The cast ends early: what there is of the open file gets to the disk. @throws errors of the system */
+  async settle(sync: (descriptor: number) => Promise<void>): Promise<void> {
+    await this.#file?.sink?.settle(sync);
+  }
+
+  /** Closes the open file; its temporary file stays. @param isSettled whether `settle` was called, or is needed */
+  leave(isSettled: boolean): void {
+    const { sink, older } = this.#file ?? {};
+    this.#file = undefined;
+    older?.close();
+    if (!isSettled) sink?.noteEnd();
+    sink?.release();
+  }
+
   /** Discards the open file. */
   discard(): void {
     const { sink, older } = this.#file ?? {};
@@ -192,7 +208,13 @@ export class FileAssembler {
     if (!sink || this.outcomes.attempt(begin.index, begin.path, () => action(sink))) return;
     this.unbuilt.delete(begin.index);
     file.sink = undefined;
+    this.#drop(sink);
+  }
+
+  /** A partial file that it continued is gone with it. */
+  #drop(sink: FileSink): void {
     sink.discard();
+    this.ports.older.dropPart(sink.begin.index);
   }
 
   /** The open file. @throws CastError where these are not its next bytes */

@@ -1,23 +1,23 @@
 import {
   closeSync,
-  constants,
+  fchmodSync,
   ftruncateSync,
   futimesSync,
-  openSync,
   renameSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
 import type { Checksum } from '../checksum.js';
-import { CHUNK_BYTES, MODE_MASK } from '../constants.js';
+import { CHUNK_BYTES, EARLY_SYNC_BYTES, MODE_MASK } from '../constants.js';
 import { ContentDigest } from '../content-digest.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import { eraseRange } from '../resume/erase-range.js';
+import type { PartialJournal } from '../resume/partial-journal.js';
+import type { SinkTarget } from '../resume/sink-target.js';
 import type { FileBeginRecord, Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { Place } from './directory-tree.js';
 import type { FileModes } from './file-modes.js';
-
-const OPEN_FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** A file that is being received: it has a temporary name until it is complete. */
 export class FileSink {
@@ -28,18 +28,17 @@ export class FileSink {
   #offset = 0;
   #endsInHole = false;
   #syncing: Promise<void> | undefined;
+  #areNamesSynced = false;
 
-  /** @throws errors of the system */
   constructor(
     readonly begin: FileBeginRecord,
-    private readonly temporary: Buffer,
+    private readonly target: SinkTarget,
     checksum: Checksum,
     private readonly modes: FileModes,
     private readonly active: () => void,
   ) {
     this.#content = new ContentDigest(checksum, begin.index);
-    // Other users cannot open it before it has its name: the temporary directory has mode 700.
-    this.#fd = openSync(temporary, OPEN_FLAGS, begin.mode & MODE_MASK);
+    this.#fd = target.descriptor;
   }
 
   /** Whether its descriptor is in use by `startSync`. */
@@ -60,20 +59,29 @@ export class FileSink {
     this.#endsInHole = false;
   }
 
-  /** As `write`, with bytes of an older file. Where `isHole`, they are zeros that need not be written. */
-  keep(data: Buffer, isHole: boolean): void {
+  /** As `write`, with bytes that the receiver has: to copy, zeros of a hole, or bytes of this file itself. */
+  keep(data: Buffer, how: 'copy' | 'hole' | 'in place'): void {
     this.#content.update(data);
-    if (!isHole) this.#writeAll(data, this.#offset);
+    if (how === 'copy') this.#writeAll(data, this.#offset);
+    if (how === 'hole') this.#erase(data.length);
     this.#offset += data.length;
-    this.unsyncedBytes += isHole ? 0 : data.length;
-    this.#endsInHole = isHole;
+    this.unsyncedBytes += how === 'copy' ? data.length : 0;
+    this.#endsInHole = how === 'hole';
     this.active();
   }
 
+  /** @throws errors of the system; call `discard` then */
   skip(length: number): void {
     this.#content.hole(length);
+    this.#erase(length);
     this.#offset += length;
     this.#endsInHole = true;
+  }
+
+  /** What an interrupted cast has left there may be something else. */
+  #erase(length: number): void {
+    const end = Math.min(this.#offset + length, this.target.existingBytes);
+    if (end > this.#offset) eraseRange(this.#fd, this.#offset, end, this.active);
   }
 
   /**
@@ -88,7 +96,8 @@ export class FileSink {
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
-    this.modes.complete(this.#fd, this.begin.mode & MODE_MASK);
+    if (this.target.journal) fchmodSync(this.#fd, this.begin.mode & MODE_MASK);
+    else this.modes.complete(this.#fd, this.begin.mode & MODE_MASK);
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
   }
@@ -96,7 +105,8 @@ export class FileSink {
   /** Syncs what has been written, while more is received. `sync` reports its errors. */
   startSync(sync: (descriptor: number) => Promise<void>): Promise<void> {
     this.unsyncedBytes = 0;
-    const syncing = sync(this.#fd);
+    const end = this.#offset;
+    const syncing = sync(this.#fd).then(() => this.#journalUpTo(end, sync));
     this.#syncing = syncing;
     return syncing.then(
       () => {
@@ -115,22 +125,72 @@ export class FileSink {
     });
   }
 
+  /** Without syncs: notes in the journal what has been written. */
+  note(): void {
+    if (this.unsyncedBytes < EARLY_SYNC_BYTES) return;
+    this.unsyncedBytes = 0;
+    this.target.journal?.extend(this.#offset);
+  }
+
+  /**
+   * The cast ends early: syncs what has been written, and closes the journal. No sync may run.
+   * @throws errors of the system
+   */
+  async settle(sync: (descriptor: number) => Promise<void>): Promise<void> {
+    // A failed sync is reported only once.
+    if (!this.target.journal || this.#syncing) return;
+    await sync(this.#fd);
+    this.noteEnd();
+    await this.#syncJournal(this.target.journal, sync);
+  }
+
+  /** Nothing more will be written: closes the journal. */
+  noteEnd(): void {
+    this.target.journal?.extend(this.#offset);
+    this.target.journal?.close(this.#fd);
+  }
+
   /** Renames it to its name. @throws errors of the system */
   commit({ directory, name }: Place): void {
-    renameSync(this.temporary, within(directory, name));
+    renameSync(this.target.path, within(directory, name));
+    this.target.journal?.remove();
     closeSync(this.#fd);
+    this.target.journal?.release();
   }
 
   discard(): void {
-    unlinkSync(this.temporary);
+    unlinkSync(this.target.path);
+    this.target.journal?.remove();
     this.release();
   }
 
   /** Closes the descriptor, after a sync that still uses it. */
   release(): void {
-    const close = (): void => closeSync(this.#fd);
+    const close = (): void => {
+      closeSync(this.#fd);
+      this.target.journal?.release();
+    };
     if (this.#syncing) void this.#syncing.then(close, close);
     else close();
+  }
+
+  /** What is on disk counts in the journal; a journal that cannot be synced does not matter. */
+  async #journalUpTo(end: number, sync: (descriptor: number) => Promise<void>): Promise<void> {
+    const { journal } = this.target;
+    if (!journal) return;
+    journal.extend(end);
+    try {
+      await this.#syncJournal(journal, sync);
+    } catch {
+      // The file counts only as far as the journal is on disk.
+    }
+  }
+
+  async #syncJournal(journal: PartialJournal, sync: (descriptor: number) => Promise<void>): Promise<void> {
+    await sync(journal.descriptor);
+    if (this.#areNamesSynced) return;
+    this.#areNamesSynced = true;
+    for (const directory of this.target.directories) await sync(directory);
   }
 
   #writeAll(chunk: Buffer, offset: number): void {

@@ -3,20 +3,24 @@ import type { Checksum } from '../checksum.js';
 import { CHUNK_BYTES, DELTA_FILE_BYTES } from '../constants.js';
 import { BlockHashes } from '../delta/block-hashes.js';
 import { BlockSet } from '../delta/block-set.js';
-import { deltaBlockBytes, deltaBlocks } from '../delta/blocks.js';
+import { bytesOf, deltaBlockBytes, deltaBlocks } from '../delta/blocks.js';
 import { decodeHashes } from '../delta/hash-frames.js';
 import { protocolError } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { OpenPart, OpenSources } from '../resume/open-sources.js';
+import type { PartFile } from '../resume/part-file.js';
+import { partIdentity } from '../resume/part-identity.js';
+import type { FileBeginRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
-import type { DirectoryTree } from './directory-tree.js';
-import { isSameContent, type OlderFile, OpenOlderFile } from './open-older-file.js';
+import type { ReceivingTree } from './directory-tree.js';
+import { isSameContent, type OlderFile, OpenOlderFile, readFully } from './open-older-file.js';
 
 // Without O_NONBLOCK, opening a pipe that has replaced the file would wait for a writer.
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Large files of the receiver that an entry of the cast will replace. Their blocks are compared with the sender's, and
- * the new files are built from those that are equal.
+ * Large files of the receiver that an entry of the cast will replace, and what interrupted casts have left of the new
+ * ones. Their blocks are compared with the sender's, and the new files are built from those that are equal.
  */
 export class OlderFiles {
   readonly #files = new Map<number, OlderFile>();
@@ -24,21 +28,53 @@ export class OlderFiles {
   #chunk: Buffer | undefined;
 
   constructor(
-    private readonly tree: DirectoryTree,
+    private readonly tree: ReceivingTree,
     checksum: Checksum,
   ) {
     this.#hashes = new BlockHashes(checksum);
   }
 
-  /** Adds a file that will be replaced. Returns false, and adds nothing, where its blocks are of no use. */
-  add({ path, size }: ManifestEntry, index: number, stats: BigIntStats): boolean {
+  /**
+   * Adds a file that will be replaced, or what there is of the new one. Returns false, and adds nothing, where neither has
+   * blocks that are of use.
+   */
+  add(
+    { path, size }: ManifestEntry,
+    index: number,
+    found: BigIntStats | undefined,
+    part?: PartFile,
+  ): boolean {
     const isUseful =
-      size >= DELTA_FILE_BYTES && stats.isFile() && stats.size >= BigInt(deltaBlockBytes(size));
-    if (!isUseful) return false;
+      size >= DELTA_FILE_BYTES && found?.isFile() && found.size >= BigInt(deltaBlockBytes(size));
+    const stats = isUseful ? found : undefined;
+    if (!stats && !part) return false;
     // The path is a view of a piece.
-    const facts = { path: Buffer.from(path), size, blockBytes: deltaBlockBytes(size), stats };
+    const facts = { path: Buffer.from(path), size, blockBytes: deltaBlockBytes(size), stats, part };
     this.#files.set(index, { ...facts, held: new BlockSet(deltaBlocks(size)), compared: 0 });
     return true;
+  }
+
+  /** What an interrupted cast has left of the file that begins; its blocks are compared. */
+  part({ index, path, size, time }: FileBeginRecord): PartFile | undefined {
+    const part = this.#files.get(index)?.part;
+    // The sender's file may have changed since it was listed.
+    if (!part?.identity.equals(partIdentity({ path, size, time }))) return undefined;
+    return part;
+  }
+
+  /** The partial file is not there any more. */
+  dropPart(index: number): void {
+    const file = this.#files.get(index);
+    if (file) file.part = undefined;
+  }
+
+  /** Bytes of partial files that are taken; before the sender has described a file, all that may be. */
+  get resumedBytes(): number {
+    let bytes = 0;
+    for (const { part, size, compared } of this.#files.values()) {
+      if (part) bytes += bytesOf(compared === 0 ? part.journaled : part.held, size);
+    }
+    return bytes;
   }
 
   /**
@@ -54,44 +90,59 @@ export class OlderFiles {
     const hashes = decodeHashes(data, file.held.blocks - first);
     file.compared += hashes.length;
     const found = new BlockSet(hashes.length);
-    const open = this.open(index);
-    if (!open) return found;
-    const hasher = this.#hashes.from(index, first, file.blockBytes, (block, hash) => {
-      if (!hash.equals(hashes[block - first]!)) return;
-      found.add(block - first);
-      file.held.add(block);
-    });
-    const hashBytes = (bytes: Buffer): void => {
-      hasher.update(bytes);
-      step();
+    const end = first + hashes.length;
+    const compareIn = (held: BlockSet, descriptor: number, from: number, to: number): void => {
+      const hasher = this.#hashes.from(index, from, file.blockBytes, (block, hash) => {
+        if (!hash.equals(hashes[block - first]!)) return;
+        found.add(block - first);
+        held.add(block);
+      });
+      const hashBytes = (bytes: Buffer): void => {
+        hasher.update(bytes);
+        step();
+      };
+      const [start, stop] = [from * file.blockBytes, Math.min(file.size, to * file.blockBytes)];
+      if (this.#readAll(descriptor, start, stop - start, hashBytes)) hasher.end();
     };
-    const start = first * file.blockBytes;
+    const open = this.#openOlder(file);
     try {
-      const length = Math.min(file.size - start, hashes.length * file.blockBytes);
-      if (this.#readAll(open, start, length, hashBytes)) hasher.end();
+      if (open) compareIn(file.held, open.descriptor, first, end);
     } finally {
-      open.close();
+      open?.close();
     }
+    const { part } = file;
+    if (part) part.compare(first, end, (descriptor, from, to) => compareIn(part.held, descriptor, from, to));
+    if (part)
+      for (let block = first; block < end; block += 1) if (part.held.has(block)) found.add(block - first);
     return found;
   }
 
   /** Reads a range. Returns false where the file ends within it, or cannot be read. */
-  #readAll(open: OpenOlderFile, start: number, length: number, use: (bytes: Buffer) => void): boolean {
+  #readAll(descriptor: number, start: number, length: number, use: (bytes: Buffer) => void): boolean {
     this.#chunk ??= Buffer.allocUnsafeSlow(CHUNK_BYTES);
     for (let done = 0; done < length; done += CHUNK_BYTES) {
       const chunk = this.#chunk.subarray(0, Math.min(CHUNK_BYTES, length - done));
-      const bytes = open.read(chunk, start + done);
+      const bytes = readFully(descriptor, chunk, start + done);
       use(chunk.subarray(0, bytes));
       if (bytes < chunk.length) return false;
     }
     return true;
   }
 
-  /** The file as it was when it was added; undefined where it is not there any more. The caller closes it. */
-  open(index: number): OpenOlderFile | undefined {
+  /** What there is of the file; undefined where nothing is there any more. The caller closes it. */
+  open(index: number): OpenSources | undefined {
     const file = this.#files.get(index);
     if (!file) return undefined;
+    const older = this.#openOlder(file);
+    const descriptor = file.part?.open();
+    const part = descriptor === undefined ? undefined : new OpenPart(file.part!, descriptor);
+    return older || part ? new OpenSources(older, part, file.blockBytes) : undefined;
+  }
+
+  /** The older file as it was when it was added; undefined where it is not there any more. */
+  #openOlder(file: OlderFile): OpenOlderFile | undefined {
     const { path, stats } = file;
+    if (!stats) return undefined;
     let descriptor: number | undefined;
     try {
       const slash = path.lastIndexOf(0x2f);

@@ -1,6 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Checksum } from '../checksum.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { ResumeLimit } from '../resume/resume-limit.js';
+import type { ResumePort } from '../resume/resumption.js';
 import type { RunSeal } from '../seal/run-key.js';
 
 export interface OpenOrder {
@@ -12,6 +14,8 @@ export interface OpenOrder {
   readonly checksum: Checksum;
   /** Whether everything is synced before the cast is reported as complete. */
   readonly fsync: boolean;
+  /** What interrupted casts leave; undefined: nothing. */
+  readonly resume?: ResumePort | undefined;
   /** How entries are compared before they are sent; undefined where they are not. */
   readonly policy?: ComparisonPolicy | undefined;
 }
@@ -28,6 +32,15 @@ export interface BlocksOrder {
   readonly index: number;
   readonly first: number;
   readonly data: string;
+}
+
+/** Before the first cast. */
+export interface PrepareOrder {
+  readonly directory: string;
+  /** How much interrupted casts may leave. */
+  readonly limit: ResumeLimit;
+  /** Whether what terminated receivers have left is kept for later casts. */
+  readonly resume: boolean;
 }
 
 export interface FinishOrder {

@@ -3,7 +3,7 @@ import { CastError, codeOf } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
 import { shown } from '../stream/paths.js';
 import { within } from './descriptor-paths.js';
-import type { DirectoryTree } from './directory-tree.js';
+import type { ReceivingTree } from './directory-tree.js';
 import type { Outcomes } from './outcomes.js';
 import { isTemporary, namesIn, type SurplusEntry } from './surplus.js';
 
@@ -22,7 +22,7 @@ export class Removal {
   removed = 0;
 
   constructor(
-    private readonly tree: DirectoryTree,
+    private readonly tree: ReceivingTree,
     private readonly filter: Filter,
     private readonly outcomes: Outcomes,
     /** Called after every entry; what it throws ends the removal. */

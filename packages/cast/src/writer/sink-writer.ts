@@ -74,6 +74,11 @@ export class SinkWriter {
     return Number.MAX_SAFE_INTEGER;
   }
 
+  /** A sink has nothing of earlier casts. */
+  get resumedBytes(): number {
+    return 0;
+  }
+
   get stored(): StoredSoFar {
     return { files: this.#files, bytes: this.#taken };
   }
@@ -120,7 +125,7 @@ export class SinkWriter {
     this.sinks.close();
     return {
       ...{ files: this.#files, directories: this.#directories.size, links: 0, bytes: this.#bytes },
-      ...{ keptBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
+      ...{ keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
       problems: this.#problems.kept,
       problemCount: this.#problems.count,
       names: [...new Set([...this.#manifestOrder.roots, ...this.#roots])].map(bytesOf),

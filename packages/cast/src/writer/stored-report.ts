@@ -14,6 +14,8 @@ export interface StoredReport {
   readonly bytes: number;
   /** Of these bytes, those that came from older files of the receiver. */
   readonly keptBytes: number;
+  /** Bytes that interrupted casts had left, of complete files and of partial ones, and that were not received again. */
+  readonly resumedBytes: number;
   /** Regular files that the receiver had already. */
   readonly unchangedFiles: number;
   readonly unchangedBytes: number;

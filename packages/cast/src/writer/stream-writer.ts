@@ -1,46 +1,26 @@
-import { closeSync, constants, openSync, statfsSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
 import { encodeHeld } from '../delta/hash-frames.js';
 import { CastError, givenUp, protocolError } from '../errors.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
-import { FileStatus } from '../stream/layout.js';
+import { Resumption } from '../resume/resumption.js';
+import { SinkTargets } from '../resume/sink-target.js';
+import { StagedTree } from '../resume/staged-tree.js';
 import { decodeMessage } from '../stream/message-decoder.js';
-import type {
-  DirectoryRecord,
-  FileBeginRecord,
-  FileEndRecord,
-  HardLinkRecord,
-  StreamRecord,
-  SymbolicLinkRecord,
-} from '../stream/records.js';
-import { type Commits, commitAtOnce } from './commits.js';
+import { commitAtOnce } from './commits.js';
 import { Comparison, type SurplusReport } from './comparison.js';
 import { DeferredEntries } from './deferred-entries.js';
-import { DirectoryTree } from './directory-tree.js';
 import { FileAssembler } from './file-assembler.js';
 import { OlderFiles } from './older-files.js';
+import { openDirectory } from './open-directory.js';
 import { Outcomes } from './outcomes.js';
+import { RecordStorage } from './record-storage.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
-import { type EntryKinds, StreamOrder } from './stream-order.js';
+import { StreamOrder } from './stream-order.js';
 import { asCastError } from './system-errors.js';
 import { TemporaryDirectory } from './temporary-directory.js';
-
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY;
-
-/** Callbacks of a writer. */
-export interface WriterPorts {
-  /** Called whenever something has been done, so that long work is seen to make progress. */
-  readonly active?: () => void;
-  /** Called after every record: whether another thread has given up the cast. */
-  readonly isGivenUp?: () => boolean;
-  /** Decides when files get their names (default: as soon as they are complete). */
-  readonly commits?: Commits;
-  /** How entries are compared before they are sent (default: every entry of the stream is stored). */
-  readonly policy?: ComparisonPolicy | undefined;
-  /** Whether what is changed without a stream must be on disk, too. */
-  readonly durable?: boolean;
-}
+import type { WriterPorts } from './writer-ports.js';
 
 /**
  * Stores the messages of one cast in a directory. No input can make it write elsewhere: paths are checked, every
@@ -51,22 +31,22 @@ export class StreamWriter {
   readonly #outcomes = new Outcomes();
   readonly #root: number;
   readonly #temporary: TemporaryDirectory;
-  readonly #tree: DirectoryTree;
+  readonly #tree: StagedTree;
+  readonly #resumption: Resumption;
+  readonly #storage: RecordStorage;
   readonly #older: OlderFiles;
   readonly #files: FileAssembler;
   readonly #deferred: DeferredEntries;
   readonly #comparison: Comparison | undefined;
   readonly #order = new StreamOrder();
   #links = 0;
-  /** Names without a directory in the streams, as latin1; the manifest has them where there is one. */
-  readonly #roots = new Set<string>();
   #closed = false;
   #finished = false;
   #givenUp = false;
 
   private readonly active: () => void;
   private readonly isGivenUp: () => boolean;
-  private readonly commits: Commits;
+  private readonly durable: boolean;
 
   /** @throws CastError ERR_RDMC_READ_ONLY, ERR_RDMC_PERMISSION, ERR_RDMC_NO_SPACE and others */
   constructor(
@@ -79,11 +59,12 @@ export class StreamWriter {
       commits = commitAtOnce,
       policy,
       durable = false,
+      resume,
     }: WriterPorts = {},
   ) {
     this.active = active;
     this.isGivenUp = isGivenUp;
-    this.commits = commits;
+    this.durable = durable;
     this.#root = openDirectory(directory);
     try {
       this.#temporary = new TemporaryDirectory(this.#root, castId);
@@ -91,24 +72,34 @@ export class StreamWriter {
       closeSync(this.#root);
       throw asCastError(error);
     }
-    this.#tree = new DirectoryTree(this.#root);
+    try {
+      this.#resumption = new Resumption(this.#root, this.#temporary, resume, policy, durable);
+    } catch (error) {
+      this.#temporary.remove();
+      closeSync(this.#root);
+      throw asCastError(error);
+    }
+    this.#tree = new StagedTree(this.#root, this.#temporary.descriptor);
     this.#older = new OlderFiles(this.#tree, checksum);
-    this.#files = new FileAssembler(this.#tree, this.#temporary, this.#outcomes, checksum, {
-      ...{ commits, active },
-      older: this.#older,
-    });
+    const targets = new SinkTargets(this.#temporary, this.#resumption.keeping);
+    const ports = { commits, active, targets, older: this.#older };
+    this.#files = new FileAssembler(this.#tree, this.#outcomes, checksum, ports);
     this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
     try {
-      this.#comparison = policy && this.#compareBy(policy, checksum, durable);
+      this.#comparison = policy && this.#compareBy(policy, checksum);
     } catch (error) {
       this.close();
       throw asCastError(error);
     }
+    this.#storage = new RecordStorage({
+      ...{ tree: this.#tree, outcomes: this.#outcomes, files: this.#files, deferred: this.#deferred },
+      ...{ comparison: this.#comparison, order: this.#order, commits },
+    });
   }
 
-  #compareBy(policy: ComparisonPolicy, checksum: Checksum, durable: boolean): Comparison {
+  #compareBy(policy: ComparisonPolicy, checksum: Checksum): Comparison {
     return new Comparison({
-      ...{ policy, checksum, durable },
+      ...{ policy, checksum, durable: this.durable, kept: this.#resumption.store },
       tree: this.#tree,
       older: this.#older,
       outcomes: this.#outcomes,
@@ -121,8 +112,7 @@ export class StreamWriter {
 
   /** Bytes that can still be stored in the directory. */
   get freeBytes(): number {
-    const { bavail, bsize } = statfsSync(`/proc/self/fd/${this.#root}`);
-    return bavail * bsize;
+    return this.#resumption.freeBytes;
   }
 
   get stored(): StoredSoFar {
@@ -149,9 +139,18 @@ export class StreamWriter {
     }
   }
 
-  /** After the last piece of the manifest: what the directory has beside its entries. */
+  /**
+   * After the last piece of the manifest: what the directory has beside its entries. Removes what interrupted casts have
+   * left where it takes room that this cast needs.
+   */
   surplus(): SurplusReport {
+    this.#resumption.makeRoom(this.#comparison?.lackingBytes ?? 0);
     return this.#comparison?.surplus() ?? { count: 0, paths: [] };
+  }
+
+  /** Bytes that interrupted casts have left here, and that this cast does not receive again, as far as it is known. */
+  get resumedBytes(): number {
+    return this.#older.resumedBytes + (this.#comparison?.restoredBytes ?? 0);
   }
 
   /**
@@ -176,9 +175,7 @@ export class StreamWriter {
   *steps(sequence: number, message: Buffer): Generator<void, void, undefined> {
     this.#order.enter(sequence);
     for (const record of decodeMessage(message, sequence)) {
-      // Behind the end of a stream, too.
-      if (record.type !== 'check') this.#order.record();
-      this.#take(record);
+      this.#storage.take(record);
       this.active();
       yield;
       this.#throwIfGivenUp();
@@ -186,21 +183,22 @@ export class StreamWriter {
   }
 
   /**
-   * Call after the last message: makes links, removes surplus entries, sets modes and times of directories, removes
-   * temporary files.
+   * Call after the last message: makes links, removes surplus entries, gives new directories their names, sets modes and
+   * times of directories, removes temporary files.
    * @param messages of all streams
    * @param remove whether surplus entries are removed; they stay where an entry of the cast could not be stored
    */
   finish(messages: number, remove = false): StoredReport {
-    for (const descriptor of this.lastSteps(messages, remove)) closeSync(descriptor);
+    for (const descriptor of this.stagedSteps(messages, remove)) closeSync(descriptor);
+    for (const descriptor of this.lastSteps()) closeSync(descriptor);
     return this.report();
   }
 
   /**
-   * As `finish`, without the report. All files must have their names. Yields descriptors of changed directories, when
-   * they will not change again; the caller closes them. Iterate to the end.
+   * The first part of `finish`, until new directories are complete under hidden names. All files must have their names.
+   * Yields descriptors of new directories, when they will not change again; the caller closes them. Iterate to the end.
    */
-  *lastSteps(messages: number, remove = false): Generator<number, void, undefined> {
+  *stagedSteps(messages: number, remove = false): Generator<number, void, undefined> {
     this.#order.finish(messages, this.#comparison !== undefined);
     this.#reportUnbuilt();
     for (const isMade of this.#deferred.links()) {
@@ -210,6 +208,18 @@ export class StreamWriter {
     if (remove && this.#outcomes.problems.count === 0) {
       for (const _ of this.#comparison?.remove() ?? []) this.#throwIfGivenUp();
     }
+    for (const descriptor of this.#deferred.finishStaged()) {
+      yield descriptor;
+      this.#throwIfGivenUp();
+    }
+  }
+
+  /**
+   * The second part of `finish`, without the report: call it when everything that the first part has yielded is on disk.
+   * Yields descriptors of changed directories as the first part does.
+   */
+  *lastSteps(): Generator<number, void, undefined> {
+    for (const _ of this.#deferred.publish()) this.#throwIfGivenUp();
     for (const descriptor of this.#deferred.finishDirectories()) {
       yield descriptor;
       this.#throwIfGivenUp();
@@ -237,33 +247,42 @@ export class StreamWriter {
       directories: this.#deferred.directories,
       links: this.#links,
       keptBytes: this.#files.keptBytes,
+      resumedBytes: this.resumedBytes,
       unchangedFiles: this.#comparison?.unchanged.files ?? 0,
       unchangedBytes: this.#comparison?.unchanged.bytes ?? 0,
       removed: this.#comparison?.removed ?? 0,
       problems: kept,
       problemCount: count,
-      names: [...(this.#comparison?.roots ?? this.#roots)].map(
+      names: [...(this.#comparison?.roots ?? this.#storage.roots)].map(
         (name) => new Uint8Array(Buffer.from(name, 'latin1')),
       ),
     };
   }
 
-  /** The cast ends early: sets the modes of directories that it made. Only `close` may follow. Idempotent. */
+  /** The cast ends early. Only `settle` and `close` may follow. Idempotent. */
   giveUp(): void {
-    if (this.#givenUp || this.#finished || this.#closed) return;
-    this.#givenUp = true;
-    this.#deferred.giveUp();
+    if (!this.#finished && !this.#closed) this.#givenUp = true;
   }
 
-  /** Removes temporary files, and closes all descriptors. Idempotent. */
+  /**
+   * The cast ends early: what was received of an incomplete file is on disk, so that a later cast continues there.
+   * @throws errors of the system
+   */
+  async settle(sync: (descriptor: number) => Promise<void>): Promise<void> {
+    if (!this.#finished && !this.#closed) await this.#files.settle(sync);
+  }
+
+  /** Removes temporary files that no later cast can use, and closes all descriptors. Idempotent. */
   close(): void {
     if (this.#closed) return;
     this.giveUp();
     this.#closed = true;
-    this.#tree.close();
+    this.#tree.end();
     try {
-      this.#files.discard();
-      this.#temporary.remove();
+      const isWhole = this.#finished || this.#resumption.keeping === undefined;
+      if (isWhole) this.#files.discard();
+      else this.#files.leave(this.durable);
+      this.#resumption.end(isWhole);
     } finally {
       closeSync(this.#root);
     }
@@ -278,75 +297,5 @@ export class StreamWriter {
   /** @throws CastError ERR_RDMC_ABORTED */
   #throwIfGivenUp(): void {
     if (this.#givenUp || this.isGivenUp()) throw givenUp();
-  }
-
-  /** A CHECK is for receivers that pass bytes on; here the digest of each file decides. */
-  #take(record: StreamRecord): void {
-    if (record.type === 'data') this.#files.data(record);
-    else if (record.type === 'hole') this.#files.hole(record);
-    else if (record.type === 'keep') this.#files.keep(record);
-    else if (record.type === 'fileEnd') this.#fileEnd(record);
-    else if (record.type === 'fileBegin') this.#fileBegin(record);
-    else if (record.type === 'directory') this.#directory(record);
-    else if (record.type === 'symbolicLink') this.#symbolicLink(record);
-    else if (record.type === 'hardLink') this.#hardLink(record);
-    else if (record.type === 'streamEnd') this.#order.end(record, this.#files.openIndex);
-  }
-
-  #newEntry({ index, path }: { readonly index: number; readonly path: Buffer }, kind: EntryKinds): void {
-    this.#order.entry(index, kind, this.#files.openIndex);
-    if (!path.includes(0x2f)) this.#roots.add(path.toString('latin1'));
-  }
-
-  #directory(record: DirectoryRecord): void {
-    this.#newEntry(record, 'directories');
-    if (this.#comparison?.isWantedDirectory(record.index) === false) return;
-    const directory = { ...record, path: Buffer.from(record.path) };
-    this.commits.other(() => {
-      this.#outcomes.attempt(directory.index, directory.path, () => {
-        this.#tree.open(directory.path);
-        this.#deferred.directory(directory);
-      });
-    });
-  }
-
-  #fileBegin(record: FileBeginRecord): void {
-    this.#newEntry(record, 'files');
-    this.#files.begin(record, this.#isWanted(record.index));
-  }
-
-  /** The FILE_END of a file that was given up may be repeated, or come without a beginning: see `layout.ts`. */
-  #fileEnd(record: FileEndRecord): void {
-    const { index, status } = record;
-    if (this.#files.end(record)) return;
-    if (status === FileStatus.WHOLE || this.#files.openIndex !== undefined) {
-      throw protocolError(`entry ${index} ends, but is not open`);
-    }
-    if (this.#order.hasReached(index)) return;
-    this.#order.entry(index, 'files', undefined);
-    this.#outcomes.missing.add(index);
-  }
-
-  #symbolicLink(record: SymbolicLinkRecord): void {
-    this.#newEntry(record, 'symbolicLinks');
-    if (this.#isWanted(record.index)) this.#deferred.symbolicLink(record);
-  }
-
-  #hardLink(record: HardLinkRecord): void {
-    this.#newEntry(record, 'hardLinks');
-    if (this.#isWanted(record.index)) this.#deferred.hardLink(record);
-  }
-
-  /** Whether this receiver stores the entry; else it is in the stream for other receivers. */
-  #isWanted(index: number): boolean {
-    return this.#comparison?.isWanted(index) ?? true;
-  }
-}
-
-function openDirectory(directory: string): number {
-  try {
-    return openSync(directory, OPEN_FLAGS);
-  } catch (error) {
-    throw asCastError(error);
   }
 }

@@ -4,7 +4,7 @@ import { CastError } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { within } from './descriptor-paths.js';
-import type { DirectoryTree } from './directory-tree.js';
+import type { ReceivingTree } from './directory-tree.js';
 import { SortedNames } from './sorted-names.js';
 
 const SLASH = Buffer.from('/');
@@ -36,7 +36,7 @@ export class Surplus {
   readonly #open: OpenDirectory[] = [];
 
   constructor(
-    private readonly tree: DirectoryTree,
+    private readonly tree: ReceivingTree,
     private readonly filter: Filter,
     /** Something in this directory will be removed, which changes its time. */
     private readonly onDirectory: (entry: ManifestEntry, index: number) => void,

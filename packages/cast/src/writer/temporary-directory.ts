@@ -5,13 +5,14 @@ import {
   futimesSync,
   mkdirSync,
   openSync,
-  readdirSync,
   rmdirSync,
-  unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { TEMPORARY_PREFIX } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
+import { KeptDirectory, thisBoot } from '../resume/kept-directory.js';
+import { BOOT_FILE } from '../resume/names.js';
+import { emptyDirectory } from '../resume/remove-tree.js';
 import { within } from './descriptor-paths.js';
 import { secondsOf } from './file-sink.js';
 import { describeOwner, OWNER_FILE } from './owner.js';
@@ -85,6 +86,26 @@ export class TemporaryDirectory {
     }
   }
 
+  /** Nothing in it will be synced: after another start of the host, nothing in it counts. @throws errors of the system */
+  markUnsynced(): void {
+    writeFileSync(this.file(BOOT_FILE), thisBoot(), { mode: 0o600, flag: 'wx' });
+  }
+
+  /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */
+  keep(): void {
+    if (this.#removed) return;
+    const kept = KeptDirectory.open(this.root, this.#name);
+    try {
+      if (kept?.prune()) {
+        kept.keep();
+        this.#removed = true;
+        closeSync(this.descriptor);
+      } else this.remove();
+    } finally {
+      kept?.close();
+    }
+  }
+
   /** Idempotent. @throws errors of the system, where a file cannot be removed */
   remove(): void {
     if (this.#removed) return;
@@ -103,14 +124,8 @@ function unitOf(found: bigint): bigint {
   return UNITS_NS.find((unit) => found / unit === set / unit) ?? COARSEST_UNIT_NS;
 }
 
-/** Removes a temporary directory, which contains only files. */
+/** Removes a temporary directory with everything in it. */
 export function emptyAndRemove(root: number, name: string, descriptor: number): void {
-  for (const file of readdirSync(`/proc/self/fd/${descriptor}/`, 'buffer')) {
-    try {
-      unlinkSync(within(descriptor, file));
-    } catch (error) {
-      if (codeOf(error) !== 'ENOENT') throw error;
-    }
-  }
+  emptyDirectory(descriptor);
   rmdirSync(within(root, name));
 }

@@ -2,20 +2,19 @@ import { givenUp } from '../errors.js';
 import { packStates } from '../manifest/packed-states.js';
 import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
+import { directoryCalls } from './directory-calls.js';
 import { DurableWriter } from './durable-writer.js';
-import { removeLeftovers } from './leftovers.js';
 import type { BlocksOrder, EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
 import { SinkPort } from './sink-port.js';
 import { SinkWriter } from './sink-writer.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
-import { inReceivingDirectory } from './usable-directory.js';
 import { WriterSigns } from './writer-signs.js';
 
 /**
- * The calls of a writer thread, and what it does as soon as a call arrives: on `close`, directories get their modes
- * immediately, although an earlier call may still wait for a slow disk.
+ * The calls of a writer thread, and what it does as soon as a call arrives: `close` ends an earlier call that waits for a
+ * slow disk.
  */
 export function writerCalls(signs: Int32Array, sync: SyncPort) {
   let writer: StreamWriter | DurableWriter | SinkWriter | undefined;
@@ -31,8 +30,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
   });
 
   const calls = {
-    open({ directory, sinks, castId, checksum, fsync, policy }: OpenOrder): { readonly freeBytes: number } {
-      const all = { ...ports, policy };
+    open(order: OpenOrder): { readonly freeBytes: number } {
+      const { directory, sinks, castId, checksum, fsync, policy, resume } = order;
+      const all = { ...ports, policy, resume };
       if (sinks) writer = new SinkWriter(new SinkPort(sinks), checksum, all);
       else if (fsync) writer = new DurableWriter(directory!, castId, checksum, sync, all);
       else writer = new StreamWriter(directory!, castId, checksum, all);
@@ -49,9 +49,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       return packStates(writer!.examine(first, count, data));
     },
 
-    surplus(_: undefined): SurplusReport {
+    surplus(_: undefined): SurplusReport & { readonly resumedBytes: number } {
       throwIfGivenUp();
-      return writer!.surplus();
+      return { ...writer!.surplus(), resumedBytes: writer!.resumedBytes };
     },
 
     enterRun: (order: EnterOrder): void => arrivals.enterRun(order),
@@ -84,10 +84,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       await writer?.close();
     },
 
-    /** Before the first cast: checks that the directory can be written, and removes leftovers. Returns their names. */
-    prepare({ directory }: { readonly directory: string }): string[] {
-      return inReceivingDirectory(directory, removeLeftovers);
-    },
+    ...directoryCalls,
   };
   return { calls, ahead: { close: () => writer?.giveUp() } };
 }

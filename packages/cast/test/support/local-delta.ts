@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { EntryState } from '../../src/manifest/entry-states.js';
+import type { ComparisonPolicy } from '../../src/manifest/policy.js';
 import { type PlannedGroup, planGroups } from '../../src/plan-groups.js';
 import { type BlockedFile, BlockReader } from '../../src/reader/block-reader.js';
 import type { Entry } from '../../src/reader/entries.js';
 import { ManifestReader } from '../../src/reader/manifest-reader.js';
 import { resolveRoots } from '../../src/reader/roots.js';
-import { withDirectories } from '../../src/reader/selection.js';
+import { Selected, withDirectories } from '../../src/reader/selection.js';
 import { StreamReader } from '../../src/reader/stream-reader.js';
 import { Survey } from '../../src/reader/survey.js';
 import { BlockAnswers } from '../../src/sender/block-answers.js';
 import { deltaOf } from '../../src/sender/comparison.js';
 import type { StoredReport } from '../../src/writer/stored-report.js';
 import { StreamWriter } from '../../src/writer/stream-writer.js';
+import type { WriterPorts } from '../../src/writer/writer-ports.js';
 import { allMessages, CHECKSUM, MESSAGE_BYTES } from './local-cast.js';
 import { policy } from './policy.js';
 
@@ -32,7 +34,13 @@ export class LocalDelta implements Disposable {
   readonly #manifest: ManifestReader;
   readonly #blocks: BlockReader;
 
-  constructor(path: string, directories: readonly string[]) {
+  /** @param ports of each writer */
+  constructor(
+    path: string,
+    directories: readonly string[],
+    private readonly ports: WriterPorts = {},
+    private readonly changes: Partial<ComparisonPolicy> = {},
+  ) {
     this.entries = new Survey(resolveRoots([Buffer.from(path)])).entries;
     this.#manifest = new ManifestReader(this.entries, undefined);
     this.#blocks = new BlockReader(this.entries, CHECKSUM);
@@ -77,6 +85,13 @@ export class LocalDelta implements Disposable {
     for (const group of this.plan()) this.send(allMessages(this.reader(group), messageBytes), group.members);
   }
 
+  /** Sends files that could not be built, whole, to the only receiver. */
+  resend(entries: readonly number[], messageBytes = MESSAGE_BYTES): void {
+    const selection = new Uint8Array(this.entries.length);
+    for (const entry of entries) selection[entry] = Selected.UNCHANGED;
+    this.send(allMessages(this.reader({ selection, sentBlocks: new Map() }), messageBytes), [0]);
+  }
+
   finish(): StoredReport[] {
     return this.receivers.map(({ writer, messages }) => writer.finish(messages));
   }
@@ -88,7 +103,8 @@ export class LocalDelta implements Disposable {
 
   #examined(directory: string): LocalReceiver {
     const writer = new StreamWriter(directory, randomUUID(), CHECKSUM, {
-      policy: { ...policy, remove: false },
+      policy: { ...policy, remove: false, ...this.changes },
+      ...this.ports,
     });
     const states = new Uint8Array(this.entries.length);
     for (let first = 0; first < states.length; ) {

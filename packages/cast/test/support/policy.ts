@@ -5,6 +5,7 @@ export const policy = {
   existing: false,
   remove: true,
   delta: true,
+  resume: true,
   dryRun: false,
   rules: [],
 } as const;

@@ -64,7 +64,21 @@ export async function outcome(receiver: FileReceiver): Promise<ReceiverEvent> {
   throw new Error('the receiver was closed');
 }
 
-/** Names of temporary directories. */
+/** Names of temporary directories of casts in progress, or of killed receivers. */
 export function temporaries(directory: string): string[] {
+  return hidden(directory).filter((name) => !name.startsWith('.rdmc-cast-kept-'));
+}
+
+/** Names of directories that interrupted casts have left. */
+export function leftovers(directory: string): string[] {
+  return hidden(directory).filter((name) => name.startsWith('.rdmc-cast-kept-'));
+}
+
+/** Names of everything else. */
+export function visible(directory: string): string[] {
+  return readdirSync(directory).filter((name) => !name.startsWith('.rdmc-cast-'));
+}
+
+function hidden(directory: string): string[] {
   return readdirSync(directory).filter((name) => name.startsWith('.rdmc-cast-'));
 }

@@ -12,8 +12,8 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/receives-less',
     package: PACKAGE,
-    function: 'ReceiverLink.#checkReceived',
-    find: 'receivedMessages < this.progress.receivedMessages',
+    function: 'ReportedProgress.checkReceived',
+    find: 'receivedMessages < this.latest.receivedMessages',
     replace: 'false',
     fault: 'A receiver that takes back what it had makes others lose files.',
     tests: LIARS,
@@ -21,8 +21,8 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/receives-more',
     package: PACKAGE,
-    function: 'ReceiverLink.#checkReceived',
-    find: 'receivedMessages > this.madeMessages',
+    function: 'ReportedProgress.checkReceived',
+    find: 'receivedMessages > madeMessages',
     replace: 'false',
     fault: 'A receiver may say that it has more than was sent.',
     tests: LIARS,
@@ -30,8 +30,8 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/stores-less',
     package: PACKAGE,
-    function: 'ReceiverLink.#checkProgress',
-    find: 'storedMessages < this.progress.storedMessages || storedMessages > receivedMessages',
+    function: 'ReportedProgress.take',
+    find: 'storedMessages < this.latest.storedMessages || storedMessages > receivedMessages',
     replace: 'storedMessages > receivedMessages',
     fault: 'A receiver may take back what it stored.',
     tests: LIARS,
@@ -73,6 +73,15 @@ export const cast: readonly Mutant[] = [
     tests: ['packages/cast/test/sync-queue.test.ts'],
   },
   {
+    id: 'cast/journals-before-sync',
+    package: PACKAGE,
+    function: 'FileSink.startSync',
+    find: 'const syncing = sync(this.#fd).then(() => this.#journalUpTo(end, sync));',
+    replace: 'const syncing = sync(this.#fd); void this.#journalUpTo(end, sync);',
+    fault: 'A journal claims bytes of a partial file that are not on the disk.',
+    tests: ['packages/cast/test/resume-power.test.ts'],
+  },
+  {
     id: 'cast/sends-what-changed-since',
     package: PACKAGE,
     function: 'StreamReader.#openFirst',
@@ -84,7 +93,7 @@ export const cast: readonly Mutant[] = [
   {
     id: 'cast/removes-after-problems',
     package: PACKAGE,
-    function: 'StreamWriter.lastSteps',
+    function: 'StreamWriter.stagedSteps',
     find: 'remove && this.#outcomes.problems.count === 0',
     replace: 'remove',
     fault: 'Surplus entries are removed although an entry could not be stored.',

@@ -1,0 +1,241 @@
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
+import { codeOf } from '../errors.js';
+import { within } from '../writer/descriptor-paths.js';
+import { DirectoryTree } from '../writer/directory-tree.js';
+import { decodeJournal, type Journal } from './journal.js';
+import { BOOT_FILE, journalName, journalOf, keptName, partName, TREE } from './names.js';
+import { isAsClosed, PartFile, statsOfFile } from './part-file.js';
+import { type FileFactsOfEntry, partIdentity } from './part-identity.js';
+import { emptyDirectory } from './remove-tree.js';
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const OTHERS = 0o077;
+
+/** What one interrupted cast has left, or the temporary directory of a cast that has just ended. */
+export class KeptDirectory {
+  readonly #tree: { readonly descriptor: number; readonly tree: DirectoryTree } | undefined;
+  /** It was written without syncs, before the host started again: nothing in it counts. */
+  readonly #isVoid: boolean;
+
+  private constructor(
+    private readonly root: number,
+    readonly name: string,
+    private readonly descriptor: number,
+  ) {
+    this.#tree = openTree(descriptor);
+    this.#isVoid = isOfAnotherBoot(descriptor);
+  }
+
+  /** Undefined where it does not belong to this user alone, or is gone: then nothing in it counts. */
+  static open(root: number, name: string): KeptDirectory | undefined {
+    let descriptor: number | undefined;
+    try {
+      descriptor = openSync(within(root, name), OPEN_FLAGS);
+      const { uid, mode } = fstatSync(descriptor);
+      if (uid === process.geteuid!() && (mode & OTHERS) === 0)
+        return new KeptDirectory(root, name, descriptor);
+    } catch {
+      // Another cast has removed it, or it is not a directory.
+    }
+    if (descriptor !== undefined) closeSync(descriptor);
+    return undefined;
+  }
+
+  /** When a file was last added or taken. */
+  get usedAtMs(): number {
+    return fstatSync(this.descriptor).mtimeMs;
+  }
+
+  /** Moves a complete file to a place, if it is here; removes an earlier form of it. @param isWanted whether it is the file that is wanted */
+  takeFile(
+    path: Buffer,
+    isWanted: (place: Buffer, stats: BigIntStats) => boolean,
+    target: () => Buffer,
+  ): boolean {
+    const slash = path.lastIndexOf(0x2f);
+    if (slash === -1 || !this.#tree || this.#isVoid) return false;
+    try {
+      const directory = this.#tree.tree.existing(path.subarray(0, slash));
+      if (directory === undefined) return false;
+      const place = within(directory, path.subarray(slash + 1));
+      const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
+      if (!stats?.isFile() || stats.nlink !== 1n) return false;
+      const isTaken = isWanted(place, stats);
+      if (isTaken) renameSync(place, target());
+      // The sender has another one by now.
+      else unlinkSync(place);
+      return isTaken;
+    } catch {
+      // The cast sends it again.
+      return false;
+    }
+  }
+
+  /**
+   * Moves the partial file of an entry and its journal to another directory, if they are here. Removes those of an earlier
+   * form of the entry.
+   * @param mayTrust whether a partial file that is as it was when it was closed needs no comparison
+   */
+  takePart(entry: FileFactsOfEntry, into: number, mayTrust: boolean): PartFile | undefined {
+    if (this.#isVoid) return undefined;
+    const identity = partIdentity(entry);
+    const [part, journalFile] = [partName(entry.path), journalName(entry.path)];
+    try {
+      const place = within(this.descriptor, part);
+      const journal = readJournal(within(this.descriptor, journalFile));
+      if (!journal) return undefined;
+      const isWanted = journal.identity.equals(identity) && journal.size === entry.size;
+      if (!isWanted || journal.ranges.length === 0) {
+        this.#unlink(journalFile);
+        return undefined;
+      }
+      const stats = statsOfFile(place);
+      if (!stats) return undefined;
+      const isTrusted = mayTrust && journal.authenticated && isAsClosed(stats, journal.closed);
+      renameSync(within(this.descriptor, journalFile), within(into, journalFile));
+      renameSync(place, within(into, part));
+      const diskBytes = Number(stats.blocks) * 512;
+      return new PartFile({ place: within(into, part), journal, isTrusted, diskBytes });
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Removes what no later cast can use. Returns whether something is left. */
+  prune(): boolean {
+    if (this.#isVoid) return false;
+    const names = new Set(readdirSync(`/proc/self/fd/${this.descriptor}/`, 'latin1'));
+    const used = new Set(['owner', BOOT_FILE]);
+    let isUseful = false;
+    for (const name of names) {
+      const journal = journalOf(name);
+      if (journal === undefined || !names.has(journal) || !this.#hasRanges(journal)) continue;
+      used.add(name).add(journal);
+      isUseful = true;
+    }
+    if (this.#tree && hasFile(this.#tree.descriptor)) {
+      used.add(TREE);
+      isUseful = true;
+    }
+    for (const name of names) if (!used.has(name) && name !== TREE) this.#unlink(name);
+    return isUseful;
+  }
+
+  /** The temporary directory of a cast that has ended is kept for later casts. @throws errors of the system */
+  keep(): void {
+    const now = Date.now() / 1000;
+    futimesSync(this.descriptor, now, now);
+    renameSync(within(this.root, this.name), within(this.root, keptName(this.name)));
+  }
+
+  /** Bytes on disk, as far as they can be counted. */
+  get diskBytes(): number {
+    let bytes = 0;
+    walk(this.descriptor, (stats) => {
+      bytes += Number(stats.blocks) * 512;
+      return true;
+    });
+    return bytes;
+  }
+
+  /** @throws errors of the system */
+  remove(): void {
+    this.#tree?.tree.close();
+    emptyDirectory(this.descriptor);
+    rmdirSync(within(this.root, this.name));
+  }
+
+  close(): void {
+    this.#tree?.tree.close();
+    if (this.#tree) closeSync(this.#tree.descriptor);
+    closeSync(this.descriptor);
+  }
+
+  #unlink(name: string): void {
+    try {
+      unlinkSync(within(this.descriptor, Buffer.from(name, 'latin1')));
+    } catch {
+      // A directory that was being removed: it goes with the rest.
+    }
+  }
+
+  #hasRanges(journal: string): boolean {
+    return (readJournal(within(this.descriptor, journal))?.ranges.length ?? 0) > 0;
+  }
+}
+
+function openTree(descriptor: number): { descriptor: number; tree: DirectoryTree } | undefined {
+  try {
+    const tree = openSync(within(descriptor, TREE), OPEN_FLAGS);
+    return { descriptor: tree, tree: new DirectoryTree(tree) };
+  } catch {
+    return undefined;
+  }
+}
+
+function readJournal(place: Buffer): Journal | undefined {
+  try {
+    const descriptor = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW);
+    try {
+      return decodeJournal(readFileSync(descriptor));
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether it was written without syncs, before the host started again. */
+function isOfAnotherBoot(descriptor: number): boolean {
+  try {
+    return readFileSync(within(descriptor, BOOT_FILE), 'latin1') !== thisBoot();
+  } catch (error) {
+    return codeOf(error) !== 'ENOENT';
+  }
+}
+
+/** The kernel's UUID of this boot. */
+export function thisBoot(): string {
+  return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+}
+
+function hasFile(directory: number): boolean {
+  let found = false;
+  walk(directory, (stats) => {
+    found ||= stats.isFile();
+    return !found;
+  });
+  return found;
+}
+
+/** Visits everything in a directory, until `visit` returns false. What cannot be read is left out. */
+function walk(directory: number, visit: (stats: BigIntStats) => boolean): void {
+  const head = `/proc/self/fd/${directory}/`;
+  const pending: Buffer[] = [Buffer.from(head)];
+  for (let path = pending.pop(); path; path = pending.pop()) {
+    try {
+      for (const name of readdirSync(path, 'buffer')) {
+        const place = Buffer.concat([path, name]);
+        const stats = lstatSync(place, { bigint: true });
+        if (!visit(stats)) return;
+        if (stats.isDirectory()) pending.push(Buffer.concat([place, Buffer.from('/')]));
+      }
+    } catch {
+      // It is gone, or its path is too long.
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  unlinkSync,
+} from 'node:fs';
+import { codeOf } from '../errors.js';
+import { within } from '../writer/descriptor-paths.js';
+
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
+/**
+ * Removes everything in a directory that belongs to this process. Directories in it are moved up before they are emptied:
+ * so their depth does not matter, and neither do their modes.
+ * @throws errors of the system
+ */
+export function emptyDirectory(directory: number): void {
+  let moved = 0;
+  for (let names = namesIn(directory); names.length > 0; names = namesIn(directory)) {
+    for (const name of names) {
+      const place = within(directory, name);
+      const below = openIfDirectory(place);
+      if (below === undefined) continue;
+      try {
+        for (const inner of namesIn(below)) {
+          const found = within(below, inner);
+          if (!isDirectory(found)) remove(found);
+          else {
+            // Moving a directory to another one needs the permission to write to it.
+            chmodSync(found, 0o700);
+            renameSync(found, within(directory, `moved-${moved}`));
+            moved += 1;
+          }
+        }
+      } finally {
+        closeSync(below);
+      }
+      rmdirSync(place);
+    }
+  }
+}
+
+function namesIn(directory: number): Buffer[] {
+  return readdirSync(`/proc/self/fd/${directory}/`, 'buffer');
+}
+
+function isDirectory(place: Buffer): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Opens a directory; removes anything else, and returns undefined. */
+function openIfDirectory(place: Buffer): number | undefined {
+  if (!isDirectory(place)) {
+    remove(place);
+    return undefined;
+  }
+  chmodSync(place, 0o700);
+  return openSync(place, OPEN_FLAGS);
+}
+
+function remove(place: Buffer): void {
+  try {
+    unlinkSync(place);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+}

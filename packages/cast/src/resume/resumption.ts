@@ -1,0 +1,66 @@
+import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { TemporaryDirectory } from '../writer/temporary-directory.js';
+import { expireKept, freeBytesOf } from './kept-data.js';
+import { KeptStore } from './kept-store.js';
+import type { ResumeLimit } from './resume-limit.js';
+import type { Keeping } from './sink-target.js';
+
+/** How a receiver keeps what interrupted casts have left. */
+export interface ResumePort {
+  readonly limit: ResumeLimit;
+  /** Whether messages are authenticated one by one, as encrypted ones are. */
+  readonly authenticated: boolean;
+  /** Bytes that the cast needs, as far as they are known before entries are compared. */
+  readonly neededBytes: number;
+}
+
+/** What one cast takes from interrupted ones, and what it leaves when it is interrupted itself. */
+export class Resumption {
+  /** Undefined where this cast leaves nothing. */
+  readonly keeping: Keeping | undefined;
+  /** Undefined where the receiver keeps nothing. */
+  readonly store: KeptStore | undefined;
+
+  readonly #isDryRun: boolean;
+
+  /** @throws errors of the system */
+  constructor(
+    private readonly root: number,
+    private readonly temporary: TemporaryDirectory,
+    private readonly port: ResumePort | undefined,
+    policy: ComparisonPolicy | undefined,
+    durable: boolean,
+  ) {
+    this.#isDryRun = policy?.dryRun === true;
+    if (!port) return;
+    const { authenticated, neededBytes } = port;
+    const isOn = policy?.resume === true && !policy.dryRun;
+    // Equal contents are wanted, not equal sizes and times: so contents are compared.
+    const mayTrust = isOn && policy.by !== 'content';
+    if (isOn && !durable) temporary.markUnsynced();
+    this.keeping = isOn ? { authenticated, durable, root } : undefined;
+    this.store = new KeptStore(root, temporary.descriptor, isOn, mayTrust);
+    this.makeRoom(neededBytes);
+  }
+
+  /** Bytes that can be stored. */
+  get freeBytes(): number {
+    return this.store?.freeBytes ?? freeBytesOf(this.root);
+  }
+
+  /** Removes leftovers, the oldest first, until there is room for so many bytes. A dry run removes nothing. */
+  makeRoom(neededBytes: number): void {
+    if (!this.#isDryRun) this.store?.makeRoom(neededBytes);
+  }
+
+  /** The cast is over. @param isWhole whether a later one has nothing to continue @throws errors of the system */
+  end(isWhole: boolean): void {
+    this.store?.close();
+    if (isWhole || !this.keeping) {
+      this.temporary.remove();
+      return;
+    }
+    this.temporary.keep();
+    expireKept(this.root, this.port!.limit);
+  }
+}

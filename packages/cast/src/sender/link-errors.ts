@@ -1,0 +1,24 @@
+import { reasonOf } from '../control/control-channel.js';
+import { CastError, type CastErrorCode, codeOf, messageOf } from '../errors.js';
+
+/** An error of a connection to a receiver. Errors of layers below keep their codes. */
+export function asLinkError(error: unknown, name: string, fallback: CastErrorCode): CastError {
+  if (error instanceof CastError) return error;
+  const code = codeOf(error);
+  const known = code?.startsWith('ERR_RDMC_') ? code : fallback;
+  const message = code?.startsWith('ERR_RDMC_') ? messageOf(error) : `${name} was lost: ${reasonOf(error)}`;
+  return new CastError(known, message, { cause: error, receiver: name });
+}
+
+export function noRoom(
+  { name, freeBytes }: { readonly name: string; readonly freeBytes: number },
+  needed: number,
+): CastError {
+  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
+  return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
+}
+
+export function silentReceiver(name: string, timeoutMs: number): CastError {
+  const message = `${name} did not answer within ${timeoutMs} ms`;
+  return new CastError('ERR_RDMC_CAST_UNREACHABLE', message, { receiver: name });
+}
