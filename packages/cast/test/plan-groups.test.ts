@@ -47,6 +47,7 @@ describe('the plan of groups', () => {
         for (const { members, cost, entries, selection } of groups) {
           const own = [...costs.keys()].filter((entry) => selection[entry] !== Selected.NO);
           expect(entries).toBe(own.length);
+          expect(entries).toBeGreaterThan(0);
           expect(cost).toBeCloseTo(
             own.reduce((sum, entry) => sum + costs[entry]!, 0),
             0,
