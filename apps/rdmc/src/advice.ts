@@ -21,12 +21,14 @@ const OF_RECEIVE: Readonly<Record<string, string>> = {
 
 const OF_SERVE: Readonly<Record<string, string>> = {
   ERR_RDMC_NOT_FOUND: 'give a directory that exists',
-  ERR_RDMC_NOT_A_DIRECTORY: 'give the directory that the file is in; fetchers name the file: rdmc fetch HOST/NAME',
+  ERR_RDMC_NOT_A_DIRECTORY:
+    'give the directory that the file is in; fetchers name the file: rdmc fetch HOST/NAME',
   ERR_RDMC_ADDRESS_IN_USE: OF_RECEIVE.ERR_RDMC_ADDRESS_IN_USE!,
 };
 
 const OF_FETCH: Readonly<Record<string, string>> = {
-  ERR_RDMC_KEY_MISMATCH: 'the server makes the key for fetching: rdmc key --role fetch --key-file FILE FETCH-FILE',
+  ERR_RDMC_KEY_MISMATCH:
+    'the server makes the key for fetching: rdmc key --role fetch --key-file FILE FETCH-FILE',
   ERR_RDMC_CAST_UNREACHABLE: 'start rdmc serve there, or add --wait TIME',
   ERR_RDMC_BUSY: 'try again later, or add --wait TIME',
 };

@@ -1,10 +1,11 @@
 import { workerData } from 'node:worker_threads';
 import { codeOf, givenUp } from './errors.js';
-import { PieceStore, type PulledReport } from './pull/piece-store.js';
+import { PieceStore } from './pull/piece-store.js';
 import type {
   BeginPullOrder,
   OpenPullOrder,
   PiecesHere,
+  PulledReport,
   StoredPieces,
   StorePiecesOrder,
 } from './pull/writer-orders.js';
@@ -23,15 +24,19 @@ let sync: SyncPort | undefined;
 let regions: WorkerRegions | undefined;
 let opener: MessageOpener | undefined;
 
-function step(): void {
+function active(): void {
   Atomics.add(signs, WriterSigns.ACTIVITY, 1);
+}
+
+function step(): void {
+  active();
   if (Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0) throw givenUp();
 }
 
 const calls = {
   open({ directory, castId, fsync }: OpenPullOrder): void {
     sync = fsync ? systemSync : undefined;
-    store = new PieceStore({ directory, castId, sync, step });
+    store = new PieceStore({ directory, castId, sync, step, active });
   },
 
   entries({
@@ -52,7 +57,7 @@ const calls = {
     store!.hashes(first, data);
   },
 
-  begin({ root, compare }: BeginPullOrder): PiecesHere {
+  begin({ root, compare }: BeginPullOrder): Promise<PiecesHere> {
     step();
     return store!.begin(root, compare);
   },

@@ -35,7 +35,8 @@ type Raw = z.output<typeof fetchSchema>;
 
 async function optionsOf(source: string, raw: Raw, signal: AbortSignal): Promise<FetchCommandOptions> {
   const { dir, mkdir, compare, c, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
-  if (dir === undefined) throw usageError('--dir is missing', 'give the directory to store files in: --dir DIR');
+  if (dir === undefined)
+    throw usageError('--dir is missing', 'give the directory to store files in: --dir DIR');
   return {
     ...parseSource(source),
     ...{ fsync, meshPorts, device, transport, verbose, quiet, json },
@@ -85,7 +86,10 @@ export function addFetchCommand(program: Command, session: Session): void {
     ],
     examples: [
       ['rdmc fetch node0/model --dir /srv --key-file fetch.key', 'the directory model, to /srv/model'],
-      ['rdmc fetch node0 --dir /srv --key-file fetch.key --wait 10min', 'everything, as soon as node0 serves'],
+      [
+        'rdmc fetch node0 --dir /srv --key-file fetch.key --wait 10min',
+        'everything, as soon as node0 serves',
+      ],
       ['rdmc fetch [fd00::5]:7500/model.bin --dir . --key-file fetch.key', 'one file'],
       ['rdmc fetch node0/model --dir /srv --key-file fetch.key --json | jq -c .event', 'for programs'],
     ],

@@ -67,7 +67,8 @@ export class FetchReporter {
   }
 
   #describe(summary: FetchSummary): string {
-    const { files, bytes, receivedBytes, unchangedFiles, skipped, seconds, problemCount, encrypted } = summary;
+    const { files, bytes, receivedBytes, unchangedFiles, skipped, seconds, problemCount, encrypted } =
+      summary;
     const { green, yellow } = this.terminal.palette;
     const isWhole = problemCount === 0;
     const head = isWhole ? green('Complete') : yellow('Incomplete');

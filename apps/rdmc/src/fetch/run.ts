@@ -18,7 +18,8 @@ export async function runFetch(
 ): Promise<ExitCode> {
   const reporter = new FetchReporter(terminal, options);
   try {
-    const { host, port, name, directory, key, compare, fsync, waitMs, meshPorts, device, transport } = options;
+    const { host, port, name, directory, key, compare, fsync, waitMs, meshPorts, device, transport } =
+      options;
     if (options.makeDirectory) await makeDirectory(directory);
     const { logger } = reporter;
     const wanted = { name, directory, key, compare, fsync, waitMs, meshPorts, device, transport };

@@ -14,7 +14,10 @@ export function parseSource(text: string): FetchSource {
   const slash = text.indexOf('/');
   const { user, host, port } = parseEndpoint(slash === -1 ? text : text.slice(0, slash));
   if (user !== undefined)
-    throw usageError(`${JSON.stringify(text)}: a user name has no meaning here`, 'remove it: HOST[:PORT][/NAME]');
+    throw usageError(
+      `${JSON.stringify(text)}: a user name has no meaning here`,
+      'remove it: HOST[:PORT][/NAME]',
+    );
   const name = slash === -1 ? '' : text.slice(slash + 1).replace(/\/+$/, '');
   return { host, port, name: name === '' ? undefined : name };
 }

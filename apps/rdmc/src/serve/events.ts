@@ -35,7 +35,13 @@ export const serveEvent = z.discriminatedUnion('event', [
     encrypted: z.boolean(),
   }),
   z.strictObject({ event: z.literal('progress'), ...facts, storedBytes: count }),
-  z.strictObject({ event: z.literal('sent'), name: z.string(), fetchers: count, pieces: count, bytes: count }),
+  z.strictObject({
+    event: z.literal('sent'),
+    name: z.string(),
+    fetchers: count,
+    pieces: count,
+    bytes: count,
+  }),
   z.strictObject({
     event: z.literal('complete'),
     ...facts,

@@ -13,7 +13,10 @@ export class ServeMetrics {
     private readonly metrics: Metrics,
   ) {
     this.#fetches = metrics.counter('rdmc_serve_fetches_total', 'Fetches that have ended, by outcome.');
-    this.#sent = metrics.counter('rdmc_serve_sent_bytes_total', 'Bytes of files that were sent, once for each group.');
+    this.#sent = metrics.counter(
+      'rdmc_serve_sent_bytes_total',
+      'Bytes of files that were sent, once for each group.',
+    );
     this.#runs = metrics.counter('rdmc_serve_groups_total', 'Groups that files were sent to.');
     metrics.gauge('rdmc_serve_fetches_in_progress', 'Fetches that are served now.', () => this.#serving.size);
     for (const outcome of ['complete', 'partial', 'failed']) this.#fetches.add(0, { outcome });

@@ -20,9 +20,9 @@ import type { FetchProgress, FetchSummary } from './fetch-summary.js';
 import type { ServerFrame, ServerFrameOf } from './frames.js';
 import { HASH_BYTES } from './hash-tree.js';
 import { PieceReceiver } from './piece-receiver.js';
-import type { PulledReport } from './piece-store.js';
 import { PullWriterThread } from './pull-writer-thread.js';
 import { isOrigin } from './roles.js';
+import type { PulledReport } from './writer-orders.js';
 
 type Frames = AsyncIterator<ServerFrame, void, undefined>;
 type Offer = ServerFrameOf<'offer'>;
@@ -239,6 +239,8 @@ export class FetchSession {
 
   async #finish(channel: ServerChannel): Promise<void> {
     if (!this.#isCompared) throw protocolError('the server ended the fetch before it had begun');
+    // Everything is here: the disk may take longer than the server may be silent, and the server is not needed for that.
+    this.#silence?.stop();
     await this.#runs.idle();
     await this.#work.idle();
     this.#enter('finishing');

@@ -38,6 +38,15 @@ interface Hashed {
   readonly hashes: Buffer;
 }
 
+/** What a survey has found so far. */
+interface SurveyParts {
+  readonly kept: ServedEntry[];
+  readonly hashes: Buffer[];
+  /** Of the survey before. */
+  readonly known: ReadonlyMap<string, Hashed>;
+  readonly problems: ProblemList;
+}
+
 /** Hashes what is served under one name, and reads its pieces again, only as they were hashed. */
 export class Origin {
   #map = new PieceMap();
@@ -47,22 +56,24 @@ export class Origin {
   /** By path, as latin1: files that have not changed since an earlier survey are not hashed again. */
   #known = new Map<string, Hashed>();
   #open: { readonly file: number; readonly source: FileSource } | undefined;
-  readonly #tree: ServedTree;
+  #tree: ServedTree | undefined;
   readonly #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-  /** @throws errors of the system, where the directory cannot be opened */
-  constructor(directory: string) {
-    this.#tree = new ServedTree(openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY));
-  }
+  constructor(private readonly directory: string) {}
 
   get map(): PieceMap {
     return this.#map;
   }
 
-  /** Lists and hashes everything below a name. @throws CastError as `ServedTree.list` */
+  /**
+   * Lists and hashes everything below a name. The directory is opened again: another one may have its name.
+   * @throws CastError as `ServedTree.list`; errors of the system, where the directory cannot be opened
+   */
   survey(name: Buffer): OriginFacts {
     this.close();
-    const { entries, skipped, directories, problems } = this.#tree.list(name);
+    const tree = new ServedTree(openSync(this.directory, constants.O_RDONLY | constants.O_DIRECTORY));
+    this.#tree = tree;
+    const { entries, skipped, directories, problems } = tree.list(name);
     const known = this.#known;
     this.#known = new Map();
     this.#map = new PieceMap();
@@ -71,7 +82,7 @@ export class Origin {
     const hashes: Buffer[] = [];
     for (const entry of entries) {
       if (entry.kind === 'directory') kept.push(entry);
-      else this.#addFile(entry, kept, hashes, known, problems);
+      else this.#addFile(tree, entry, { kept, hashes, known, problems });
     }
     this.#hashes = Buffer.concat(hashes);
     const manifest = encoded(kept);
@@ -109,7 +120,14 @@ export class Origin {
     }
   }
 
+  /** Nothing is read until the next survey. */
   close(): void {
+    this.#closeFile();
+    this.#tree?.close();
+    this.#tree = undefined;
+  }
+
+  #closeFile(): void {
     this.#open?.source.close();
     this.#open = undefined;
   }
@@ -118,23 +136,17 @@ export class Origin {
     const file = this.#map.fileNumber(piece);
     const { source, identity } = this.#files[file]!;
     if (this.#open?.file !== file) {
-      this.close();
-      this.#open = { file, source: this.#tree.open(source) };
+      this.#closeFile();
+      this.#open = { file, source: this.#tree!.open(source) };
     }
     return { source: this.#open.source, identity };
   }
 
-  #addFile(
-    entry: ServedEntry,
-    kept: ServedEntry[],
-    hashes: Buffer[],
-    known: ReadonlyMap<string, Hashed>,
-    problems: ProblemList,
-  ): void {
+  #addFile(tree: ServedTree, entry: ServedEntry, { kept, hashes, known, problems }: SurveyParts): void {
     const key = entry.source.toString('latin1');
     let file: FileSource | undefined;
     try {
-      file = this.#tree.open(entry.source);
+      file = tree.open(entry.source);
       const hashed = this.#hashed(file, known.get(key));
       const { mtimeNs, mode } = file.stats;
       const { size } = hashed.identity;

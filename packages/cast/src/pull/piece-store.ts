@@ -1,5 +1,4 @@
 import { closeSync, statfsSync } from 'node:fs';
-import type { CastProblem } from '../cast-summary.js';
 import { PULL_PIECE_BYTES } from '../constants.js';
 import { BlockSet } from '../delta/block-set.js';
 import { CastError, protocolError } from '../errors.js';
@@ -21,21 +20,7 @@ import { OlderForm } from './older-form.js';
 import { type PiecedFile, PieceMap } from './piece-map.js';
 import { piecesIn } from './piece-message.js';
 import { PulledFiles } from './pulled-files.js';
-import type { PiecesHere } from './writer-orders.js';
-
-/** The end of a fetch. */
-export interface PulledReport {
-  readonly files: number;
-  readonly bytes: number;
-  readonly directories: number;
-  /** Bytes of pieces that were received. */
-  readonly receivedBytes: number;
-  readonly unchangedFiles: number;
-  readonly unchangedBytes: number;
-  readonly keptBytes: number;
-  readonly problems: readonly CastProblem[];
-  readonly problemCount: number;
-}
+import type { PiecesHere, PulledReport } from './writer-orders.js';
 
 export interface PieceStoreOptions {
   readonly directory: string;
@@ -44,6 +29,8 @@ export interface PieceStoreOptions {
   readonly sync: SyncPort | undefined;
   /** Called after each step; it may throw, which ends the work. */
   readonly step: () => void;
+  /** Called when the disk has done something. */
+  readonly active: () => void;
 }
 
 /**
@@ -75,10 +62,12 @@ export class PieceStore {
   #isFinished = false;
   #closed = false;
   private readonly step: () => void;
+  private readonly active: () => void;
 
   /** @throws CastError where the directory cannot be used */
-  constructor({ directory, castId, sync, step }: PieceStoreOptions) {
+  constructor({ directory, castId, sync, step, active }: PieceStoreOptions) {
     this.step = step;
+    this.active = active;
     this.#root = openReceivingDirectory(directory);
     try {
       checkWritable(this.#root, directory);
@@ -89,8 +78,8 @@ export class PieceStore {
       throw asCastError(error);
     }
     this.#tree = new DirectoryTree(this.#root);
-    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, () => {});
-    this.#files = new PulledFiles(this.#tree, this.#temporary, this.#outcomes, sync, () => {});
+    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
+    this.#files = new PulledFiles(this.#tree, this.#temporary, this.#outcomes, sync, active);
   }
 
   /** A piece of the manifest. @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_UNSAFE_PATH */
@@ -119,7 +108,7 @@ export class PieceStore {
    * Checks the list against its root hash, and compares it with the directory. Returns what is here.
    * @throws CastError ERR_RDMC_HASH_MISMATCH, ERR_RDMC_NO_SPACE and others
    */
-  begin(root: string, compare: ComparisonKind): PiecesHere {
+  async begin(root: string, compare: ComparisonKind): Promise<PiecesHere> {
     this.#hashes = Buffer.concat(this.#hashParts);
     if (this.#hashes.length !== this.#map.count * HASH_BYTES)
       throw protocolError('the server skipped hashes');
@@ -132,11 +121,11 @@ export class PieceStore {
     this.#has = new BlockSet(this.#map.count);
     this.#left = Uint32Array.from(this.#map.files, ({ pieces }) => pieces);
     const timeUnitNs = this.#temporary.timeUnitNs();
-    this.#makeDirectories();
     this.#checkRoom(compare, timeUnitNs);
     for (const number of this.#map.files.keys()) {
       this.step();
       this.#look(number, compare, timeUnitNs);
+      await this.#files.room();
     }
     let lackingBytes = 0;
     for (let piece = 0; piece < this.#map.count; piece += 1)
@@ -188,6 +177,9 @@ export class PieceStore {
           `the server ended the fetch, and pieces of ${shown(this.#entries[entry]!.path)} are missing`,
         );
     }
+    this.#makeDirectories((index, path) =>
+      this.#outcomes.attempt(index, path, () => void this.#tree.open(path)),
+    );
     for (const descriptor of this.#deferred.finishDirectories()) {
       try {
         await sync?.directory(descriptor);
@@ -195,6 +187,7 @@ export class PieceStore {
         throw asCastError(error);
       } finally {
         closeSync(descriptor);
+        this.active();
       }
     }
     this.#isFinished = true;
@@ -206,7 +199,10 @@ export class PieceStore {
     if (this.#closed) return;
     this.#closed = true;
     await this.#files.drained().catch(() => {});
-    if (!this.#isFinished) this.#deferred.giveUp();
+    if (!this.#isFinished) {
+      this.#makeDirectories(() => true);
+      this.#deferred.giveUp();
+    }
     this.#files.close();
     this.#tree.close();
     this.#temporary.remove();
@@ -224,12 +220,11 @@ export class PieceStore {
     };
   }
 
-  #makeDirectories(): void {
-    for (const [index, { kind, path, mode, time }] of this.#entries.entries()) {
-      if (kind !== 'directory') continue;
-      const isMade = this.#outcomes.attempt(index, path, () => void this.#tree.open(path));
-      if (isMade) this.#deferred.directory({ type: 'directory', index, mode, time, path });
-    }
+  /** At the end, so that an early end leaves no empty directories. Their modes are set when everything is in them. */
+  #makeDirectories(make: (index: number, path: Buffer) => boolean): void {
+    for (const [index, { kind, path, mode, time }] of this.#entries.entries())
+      if (kind === 'directory' && make(index, path))
+        this.#deferred.directory({ type: 'directory', index, mode, time, path });
   }
 
   /** @throws CastError ERR_RDMC_NO_SPACE */

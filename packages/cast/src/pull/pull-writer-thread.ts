@@ -5,8 +5,13 @@ import type { RunSeal } from '../seal/run-key.js';
 import { CallingThread } from '../worker-calls.js';
 import { WriterSigns } from '../writer/writer-signs.js';
 import type { ServerFrameOf } from './frames.js';
-import type { PulledReport } from './piece-store.js';
-import type { BeginPullOrder, OpenPullOrder, PiecesHere, StorePiecesOrder } from './writer-orders.js';
+import type {
+  BeginPullOrder,
+  OpenPullOrder,
+  PiecesHere,
+  PulledReport,
+  StorePiecesOrder,
+} from './writer-orders.js';
 
 const MODULE = new URL('./pull-writer.js', import.meta.url);
 

@@ -63,8 +63,10 @@ class ListeningServer implements FileServer {
       ),
   });
   readonly #lifetime = new Lifetime();
-  /** Connections that have not asked yet. */
+  /** Connections that have not asked yet. `KeyedSockets` limits those that have not proved the key. */
   readonly #callers = new Set<Socket>();
+  /** Number of connections that have proved the key, and have not asked. */
+  #greeting = 0;
   readonly #readers = new ReaderPool();
   /** By name and address; others have ended, or have become stale. */
   readonly #swarms = new Map<string, Swarm>();
@@ -146,8 +148,9 @@ class ListeningServer implements FileServer {
   async #greet(socket: Socket): Promise<FetcherLink | undefined> {
     const channel = new ControlChannel<ServerFrame, FetcherFrame>(socket, pullShapes.fetcher, peerOf(socket));
     const frames = channel[Symbol.asyncIterator]();
+    this.#greeting += 1;
     try {
-      if (this.#callers.size > MAX_HANDSHAKES) throw busy('many connections are being opened');
+      if (this.#greeting > MAX_HANDSHAKES) throw busy('many connections are being opened');
       const { value, done } = await frames.next();
       if (done) return undefined;
       if (value.type !== 'ask') throw protocolError(`received '${value.type}' instead of 'ask'`);
@@ -160,6 +163,8 @@ class ListeningServer implements FileServer {
       const code = error instanceof CastError ? codeOf(error)! : 'ERR_RDMC_CAST_PROTOCOL';
       await channel.end({ type: 'abort', code, message: messageOf(error) });
       throw error;
+    } finally {
+      this.#greeting -= 1;
     }
   }
 

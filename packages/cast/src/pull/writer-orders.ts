@@ -1,3 +1,4 @@
+import type { CastProblem } from '../cast-summary.js';
 import type { ComparisonKind } from '../manifest/policy.js';
 
 export interface OpenPullOrder {
@@ -34,4 +35,18 @@ export interface PiecesHere {
   readonly bits: Uint8Array;
   /** Bytes of the other pieces. */
   readonly lackingBytes: number;
+}
+
+/** The end of a fetch. */
+export interface PulledReport {
+  readonly files: number;
+  readonly bytes: number;
+  readonly directories: number;
+  /** Bytes of pieces that were received. */
+  readonly receivedBytes: number;
+  readonly unchangedFiles: number;
+  readonly unchangedBytes: number;
+  readonly keptBytes: number;
+  readonly problems: readonly CastProblem[];
+  readonly problemCount: number;
 }
