@@ -137,7 +137,7 @@ export const TEMPORARY_PREFIX = '.rdmc-cast-';
 /** The port of `serveFiles` unless another one is given. */
 export const DEFAULT_SERVE_PORT = 7412;
 /** Largest piece of a file that is pulled: the unit that is hashed, and that a fetcher has or lacks. */
-export const PULL_PIECE_BYTES = MIB;
+export const PULL_PIECE_BYTES = 1024 * KIB;
 /** Most pieces of a pull: 16 TiB of large files. Each fetcher costs the server a byte for each. */
 export const MAX_PULL_PIECES = 2 ** 24;
 /** Largest message of a pull, and the least size of messages: a fetcher joins between two messages. */

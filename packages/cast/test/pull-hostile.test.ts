@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
-import type { FileServer } from '@rdmc/cast';
+import type { FileServer, ServeOptions } from '@rdmc/cast';
 import { KeyedSockets } from '@rdmc/mesh/sockets';
-import { temporaryDirectory } from '@rdmc/testing';
+import { refusal, rejection, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES, MIB } from '../src/constants.js';
+import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES, MAX_SWARMS, MIB } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
 import { type FetcherFrame, PULL_PURPOSE, pullShapes, type ServerFrame } from '../src/pull/frames.js';
 import { serverKeys } from '../src/pull/roles.js';
@@ -45,10 +45,10 @@ class FakeFetcher {
   }
 }
 
-async function serverOf(bytes: number) {
+async function serverOf(bytes: number, options: Partial<ServeOptions> = {}) {
   const from = temporaryDirectory();
   write(from, 'file', seededBytes(bytes, 1));
-  return { from, ...(await startServer(from)) };
+  return { from, ...(await startServer(from, options)) };
 }
 
 describe('a fetcher that lies about what it has', () => {
@@ -106,6 +106,28 @@ describe('names', () => {
     const fake = await FakeFetcher.call(server, 'none');
     expect(await fake.until('abort')).toMatchObject({ code: 'ERR_RDMC_NOT_FOUND' });
   });
+});
+
+it('a fetcher that says nothing more is dropped', async () => {
+  const { server } = await serverOf(1_000, { stallTimeoutMs: 1_000 });
+  const fake = await FakeFetcher.call(server);
+  expect(await fake.until('abort')).toMatchObject({ code: 'ERR_RDMC_RECEIVER_STALLED' });
+});
+
+it('a server that serves its maximum of names refuses others, and takes more fetchers of these', async () => {
+  const from = temporaryDirectory();
+  for (let number = 0; number <= MAX_SWARMS; number += 1) write(from, `f${number}`, 'contents');
+  const { server } = await startServer(from);
+  const fakes: FakeFetcher[] = [];
+  for (let number = 0; number < MAX_SWARMS; number += 1)
+    fakes.push(await FakeFetcher.call(server, `f${number}`));
+  await Promise.all(fakes.map((fake) => fake.until('offer')));
+  const refused = startFetch(server, { name: `f${MAX_SWARMS}` });
+  expect(await rejection(refused.fetch.finished)).toEqual(refusal('ERR_RDMC_BUSY'));
+  const waiting = startFetch(server, { name: `f${MAX_SWARMS}`, waitMs: 600_000 });
+  expect(await startFetch(server, { name: 'f0' }).fetch.finished).toMatchObject({ files: 1 });
+  for (const fake of fakes) fake.channel.destroy();
+  expect(await waiting.fetch.finished).toMatchObject({ files: 1 });
 });
 
 it('strangers that say nothing do not keep fetchers out', async () => {

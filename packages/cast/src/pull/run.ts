@@ -1,3 +1,4 @@
+import { onAbort } from '@rdmc/common';
 import type { Group } from '@rdmc/group';
 import type { RunSeal } from '../seal/run-key.js';
 import { newSecret } from '../seal/run-key.js';
@@ -98,6 +99,9 @@ export class Run {
     const forming = this.#form(members, blockBytes);
     // The pump may fail before it waits for the group.
     forming.catch(() => {});
+    const forget = onAbort(this.environment.signal, () => {
+      forming.then((group) => group.close({ signal: AbortSignal.abort() })).catch(() => {});
+    });
     try {
       const order = { seal: undefined, isLastStream: false, outlined: false };
       await this.#pump.run(forming, { first: 0, order, onOutline: () => {} });
@@ -105,6 +109,8 @@ export class Run {
       const group = await forming;
       if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
       throw error;
+    } finally {
+      forget();
     }
     await (await forming).close();
   }

@@ -186,7 +186,7 @@ class ListeningServer implements FileServer {
     const swarm = new Swarm(name, link.localHost, reader, this.options, report);
     this.#swarms.set(key, swarm);
     this.#active.add(swarm);
-    void swarm.ended.then(() => this.#readers.give(name, reader));
+    void swarm.ended.then((isFree) => (isFree ? this.#readers.give(name, reader) : undefined));
     await swarm.serve(link);
     await this.#endIdle(key, swarm);
   }

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Deferred, pause, settledWithin } from '@rdmc/common';
 import {
+  LAST_FRAME_TIMEOUT_MS,
   LOSS_GRACE_MS,
   MAX_BLAMES,
   MAX_BROKEN_MESSAGES,
   MAX_FAILED_RUNS,
   MAX_PULL_MESSAGE_BYTES,
   MIN_PULL_MESSAGE_BYTES,
-  PULL_HASHES_IN_FRAME,
 } from '../constants.js';
 import type { BlockSet } from '../delta/block-set.js';
 import { AbortError, CastError, messageOf, protocolError, toCastError } from '../errors.js';
@@ -16,8 +16,10 @@ import { messageSize } from '../message-size.js';
 import { StallWatch } from '../sender/stall-watch.js';
 import { TokenBucket } from '../sender/token-bucket.js';
 import type { FetcherLink, Took } from './fetcher-link.js';
-import { MAX_OFFERED_PROBLEMS, type ServerFrameOf } from './frames.js';
+import type { ServerFrameOf } from './frames.js';
+import { sendOffer } from './offer.js';
 import type { OriginFacts } from './origin.js';
+import { reportProgress } from './progress-reports.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
 import { Run, type RunEnvironment } from './run.js';
@@ -43,13 +45,15 @@ export class Swarm {
   #runs = 0;
   #run: Run | undefined;
   #isLooping = false;
+  /** Resolves when no run is in progress. */
+  #looping: Promise<void> = Promise.resolve();
   #failedRuns = 0;
   /** By id: resolves when the fetcher lacks nothing. */
   readonly #served = new Map<number, Deferred<void>>();
   readonly #withdrawn: ServerFrameOf<'withdrawn'>[] = [];
   /** Fetchers that have the whole offer: they are told of files that change. */
   readonly #offered = new Set<FetcherLink>();
-  readonly #ended = new Deferred<void>();
+  readonly #ended = new Deferred<boolean>();
 
   constructor(
     readonly name: string,
@@ -77,7 +81,7 @@ export class Swarm {
     const began = performance.now();
     const origin = { fetchId: randomUUID(), from: link.name, name: this.name };
     let totals = { files: 0, bytes: 0 };
-    const forget = this.#reportProgress(link, () => ({ ...origin, ...totals }));
+    const forget = reportProgress(link, () => ({ ...origin, ...totals }), this.report);
     this.#links.push(link);
     try {
       const facts = await Promise.race([this.#facts, link.down]);
@@ -118,8 +122,8 @@ export class Swarm {
     }
   }
 
-  /** Resolves when it is closed, and its reader is free. */
-  get ended(): Promise<void> {
+  /** Resolves when it is closed: whether its reader is free for another swarm. */
+  get ended(): Promise<boolean> {
     return this.#ended.promise;
   }
 
@@ -134,35 +138,23 @@ export class Swarm {
     this.#over.abort(reason);
   }
 
-  /** Call when nobody is served any more. The reader stays with its owner. */
+  /** Call when nobody is served any more. */
   async close(): Promise<void> {
     this.#watch.stop();
     this.#over.abort(new AbortError('the pull', this.#over.signal));
+    // The reader writes to memory of the mesh. One that hangs on its disk ends first.
+    const isQuiet = await settledWithin(this.#looping, LAST_FRAME_TIMEOUT_MS);
+    if (!isQuiet) await this.reader.end();
     const mesh = await this.#mesh?.catch(() => undefined);
     await mesh?.close();
-    this.#ended.resolve();
+    this.#ended.resolve(isQuiet);
   }
 
-  /** Sends the manifest, and returns what the fetcher has; undefined where it fails first. */
+  /** Sends the offer, and returns what the fetcher has; undefined where it fails first. */
   async #compare(link: FetcherLink, facts: OriginFacts): Promise<BlockSet | undefined> {
-    const { entries, files, directories, bytes, pieces, root, skipped, problems, problemCount } = facts;
+    const have = link.have(facts.pieces);
     const { stallTimeoutMs } = this.options;
-    const have = link.have(pieces);
-    link.send({
-      type: 'offer',
-      ...{ castId: this.#castId, serverName: hostname(), stallTimeoutMs },
-      ...{ entries, files, directories, bytes, pieces, root, skipped, problemCount },
-      problems: problems
-        .slice(0, MAX_OFFERED_PROBLEMS)
-        .map(({ path, code, message }) => ({ path, code, message })),
-    });
-    for (const piece of facts.manifest) {
-      if (!link.alive) return undefined;
-      await link.sendSlowly({ type: 'entries', ...piece });
-    }
-    for (let first = 0; first < pieces && link.alive; first += PULL_HASHES_IN_FRAME) {
-      await link.sendSlowly({ type: 'hashes', first, data: await this.reader.hashes(first) });
-    }
+    await sendOffer(link, facts, { castId: this.#castId, stallTimeoutMs }, this.reader);
     for (const frame of this.#withdrawn) link.send(frame);
     this.#offered.add(link);
     return have;
@@ -186,7 +178,7 @@ export class Swarm {
     this.#served.set(link.id, served);
     if (this.#run && this.#plan.lacksAny(link.id, this.#run.filler.remaining)) this.#run.filler.stop();
     this.#settle();
-    if (!this.#isLooping) void this.#loop();
+    if (!this.#isLooping) this.#looping = this.#loop();
     await Promise.race([served.promise, link.down]);
   }
 
@@ -317,20 +309,6 @@ export class Swarm {
   #drop(link: FetcherLink, error: CastError): void {
     link.fail(error);
     this.options.logger?.warn?.({ fetcher: link.name, code: error.code }, error.message);
-  }
-
-  #reportProgress(
-    link: FetcherLink,
-    facts: () => { fetchId: string; from: string; name: string; files: number; bytes: number },
-  ): () => void {
-    let reported = 0;
-    const timer = setInterval(() => {
-      const { storedBytes } = link.progress;
-      if (storedBytes === reported) return;
-      reported = storedBytes;
-      this.report({ type: 'progress', ...facts(), storedBytes });
-    }, 1000);
-    return () => clearInterval(timer);
   }
 }
 
