@@ -45,14 +45,15 @@ describe('a pull', () => {
     const from = temporaryDirectory();
     write(from, 'file', seededBytes(24 * MIB, 2));
     // Six seconds, in which the late one joins.
-    const { server, several } = await startServer(from, { bandwidthLimit: 4 * MIB });
+    const { server, several, events } = await startServer(from, { bandwidthLimit: 4 * MIB });
     const early = startFetch(server, { name: 'file' });
     await several('progress', 1);
     const late = startFetch(server, { name: 'file' });
     await Promise.all([early, late].map(({ fetch }) => fetch.finished));
     for (const { directory } of [early, late]) expectSameTree(directory, from);
     // The beginning to the early one, the rest to both, and the beginning to the late one: no piece twice to anybody.
-    const sent = await several('sent', 3);
+    await several('complete', 2);
+    const sent = events.filter((event) => event.type === 'sent');
     expect(sent.map(({ fetchers }) => fetchers)).toEqual([1, 2, 1]);
     expect(sent[0]!.pieces + sent[1]!.pieces).toBe(24);
     expect(sent[2]!.pieces).toBe(sent[0]!.pieces);
@@ -91,14 +92,18 @@ describe('a pull', () => {
     await several('complete', 5);
   });
 
-  it('an empty directory, and an empty file, are fetched too', async () => {
+  it('an empty directory, and an empty file, are fetched too; without encryption where the server says so', async () => {
     const from = temporaryDirectory();
-    const { server } = await startServer(from);
+    const { server } = await startServer(from, { encrypt: false });
     expect(await startFetch(server).fetch.finished).toMatchObject({ files: 0, bytes: 0 });
     write(from, 'empty', '');
     const { fetch, directory } = startFetch(server, { name: 'empty' });
     expect(await fetch.finished).toMatchObject({ files: 1, bytes: 0 });
     expect(namesIn(directory)).toEqual(['empty']);
+    write(from, 'small', 'small');
+    const all = startFetch(server, { directory });
+    expect(await all.fetch.finished).toMatchObject({ files: 1, unchangedFiles: 1, encrypted: false });
+    expectSameTree(directory, from);
   });
 });
 

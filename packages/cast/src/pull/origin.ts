@@ -144,22 +144,33 @@ export class Origin {
 
   #addFile(tree: ServedTree, entry: ServedEntry, { kept, hashes, known, problems }: SurveyParts): void {
     const key = entry.source.toString('latin1');
+    const found = this.#look(tree, entry, known.get(key), problems);
+    if (!found) return;
+    const { hashed, time, mode } = found;
+    const { size } = hashed.identity;
+    this.#map.add(kept.length, size);
+    this.#known.set(key, hashed);
+    this.#files.push({ source: entry.source, identity: hashed.identity });
+    hashes.push(hashed.hashes);
+    kept.push({ ...entry, size, time, mode });
+  }
+
+  /** Hashes a file, unless it is as it was before. Undefined where it has a problem. */
+  #look(tree: ServedTree, { source }: ServedEntry, before: Hashed | undefined, problems: ProblemList) {
     let file: FileSource | undefined;
     try {
-      file = tree.open(entry.source);
-      const hashed = this.#hashed(file, known.get(key));
+      file = tree.open(source);
       const { mtimeNs, mode } = file.stats;
-      const { size } = hashed.identity;
-      this.#map.add(kept.length, size);
-      this.#known.set(key, hashed);
-      this.#files.push({ source: entry.source, identity: hashed.identity });
-      hashes.push(hashed.hashes);
-      kept.push({ ...entry, size, time: timestamp(mtimeNs), mode: Number(mode) & MODE_MASK });
+      return {
+        hashed: this.#hashed(file, before),
+        time: timestamp(mtimeNs),
+        mode: Number(mode) & MODE_MASK,
+      };
     } catch (error) {
       const code = error instanceof CastError ? error.code : 'ERR_RDMC_UNREADABLE';
-      if (code === 'ERR_RDMC_INVALID_OPTION') throw error;
       const message = codeOf(error) === 'ENOENT' ? 'it was removed' : messageOf(error);
-      problems.add({ path: shown(entry.source), code, message });
+      problems.add({ path: shown(source), code, message });
+      return undefined;
     } finally {
       file?.close();
     }

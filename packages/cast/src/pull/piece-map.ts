@@ -1,5 +1,5 @@
 import { MAX_PULL_PIECES, PULL_PIECE_BYTES } from '../constants.js';
-import { CastError } from '../errors.js';
+import { invalidOption } from '../errors.js';
 
 /** A file that is cut into pieces. */
 export interface PiecedFile {
@@ -28,7 +28,7 @@ export class PieceMap {
     const pieces = Math.ceil(size / PULL_PIECE_BYTES);
     if (this.#count + pieces > MAX_PULL_PIECES) {
       const message = `a pull has at most ${MAX_PULL_PIECES} pieces; fetch parts of the directory by their names`;
-      throw new CastError('ERR_RDMC_INVALID_OPTION', message);
+      throw invalidOption(message);
     }
     const file = { entry, size, first: this.#count, pieces };
     this.#reserve(this.#count + pieces);

@@ -30,7 +30,7 @@ import {
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type Key, userKey } from '@rdmc/common';
-import { CastError } from '../errors.js';
+import { CastError, invalidOption } from '../errors.js';
 
 const PREFIX = 'rdmc-fetch-1:';
 const TEXT = /^rdmc-fetch-1:([0-9a-f]{64})([0-9a-f]{64})$/i;
@@ -79,7 +79,7 @@ export function fetcherKeys(key: Key | undefined): FetcherKeys {
   const match = TEXT.exec(textOf(key!).trim());
   if (!match) {
     const message = `the key for fetching is malformed: expected ${PREFIX} and 128 hexadecimal digits`;
-    throw new CastError('ERR_RDMC_INVALID_OPTION', message);
+    throw invalidOption(message);
   }
   const point = Buffer.from(match[2]!, 'hex');
   const origin = createPublicKey({
@@ -138,7 +138,7 @@ function clusterKey(key: Key | undefined): Buffer {
   const bytes = Buffer.from(key as Uint8Array);
   if (bytes.length >= LEAST_KEY_BYTES) return bytes;
   const message = `key: found ${bytes.length} bytes, needed at least ${LEAST_KEY_BYTES}; make one with: openssl rand -hex 32`;
-  throw new CastError('ERR_RDMC_INVALID_OPTION', message);
+  throw invalidOption(message);
 }
 
 function derived(key: Buffer, info: string): Buffer {

@@ -5,8 +5,9 @@ interface FetchFacts {
   readonly from: string;
   /** The name that it asked for; empty for everything. */
   readonly name: string;
-  /** Regular files and bytes below that name. */
+  /** Regular files below that name. */
   readonly files: number;
+  /** Sum of their sizes. */
   readonly bytes: number;
 }
 
@@ -14,8 +15,9 @@ interface FetchFacts {
 export interface FetchBegan extends FetchFacts {
   /** Distinguishes the events. */
   readonly type: 'began';
-  /** Pieces of at most 1 MiB below the name, and those of them that the fetcher lacks. */
+  /** Pieces of at most 1 MiB below the name. */
   readonly pieces: number;
+  /** Pieces that the fetcher lacks. */
   readonly lacking: number;
   /** Fetchers of the same name at this moment, this one included. */
   readonly fetchers: number;
@@ -39,8 +41,9 @@ export interface RunSent {
   readonly name: string;
   /** Fetchers in the group. */
   readonly fetchers: number;
-  /** Pieces that the server sent once, to all of them, and their bytes with what numbers and encryption add. */
+  /** Pieces that the server sent once, to all of them. */
   readonly pieces: number;
+  /** Bytes of these pieces, with what numbers and encryption add. */
   readonly bytes: number;
 }
 
@@ -48,8 +51,9 @@ export interface RunSent {
 export interface FetchServed extends FetchFacts {
   /** Distinguishes the events. */
   readonly type: 'complete';
-  /** Files and bytes that the fetcher stored, without those that it had. */
+  /** Files that the fetcher stored, without those that it had. */
   readonly storedFiles: number;
+  /** Sum of the sizes of these files. */
   readonly storedBytes: number;
   /** Entries that it lacks. */
   readonly problemCount: number;
