@@ -19,13 +19,36 @@ const OF_RECEIVE: Readonly<Record<string, string>> = {
   ERR_RDMC_ADDRESS_IN_USE: 'choose another port: --listen ADDRESS:PORT, or port 0 for a free one',
 };
 
-export function adviceFor(code: string | null | undefined, command: 'cast' | 'receive'): string | undefined {
+const OF_SERVE: Readonly<Record<string, string>> = {
+  ERR_RDMC_NOT_FOUND: 'give a directory that exists',
+  ERR_RDMC_NOT_A_DIRECTORY:
+    'give the directory that the file is in; fetchers name the file: rdmc fetch HOST/NAME',
+  ERR_RDMC_ADDRESS_IN_USE: OF_RECEIVE.ERR_RDMC_ADDRESS_IN_USE!,
+};
+
+const OF_FETCH: Readonly<Record<string, string>> = {
+  ERR_RDMC_KEY_MISMATCH:
+    'the server makes the key for fetching: rdmc key --role fetch --key-file FILE FETCH-FILE',
+  ERR_RDMC_CAST_UNREACHABLE: 'start rdmc serve there, or add --wait TIME',
+  ERR_RDMC_BUSY: 'try again later, or add --wait TIME',
+};
+
+/** The commands whose errors have advice of their own. */
+type Command = 'cast' | 'receive' | 'serve' | 'fetch';
+const OF_COMMAND: Readonly<Record<Command, Readonly<Record<string, string>>>> = {
+  cast: {},
+  receive: OF_RECEIVE,
+  serve: OF_SERVE,
+  fetch: OF_FETCH,
+};
+
+export function adviceFor(code: string | null | undefined, command: Command): string | undefined {
   if (code == null) return undefined;
-  return OF_BOTH[code] ?? (command === 'receive' ? OF_RECEIVE[code] : undefined);
+  return OF_COMMAND[command][code] ?? OF_BOTH[code];
 }
 
 /** The error with the options that help; unchanged where none does, or where it has advice. */
-export function withAdvice(error: unknown, command: 'cast' | 'receive'): unknown {
+export function withAdvice(error: unknown, command: Command): unknown {
   const code = codeOf(error);
   const advice = adviceFor(code, command);
   if (advice === undefined || error instanceof CliError) return error;

@@ -27,6 +27,11 @@ export const cliErrors = errorTable({
     'a key is too short, or is not a key, or others can read its file',
     'make one: rdmc key FILE',
   ],
+  ERR_RDMC_WRONG_ROLE: [
+    'usage',
+    'a key is for fetching only',
+    'give the key that it was made from, or use it with `fetchFiles` (`rdmc fetch`)',
+  ],
   ERR_RDMC_REMOTE_START: ['peer-lost', 'a receiver did not start', 'try the same by hand'],
   ERR_RDMC_VERSION_MISMATCH: [
     'refused',

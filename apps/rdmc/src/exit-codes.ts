@@ -36,5 +36,5 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   [ExitCode.HANGUP]: 'terminal closed (SIGHUP)',
   [ExitCode.INTERRUPTED]: 'interrupted (Ctrl-C)',
   [ExitCode.OUTPUT_CLOSED]: 'the reader of the output closed it',
-  [ExitCode.TERMINATED]: 'terminated (SIGTERM); `rdmc receive` ends with 0',
+  [ExitCode.TERMINATED]: 'terminated (SIGTERM); `rdmc receive` and `rdmc serve` end with 0',
 };

@@ -15,10 +15,12 @@ import type {
   SimulationDocument,
   StreamDocument,
 } from './documents.js';
-import type { CastEvent, CastPlan, DemoEvent, ReceiveEvent } from './events.js';
+import type { CastEvent, CastPlan, DemoEvent, FetchEvent, ReceiveEvent, ServeEvent } from './events.js';
+import * as fetch from './fetch/events.js';
 import * as receive from './receive/events.js';
 import * as schedule from './schedule/document.js';
 import type { Schema } from './schema.js';
+import * as serve from './serve/events.js';
 import * as simulate from './simulate/document.js';
 
 export type * from './documents.js';
@@ -53,3 +55,7 @@ export const castEvent: Schema<CastEvent> = cast.castEvent;
 export const castPlan: Schema<CastPlan> = cast.castPlan;
 /** The schema of one line of `rdmc receive --json`. */
 export const receiveEvent: Schema<ReceiveEvent> = receive.receiveEvent;
+/** The schema of one line of `rdmc serve --json`. */
+export const serveEvent: Schema<ServeEvent> = serve.serveEvent;
+/** The schema of one line of `rdmc fetch --json`. */
+export const fetchEvent: Schema<FetchEvent> = fetch.fetchEvent;

@@ -18,6 +18,8 @@ type AddCommand = (program: Command, session: Session, whole: () => Promise<Comm
 const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   cast: async () => (await import('./commands/cast.js')).addCastCommand,
   receive: async () => (await import('./commands/receive.js')).addReceiveCommand,
+  serve: async () => (await import('./commands/serve.js')).addServeCommand,
+  fetch: async () => (await import('./commands/fetch.js')).addFetchCommand,
   key: async () => (await import('./commands/key.js')).addKeyCommand,
   demo: async () => (await import('./commands/demo.js')).addDemoCommand,
   schedule: async () => (await import('./commands/schedule.js')).addScheduleCommand,

@@ -4,9 +4,11 @@ import type * as cast from '../src/cast/events.js';
 import type * as demo from '../src/demo/events.js';
 import type * as devices from '../src/devices/survey.js';
 import type * as doctor from '../src/doctor/check.js';
+import type * as fetch from '../src/fetch/events.js';
 import type * as published from '../src/index.js';
 import type * as receive from '../src/receive/events.js';
 import type * as schedule from '../src/schedule/document.js';
+import type * as serve from '../src/serve/events.js';
 import type * as simulate from '../src/simulate/document.js';
 
 // The compiler decides (`npm run typecheck`): a field of a schema that a published type lacks, or has in addition, does not compile.
@@ -28,5 +30,7 @@ describe('published types', () => {
     expectTypeOf<published.CastPlan>().branded.toEqualTypeOf<cast.CastPlan>();
     expectTypeOf<published.CastEvent>().branded.toEqualTypeOf<cast.CastEvent>();
     expectTypeOf<published.ReceiveEvent>().branded.toEqualTypeOf<receive.ReceiveEvent>();
+    expectTypeOf<published.ServeEvent>().branded.toEqualTypeOf<serve.ServeLine>();
+    expectTypeOf<published.FetchEvent>().branded.toEqualTypeOf<fetch.FetchEvent>();
   });
 });

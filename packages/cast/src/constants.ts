@@ -141,3 +141,26 @@ export const MAX_PROBLEM_CHARACTERS = 400;
 /** The mode bits that are kept: not set-user-id and set-group-id, as the owner differs. */
 export const MODE_MASK = 0o777;
 export const TEMPORARY_PREFIX = '.rdmc-cast-';
+
+/** The port of `serveFiles` unless another one is given. */
+export const DEFAULT_SERVE_PORT = 7412;
+/** Largest piece of a file that is pulled: the unit that is hashed, and that a fetcher has or lacks. */
+export const PULL_PIECE_BYTES = 1024 * KIB;
+/** Most pieces of a pull: 16 TiB of large files. Each fetcher costs the server a byte for each. */
+export const MAX_PULL_PIECES = 2 ** 24;
+/** Largest message of a pull, and the least size of messages: a fetcher joins between two messages. */
+export const MAX_PULL_MESSAGE_BYTES = 8 * MIB;
+export const MIN_PULL_MESSAGE_BYTES = 2 * MIB;
+/** Most hashes of pieces in a frame, and most bytes of a set of pieces in a frame. */
+export const PULL_HASHES_IN_FRAME = 8192;
+export const PULL_SET_BYTES = 256 * KIB;
+/** Names that a server serves at once; each has a thread, and its fetchers form one cast. */
+export const MAX_SWARMS = 16;
+/** A fetcher is dropped after this many messages that were not those of the server when they arrived. */
+export const MAX_BROKEN_MESSAGES = 8;
+/** The fetchers of a run are dropped after this many runs in succession that failed without a known cause. */
+export const MAX_FAILED_RUNS = 3;
+/** Incomplete files that a fetcher keeps open. */
+export const MAX_OPEN_PULL_FILES = 64;
+/** How long a fetcher waits before it calls again a server that did not answer. */
+export const CALL_AGAIN_MS = 500;

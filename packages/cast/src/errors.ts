@@ -54,6 +54,16 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_KEY_REQUIRED: ['usage', 'an address beyond loopback needs a key', 'give all the same key'],
   ERR_RDMC_KEY_MISMATCH: ['refused', 'the keys differ, or only one end has one', 'give both the same key'],
+  ERR_RDMC_WRONG_ROLE: [
+    'usage',
+    'a key is for fetching only',
+    'give the key that it was made from, or use it with `fetchFiles` (`rdmc fetch`)',
+  ],
+  ERR_RDMC_ORIGIN_NOT_PROVED: [
+    'refused',
+    'a server does not have the key that the key for fetching was made from',
+    'check the address; make the key for fetching from the key of that server',
+  ],
   ERR_RDMC_VERSION_MISMATCH: [
     'refused',
     'the two ends have different versions',

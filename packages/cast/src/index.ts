@@ -14,13 +14,32 @@ export type {
 export { type CastStreamOptions, castStream } from './cast-stream.js';
 export type { CastProblem, CastSummary, EntryChange, ReceiverSummary } from './cast-summary.js';
 export { type ChecksumKind, checksums } from './checksum.js';
-export { CAST_PROTOCOL_VERSION, DEFAULT_MESSAGE_BYTES, DEFAULT_PORT } from './constants.js';
+export {
+  CAST_PROTOCOL_VERSION,
+  DEFAULT_MESSAGE_BYTES,
+  DEFAULT_PORT,
+  DEFAULT_SERVE_PORT,
+} from './constants.js';
 export type { EntrySink, SinkEntry } from './entry-sink.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { FilterRule } from './filters/filter-rule.js';
 export { type ComparisonKind, comparisons } from './manifest/policy.js';
 export { messageSize } from './message-size.js';
+export { Fetch, fetchFiles } from './pull/fetch.js';
+export type { FetchOptions } from './pull/fetch-options.js';
+export type { FetchProgress, FetchSummary } from './pull/fetch-summary.js';
+export { fetchKey, isFetchKey } from './pull/roles.js';
+export type {
+  FetchBegan,
+  FetchDropped,
+  FetchServed,
+  FetchServing,
+  RunSent,
+  ServeEvent,
+} from './pull/serve-events.js';
+export type { ServeOptions } from './pull/serve-options.js';
+export { type FileServer, serveFiles } from './pull/server.js';
 export { type FileReceiver, receiveFiles } from './receiver.js';
 export type {
   CastBegan,

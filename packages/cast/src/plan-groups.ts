@@ -68,7 +68,8 @@ export function planGroups(
   for (const [entry, id] of classOf.entries()) sums[id]! += costs[entry]!;
   const whole = members
     .map((each, id): EntryClass => ({ members: new Set(each), cost: sums[id]!, ids: [id], parts: NO_PARTS }))
-    .filter((each) => each.members.size > 0);
+    // Nobody lacks class 0; and a class that later receivers divided completely has no entries, and costs nothing.
+    .filter((each) => each.members.size > 0 && each.cost > 0);
   const groups =
     deltas.length === 0 ? merged(whole) : mergedWithParts([...whole, ...deltas.flatMap(partsOf)]);
   const often = repeated(groups);

@@ -47,6 +47,7 @@ describe('the plan of groups', () => {
         for (const { members, cost, entries, selection } of groups) {
           const own = [...costs.keys()].filter((entry) => selection[entry] !== Selected.NO);
           expect(entries).toBe(own.length);
+          expect(entries).toBeGreaterThan(0);
           expect(cost).toBeCloseTo(
             own.reduce((sum, entry) => sum + costs[entry]!, 0),
             0,
@@ -55,6 +56,21 @@ describe('the plan of groups', () => {
         }
       }),
     );
+  });
+
+  it('a class that later receivers divided completely is not a group', () => {
+    // The class of the first receiver alone loses its last entry to that of the first and the third one.
+    const states = [
+      [1, 1, 0],
+      [1, 0, 1],
+      [0, 1, 1],
+    ].map((lacking) => Uint8Array.from(lacking));
+    const groups = planGroups(states, new Float64Array(3).fill(2 ** 30));
+    expect(groups.map(({ members, entries }) => [members, entries])).toEqual([
+      [[0, 1], 1],
+      [[0, 2], 1],
+      [[1, 2], 1],
+    ]);
   });
 
   it('never moves more bytes than one group with everything', () => {

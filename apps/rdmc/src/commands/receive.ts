@@ -1,7 +1,6 @@
-import type { MetricsAddress } from '@rdmc/metrics';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { messageOf, usageError } from '../errors.js';
+import { usageError } from '../errors.js';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
 import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
@@ -14,6 +13,7 @@ import type { Session } from '../session.js';
 import { device, duration, parseOptions, portRange, resumeLimit, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
+import { metricsAddress } from './metrics-address.js';
 
 const SECOND_MS = 1000;
 const DAY_MS = 24 * 3600 * SECOND_MS;
@@ -45,16 +45,6 @@ export const receiveSchema = z.strictObject({
 });
 type Raw = z.output<typeof receiveSchema>;
 
-async function addressOf(metrics: string | undefined): Promise<MetricsAddress | undefined> {
-  if (metrics === undefined) return undefined;
-  const { parseMetricsAddress } = await import('@rdmc/metrics');
-  try {
-    return parseMetricsAddress(metrics);
-  } catch (error) {
-    throw usageError(`--metrics: ${messageOf(error)}`);
-  }
-}
-
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
   const { listen, dir, mkdir, stdout, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   checkDestination(raw);
@@ -70,7 +60,7 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     logJson: raw.logJson,
     requireEncryption: raw.requireEncryption,
     directory: dir,
-    metrics: await addressOf(raw.metrics),
+    metrics: await metricsAddress(raw.metrics),
     makeDirectory: mkdir,
   };
 }

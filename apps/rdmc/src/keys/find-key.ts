@@ -1,5 +1,5 @@
 import { usageError } from '../errors.js';
-import { parseKey } from './key.js';
+import { type KeyUse, parseKey } from './key.js';
 import { readKeyFile } from './key-file.js';
 
 export interface KeyOptions {
@@ -12,18 +12,20 @@ export type ReadLine = () => Promise<string>;
 
 /**
  * The key of this run: from the file or standard input where an option says so, else from `RDMC_KEY`; else undefined.
- * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_USAGE when both are given
+ * @param use whether a key for fetching is enough
+ * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE, ERR_RDMC_USAGE when both are given
  */
 export async function findKey(
   { keyFile, keyStdin }: KeyOptions,
   environment: NodeJS.ProcessEnv,
   readLine: ReadLine,
+  use: KeyUse = 'other',
 ): Promise<Uint8Array | undefined> {
   if (keyFile !== undefined && keyStdin) {
     throw usageError('--key-file and --key-stdin exclude each other', 'remove one of them');
   }
-  if (keyFile !== undefined) return readKeyFile(keyFile);
-  if (keyStdin) return parseKey(await readLine(), 'on standard input');
-  if (environment.RDMC_KEY !== undefined) return parseKey(environment.RDMC_KEY, 'in RDMC_KEY');
+  if (keyFile !== undefined) return readKeyFile(keyFile, use);
+  if (keyStdin) return parseKey(await readLine(), 'on standard input', use);
+  if (environment.RDMC_KEY !== undefined) return parseKey(environment.RDMC_KEY, 'in RDMC_KEY', use);
   return undefined;
 }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { CliError, codeOf, fileError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
-import { keyError, newKey, parseKey } from './key.js';
+import { type KeyUse, keyError, newKey, parseKey } from './key.js';
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
@@ -30,13 +30,13 @@ async function textOf(file: FileHandle, path: string): Promise<string> {
 /**
  * Reads the key in a file. A file that others can read is refused, as ssh refuses such keys. The mode of pipes, as of
  * the shell's `<(command)`, is not checked.
- * @throws CliError ERR_RDMC_INVALID_KEY, or the system's code
+ * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE, or the system's code
  */
-export async function readKeyFile(path: string): Promise<Uint8Array> {
+export async function readKeyFile(path: string, use: KeyUse = 'other'): Promise<Uint8Array> {
   try {
     const file = await open(path, constants.O_RDONLY);
     try {
-      return parseKey(await textOf(file, path), `in ${path}`);
+      return parseKey(await textOf(file, path), `in ${path}`, use);
     } finally {
       await file.close();
     }
@@ -48,14 +48,14 @@ export async function readKeyFile(path: string): Promise<Uint8Array> {
 }
 
 /**
- * Writes a new key to a new file that only its owner can read.
+ * Writes a key, by default a new one, to a new file that only its owner can read.
  * @throws CliError EEXIST when the path exists: a key in use is never overwritten
  */
-export async function createKeyFile(path: string): Promise<void> {
+export async function createKeyFile(path: string, text = newKey()): Promise<void> {
   try {
     const file = await open(path, 'wx', OWNER_ONLY);
     try {
-      await file.writeFile(`${newKey()}\n`);
+      await file.writeFile(`${text}\n`);
       await file.sync();
     } finally {
       await file.close();

@@ -18,14 +18,30 @@ export function keyError(message: string, advice: string, cause?: unknown): CliE
   });
 }
 
+/** Of keys for fetching, which `fetchKey` of @rdmc/cast makes: they are text, not bytes. */
+export const FETCH_KEY_PREFIX = 'rdmc-fetch-';
+
+/** What a command does with a key: with one for fetching, it can only fetch. */
+export type KeyUse = 'fetch' | 'other';
+
+/** @throws CliError ERR_RDMC_WRONG_ROLE */
+function fetchKeyFor(use: KeyUse, text: string, origin: string): Uint8Array {
+  if (use === 'fetch') return Uint8Array.from(Buffer.from(text));
+  throw new CliError('ERR_RDMC_WRONG_ROLE', `the key ${origin} is for fetching only`, {
+    exitCode: ExitCode.USAGE,
+    advice: 'give the key that it was made from, or use it with rdmc fetch',
+  });
+}
+
 /**
  * Parses a key: hexadecimal, or base64 (either alphabet). Text that is both is hexadecimal. The text itself is never
  * part of an error.
  * @param origin where the key came from, for errors
- * @throws CliError ERR_RDMC_INVALID_KEY
+ * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE
  */
-export function parseKey(text: string, origin: string): Uint8Array {
+export function parseKey(text: string, origin: string, use: KeyUse = 'other'): Uint8Array {
   const trimmed = text.trim();
+  if (trimmed.startsWith(FETCH_KEY_PREFIX)) return fetchKeyFor(use, trimmed, origin);
   const advice = 'make one with: rdmc key FILE';
   if (trimmed === '') throw keyError(`the key ${origin} is empty`, advice);
   if (!HEX.test(trimmed) && !BASE64.test(trimmed)) {

@@ -1,26 +1,18 @@
-import { mkdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
 import { withAdvice } from '../advice.js';
-import { exitCodeOf, fileError } from '../errors.js';
+import { exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { type Terminal, withoutStandardOutput } from '../ui/terminal.js';
 import { version } from '../version.js';
 import { reachableAddresses } from './addresses.js';
 import { findProgram, runCommand } from './command.js';
+import { makeDirectory } from './make-directory.js';
 import type { ReceiveMetrics } from './metrics.js';
 import type { ReceiveCommandOptions } from './options.js';
 import { ReceiveReporter } from './reporter.js';
 import { standardOutputSink } from './standard-output.js';
-
-async function makeDirectory(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true });
-  } catch (error) {
-    throw fileError(`cannot make the directory ${path}`, error, { advice: 'give another one with --dir' });
-  }
-}
 
 type Destination = Pick<ReceiveOptions, 'directory' | 'sink' | 'oneFile' | 'afterCast'>;
 

@@ -38,7 +38,7 @@ export class Session {
   #links: readonly ReceiverLink[] = [];
   #survey: Promise<FileSurvey> | undefined;
   #node: RdmcNode | undefined;
-  #watch: StallWatch | undefined;
+  #watch: StallWatch<ReceiverLink> | undefined;
 
   constructor(
     private readonly paths: readonly Uint8Array[],

@@ -1,6 +1,22 @@
 import { HEARTBEAT_MS } from '../constants.js';
 import { CastError } from '../errors.js';
-import type { ReceiverLink } from './receiver-link.js';
+
+/** A receiver of a cast, or a fetcher of a pull. */
+export interface WatchedLink {
+  readonly name: string;
+  readonly alive: boolean;
+  /** Defined when it has stored everything. */
+  readonly done: object | undefined;
+  /** How long it has sent nothing. */
+  silentMs: number;
+  readonly progress: {
+    readonly receivedMessages: number;
+    readonly partialBytes: number;
+    readonly storedMessages: number;
+    readonly writerBusyMs: number;
+  };
+  send(frame: { readonly type: 'pulse' }): void;
+}
 
 /** A writer that has done something within this time is active. */
 const AT_WORK_MS = 1_000;
@@ -11,7 +27,7 @@ const SENDER_HEARTBEAT_MS = 1_000;
  * there is something to send, the one that has received least. Time is counted in ticks, as `SilenceTimer` does, so
  * that a process which was itself stopped does not drop receivers. Also sends the sender's heartbeats.
  */
-export class StallWatch {
+export class StallWatch<Link extends WatchedLink> {
   readonly #timer: NodeJS.Timeout;
   #sinceHeartbeat = 0;
   #standstillMs = 0;
@@ -19,12 +35,12 @@ export class StallWatch {
 
   constructor(
     private readonly limitMs: number,
-    private readonly links: readonly ReceiverLink[],
+    private readonly links: readonly Link[],
     /** Those of the current stream. */
-    private readonly receiving: () => readonly ReceiverLink[],
+    private readonly receiving: () => readonly Link[],
     /** Whether a message is being sent to the receivers. */
     private readonly isSending: () => boolean,
-    private readonly drop: (link: ReceiverLink, error: CastError) => void,
+    private readonly drop: (link: Link, error: CastError) => void,
   ) {
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
   }
@@ -47,14 +63,14 @@ export class StallWatch {
     this.#lookForStandstill(running.filter((link) => receiving.has(link)));
   }
 
-  #judge(link: ReceiverLink): void {
+  #judge(link: Link): void {
     if (link.silentMs >= this.limitMs) this.#stalled(link, `has sent nothing for ${this.limitMs} ms`);
     else if (link.progress.writerBusyMs >= this.limitMs) {
       this.#stalled(link, `has stored nothing for ${this.limitMs} ms although it has data to store`);
     }
   }
 
-  #lookForStandstill(running: readonly ReceiverLink[]): void {
+  #lookForStandstill(running: readonly Link[]): void {
     let progress = 0;
     let storing = false;
     for (const { progress: each } of running) {
@@ -70,13 +86,13 @@ export class StallWatch {
     this.#stalled(last, `has received least, and no receiver has made progress for ${this.limitMs} ms`);
   }
 
-  #stalled(link: ReceiverLink, what: string): void {
+  #stalled(link: Link, what: string): void {
     const message = `${link.name} ${what}; it was dropped, and the others continue`;
     this.drop(link, new CastError('ERR_RDMC_RECEIVER_STALLED', message, { receiver: link.name }));
   }
 }
 
-function hasLess({ progress: a }: ReceiverLink, { progress: b }: ReceiverLink): boolean {
+function hasLess({ progress: a }: WatchedLink, { progress: b }: WatchedLink): boolean {
   if (a.receivedMessages !== b.receivedMessages) return a.receivedMessages < b.receivedMessages;
   return a.partialBytes < b.partialBytes;
 }

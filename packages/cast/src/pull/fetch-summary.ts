@@ -1,0 +1,43 @@
+import type { CastProblem } from '../cast-summary.js';
+
+/** A snapshot of a fetch. Bytes are those of pieces that this end lacked. */
+export interface FetchProgress {
+  /** The stage of the fetch: calling the server, comparing, waiting for its turn or receiving, the last writes, the end. */
+  readonly phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'done';
+  /** Bytes to receive; 0 until compared. */
+  readonly totalBytes: number;
+  /** Bytes that are stored. */
+  readonly storedBytes: number;
+  /** Members of the current group, the server included; 0 between groups. */
+  readonly members: number;
+}
+
+/** The outcome of a fetch. */
+export interface FetchSummary {
+  /** Root hash of what was fetched: the list of its entries and the contents of its files. Hexadecimal. */
+  readonly root: string;
+  /** Regular files that were stored. */
+  readonly files: number;
+  /** Sum of the sizes of the files that were stored. */
+  readonly bytes: number;
+  /** Directories of the served name. */
+  readonly directories: number;
+  /** Bytes of pieces that were received. */
+  readonly receivedBytes: number;
+  /** Regular files that were here already. */
+  readonly unchangedFiles: number;
+  /** Sum of their sizes. */
+  readonly unchangedBytes: number;
+  /** Of `bytes`, those that were taken from older files here. */
+  readonly keptBytes: number;
+  /** Links and special files below the name, which are not served. */
+  readonly skipped: number;
+  /** Whether files were encrypted on their way; false also where nothing was sent. */
+  readonly encrypted: boolean;
+  /** Time of the whole fetch. */
+  readonly seconds: number;
+  /** Entries that are missing here. At most 500 are kept; `problemCount` counts all. */
+  readonly problems: readonly CastProblem[];
+  /** All entries that are missing here. */
+  readonly problemCount: number;
+}

@@ -1,0 +1,163 @@
+import { onAbort } from '@rdmc/common';
+import { type Group, RdmcNode, type ReceivedMessage } from '@rdmc/group';
+import { freePortWithin, listenWithin, portOf } from '../ports.js';
+import { MessageBuffers } from '../receiver/message-buffers.js';
+import { connectedTo } from './connected.js';
+import type { CheckedFetchOptions } from './fetch-options.js';
+import type { ServerFrameOf } from './frames.js';
+import type { PullWriterThread } from './pull-writer-thread.js';
+
+/** What a fetcher shares with its runs. */
+export interface FetchFacts {
+  readonly castId: string;
+  readonly serverName: string;
+  readonly stallTimeoutMs: number;
+}
+
+/** What a fetcher got in a run. */
+export interface ReceivedRun {
+  readonly messages: number;
+  /** Messages that were not those of the server. */
+  readonly broken: readonly number[];
+}
+
+export interface ReceiverParts {
+  readonly writer: PullWriterThread;
+  readonly options: CheckedFetchOptions;
+  readonly signal: AbortSignal;
+  /** Nothing more can be stored. */
+  readonly onStoreError: (error: unknown) => void;
+}
+
+/** The fetcher's side of the mesh of its swarm: takes part in one group after the other. */
+export class PieceReceiver {
+  /** Complete messages of all runs. */
+  messages = 0;
+  /** Of the current group; 0 between groups. */
+  members = 0;
+  /** Whether a message was encrypted. */
+  isEncrypted = false;
+  readonly #buffers: MessageBuffers;
+  #group: Group | undefined;
+  #groupBytes = 0;
+
+  private constructor(
+    private readonly node: RdmcNode,
+    private readonly mesh: ServerFrameOf<'mesh'>,
+    private readonly facts: FetchFacts,
+    private readonly writer: PullWriterThread,
+    private readonly onStoreError: (error: unknown) => void,
+  ) {
+    this.#buffers = new MessageBuffers(node, mesh.messageBytes);
+  }
+
+  /** Joins the mesh. @param localHost address of this machine, as the server sees it */
+  static async join(
+    localHost: string,
+    mesh: ServerFrameOf<'mesh'>,
+    facts: FetchFacts,
+    parts: ReceiverParts,
+  ): Promise<PieceReceiver> {
+    const { writer, options, signal, onStoreError } = parts;
+    const { meshPorts, device, transport, logger } = options;
+    const server = await listenWithin(localHost, meshPorts);
+    const node = await RdmcNode.join({
+      id: mesh.id,
+      join: [mesh.contact],
+      listen: { host: localHost, port: portOf(server) },
+      ...{ server, signal },
+      key: mesh.secret,
+      timeoutMs: mesh.connectTimeoutMs,
+      device: {
+        device,
+        transport,
+        listen: { host: localHost, port: await freePortWithin(localHost, meshPorts) },
+      },
+      ...(logger && { logger }),
+    });
+    const receiver = new PieceReceiver(node, mesh, facts, writer, onStoreError);
+    try {
+      await Promise.all([writer.attach(node.device.handle), receiver.#buffers.prepare()]);
+      return receiver;
+    } catch (error) {
+      await node.close();
+      throw error;
+    }
+  }
+
+  /** Bytes of incomplete messages. */
+  get partialBytes(): number {
+    return Math.max(0, (this.#group?.progress().bytesReceived ?? 0) - this.#groupBytes);
+  }
+
+  /**
+   * Takes part in a group until it ends, in whichever way; `part` ends it from this side. Resolves when everything that
+   * arrived is stored.
+   */
+  async run(frame: ServerFrameOf<'run'>, part: AbortSignal): Promise<ReceivedRun> {
+    const { run, secret } = frame;
+    const { castId, serverName: sender } = this.facts;
+    await this.writer.enterRun(
+      secret === undefined ? undefined : { castId, sender, run, secret: Buffer.from(secret, 'hex') },
+    );
+    this.isEncrypted ||= secret !== undefined;
+    const stores: Promise<boolean>[] = [];
+    try {
+      await this.#follow(frame, part, stores);
+    } catch {
+      // The server learns from the group itself that it has failed.
+    }
+    const stored = await Promise.all(stores);
+    const broken = stored.flatMap((isWhole, message) => (isWhole ? [] : [message]));
+    return { messages: stored.length, broken };
+  }
+
+  close(): Promise<void> {
+    return this.node.close();
+  }
+
+  async #follow(frame: ServerFrameOf<'run'>, part: AbortSignal, stores: Promise<boolean>[]): Promise<void> {
+    const group = await this.#form(frame, part);
+    const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
+    this.#group = group;
+    this.members = frame.members.length;
+    this.#groupBytes = 0;
+    try {
+      for await (const message of group) stores.push(this.#take(message));
+      await group.close();
+    } finally {
+      forget();
+      this.#group = undefined;
+      this.members = 0;
+      this.#buffers.reclaim();
+    }
+  }
+
+  async #form(
+    { run: id, members, algorithm, blockBytes }: ServerFrameOf<'run'>,
+    signal: AbortSignal,
+  ): Promise<Group> {
+    const { connectTimeoutMs: timeoutMs } = this.mesh;
+    await connectedTo(this.node, members, { timeoutMs, signal });
+    return this.node.createGroup({
+      ...{ id, members, algorithm, blockBytes, signal, timeoutMs },
+      incoming: this.#buffers.incoming,
+      smallMessageBytes: 0,
+      retryTimeoutMs: this.facts.stallTimeoutMs,
+    });
+  }
+
+  async #take({ number, region, byteLength }: ReceivedMessage): Promise<boolean> {
+    this.#buffers.arrived(region);
+    this.#groupBytes += byteLength;
+    this.messages += 1;
+    try {
+      const isWhole = await this.writer.store({ region: region.handle, byteLength, sequence: number });
+      this.#buffers.give(region);
+      return isWhole;
+    } catch (error) {
+      this.onStoreError(error);
+      return false;
+    }
+  }
+}

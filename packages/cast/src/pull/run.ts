@@ -1,0 +1,141 @@
+import { onAbort } from '@rdmc/common';
+import type { Group } from '@rdmc/group';
+import type { RunSeal } from '../seal/run-key.js';
+import { newSecret } from '../seal/run-key.js';
+import { Pump } from '../sender/pump.js';
+import type { TokenBucket } from '../sender/token-bucket.js';
+import { streamBlockSize } from '../stream-block-size.js';
+import { connectedTo } from './connected.js';
+import type { FetcherLink, Took } from './fetcher-link.js';
+import { SERVER_ID } from './frames.js';
+import { PieceFiller } from './piece-filler.js';
+import type { PullReaderThread } from './pull-reader-thread.js';
+import type { ChangedFile } from './reader-orders.js';
+import type { CheckedServeOptions } from './serve-options.js';
+import type { SwarmMesh } from './swarm-mesh.js';
+
+const ALGORITHM = 'binomial-pipeline';
+
+/** What all runs of a swarm share. */
+export interface RunEnvironment {
+  readonly castId: string;
+  readonly serverName: string;
+  readonly mesh: SwarmMesh;
+  readonly reader: PullReaderThread;
+  readonly options: CheckedServeOptions;
+  readonly bucket: TokenBucket;
+  readonly messageBytes: number;
+  readonly signal: AbortSignal;
+  readonly onChanged: (changed: readonly ChangedFile[]) => void;
+}
+
+/** What the members of a run have got. */
+export interface RunOutcome {
+  /** Undefined where the group came to its end. */
+  readonly error: unknown;
+  /** For the members that are left. */
+  readonly took: ReadonlyMap<FetcherLink, Took>;
+}
+
+/** One group, and the pieces that are sent to it. It ends at the next boundary of messages after `stop`. */
+export class Run {
+  readonly filler: PieceFiller;
+  readonly #pump: Pump;
+
+  constructor(
+    private readonly number: number,
+    readonly links: readonly FetcherLink[],
+    private readonly pieces: Uint32Array<ArrayBuffer>,
+    private readonly environment: RunEnvironment,
+  ) {
+    const { reader, bucket, mesh, messageBytes, onChanged } = environment;
+    this.filler = new PieceFiller(reader, pieces, onChanged);
+    this.#pump = new Pump(this.filler, bucket, mesh.regions, messageBytes, () => 0);
+  }
+
+  /** Whether a message is being sent. */
+  get isSending(): boolean {
+    return this.#pump.outstanding > 0;
+  }
+
+  /**
+   * Resolves when the group has ended and every member that is left has said what it got.
+   * @param bytes sum of the pieces
+   */
+  async run(bytes: number): Promise<RunOutcome> {
+    const { castId, serverName, reader, options } = this.environment;
+    const secret = options.encrypt ? newSecret() : undefined;
+    const seal: RunSeal | undefined = secret && {
+      ...{ castId, secret },
+      sender: serverName,
+      run: this.number,
+    };
+    const members = [SERVER_ID, ...this.links.map(({ id }) => id)];
+    const blockBytes = this.#blockSize(bytes);
+    await reader.beginRun({ seal, pieces: this.pieces });
+    const answers = this.links.map(async (link) => ({ link, took: await link.took(this.number) }));
+    for (const link of this.links) {
+      link.send({
+        type: 'run',
+        run: this.number,
+        algorithm: ALGORITHM,
+        ...{ members, blockBytes },
+        ...(secret && { secret: secret.toString('hex') }),
+      });
+    }
+    let error: unknown;
+    try {
+      await this.#send(members, blockBytes);
+    } catch (thrown) {
+      error = thrown ?? new Error('the group failed');
+      for (const link of this.links) link.send({ type: 'part', run: this.number });
+    }
+    const took = new Map<FetcherLink, Took>();
+    for (const { link, took: its } of await Promise.all(answers)) if (its) took.set(link, its);
+    return { error, took };
+  }
+
+  async #send(members: readonly number[], blockBytes: number): Promise<void> {
+    const forming = this.#form(members, blockBytes);
+    // The pump may fail before it waits for the group.
+    forming.catch(() => {});
+    const forget = onAbort(this.environment.signal, () => {
+      forming.then((group) => group.close({ signal: AbortSignal.abort() })).catch(() => {});
+    });
+    try {
+      const order = { seal: undefined, isLastStream: false, outlined: false };
+      await this.#pump.run(forming, { first: 0, order, onOutline: () => {} });
+    } catch (error) {
+      const group = await forming;
+      if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
+      throw error;
+    } finally {
+      forget();
+    }
+    await (await forming).close();
+  }
+
+  async #form(members: readonly number[], blockBytes: number): Promise<Group> {
+    const { mesh, options, signal } = this.environment;
+    const { connectTimeoutMs: timeoutMs, stallTimeoutMs } = options;
+    await connectedTo(mesh.node, members, { timeoutMs, signal });
+    return mesh.node.createGroup({
+      id: this.number,
+      members,
+      algorithm: ALGORITHM,
+      ...{ blockBytes, timeoutMs, signal },
+      // A pull sends regions only.
+      smallMessageBytes: 0,
+      // The stall watch decides which member has stalled: it has more information than the devices.
+      retryTimeoutMs: stallTimeoutMs,
+    });
+  }
+
+  #blockSize(bytes: number): number {
+    const { mesh, options, messageBytes } = this.environment;
+    const { host } = mesh.node.members.find(({ id }) => id === SERVER_ID)!;
+    const isInside = mesh.node.members.every((member) => member.host === host);
+    const transport = isInside && options.transport !== 'tcp' ? 'shm' : 'tcp';
+    return streamBlockSize(bytes, messageBytes, this.links.length + 1, [transport]);
+  }
+}

@@ -1,0 +1,179 @@
+import { type BigIntStats, closeSync, type Dirent, lstatSync, readdirSync } from 'node:fs';
+import { MAX_ENTRIES, MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK, TEMPORARY_PREFIX } from '../constants.js';
+import { CastError, codeOf, messageOf } from '../errors.js';
+import { ProblemList } from '../problems.js';
+import { timestamp } from '../reader/entries.js';
+import { FileSource } from '../reader/file-source.js';
+import { checkPath, shown } from '../stream/paths.js';
+import type { Timestamp } from '../stream/records.js';
+import { within } from '../writer/descriptor-paths.js';
+import { DirectoryTree } from '../writer/directory-tree.js';
+
+const SLASH = 0x2f;
+
+/** A directory or a regular file below the served directory. */
+export interface ServedEntry {
+  readonly kind: 'directory' | 'file';
+  /** Path below the served directory. */
+  readonly source: Buffer;
+  /** Path at fetchers: it begins with the last component of the name that was asked for. */
+  readonly path: Buffer;
+  readonly mode: number;
+  readonly time: Timestamp;
+  readonly size: number;
+}
+
+/**
+ * The served directory. Every directory is opened from its parent without following a symbolic link, so nothing outside is
+ * read, whatever is put there meanwhile.
+ */
+export class ServedTree {
+  readonly #tree: DirectoryTree;
+
+  /** @param root descriptor of the directory; the tree owns it */
+  constructor(private readonly root: number) {
+    this.#tree = new DirectoryTree(root);
+  }
+
+  close(): void {
+    this.#tree.close();
+    closeSync(this.root);
+  }
+
+  /** Opens a regular file. @throws CastError; errors of the system */
+  open(source: Buffer): FileSource {
+    return new FileSource(this.#place(source), undefined);
+  }
+
+  /**
+   * Lists everything below a name, parents first, sorted by the bytes of the names. Links and special files are counted and
+   * left out; entries that cannot be read are problems.
+   * @param name path below the served directory; empty for all that is in it
+   * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNSAFE_PATH, ERR_RDMC_UNSUPPORTED_TYPE, ERR_RDMC_UNREADABLE
+   */
+  list(name: Buffer): Listing {
+    const listing = new Listing();
+    const prefix = name.length === 0 ? 0 : name.lastIndexOf(SLASH) + 1;
+    const stack = name.length === 0 ? this.#children(name).reverse() : [name];
+    if (name.length > 0) this.#checkName(name);
+    for (let source = stack.pop(); source !== undefined; source = stack.pop()) {
+      try {
+        stack.push(...this.#take(listing, source, prefix).reverse());
+      } catch (error) {
+        const code = error instanceof CastError ? error.code : 'ERR_RDMC_UNREADABLE';
+        listing.problems.add({ path: shown(source), code, message: messageOf(error) });
+      }
+    }
+    return listing;
+  }
+
+  #checkName(name: Buffer): void {
+    checkPath(name);
+    const stats = this.#stats(name);
+    if (stats.isSymbolicLink()) throw followsNoLink(name);
+    if (stats.isDirectory() || stats.isFile()) return;
+    throw new CastError('ERR_RDMC_UNSUPPORTED_TYPE', `${shown(name)} is neither a file nor a directory`);
+  }
+
+  /** Adds one entry. Returns what is in it. */
+  #take(listing: Listing, source: Buffer, prefix: number): Buffer[] {
+    const stats = this.#stats(source);
+    const isDirectory = stats.isDirectory();
+    if (!isDirectory && !stats.isFile()) {
+      listing.skipped += 1;
+      return [];
+    }
+    const path = source.subarray(prefix);
+    checkEntry(path);
+    // Read first: a directory that cannot be read is a problem rather than an empty directory.
+    const children = isDirectory ? this.#children(source) : [];
+    listing.add({
+      kind: isDirectory ? 'directory' : 'file',
+      source,
+      path,
+      mode: Number(stats.mode) & MODE_MASK,
+      time: timestamp(stats.mtimeNs),
+      size: isDirectory ? 0 : Number(stats.size),
+    });
+    return children;
+  }
+
+  #children(source: Buffer): Buffer[] {
+    const descriptor = this.#directory(source, source);
+    // The declarations of Node's oldest supported version lack this overload.
+    const read = readdirSync as unknown as (path: string, options: object) => Dirent<Buffer>[] | Buffer[];
+    const names = read(`/proc/self/fd/${descriptor}/`, { encoding: 'buffer' }) as Buffer[];
+    // Incomplete files of a receiver or a fetcher that stores in the same directory.
+    const isOwn = (name: Buffer): boolean =>
+      source.length === 0 && name.toString('latin1').startsWith(TEMPORARY_PREFIX);
+    return names
+      .filter((each) => !isOwn(each))
+      .sort(Buffer.compare)
+      .map((each) => (source.length === 0 ? each : Buffer.concat([source, Buffer.of(SLASH), each])));
+  }
+
+  #stats(source: Buffer): BigIntStats {
+    try {
+      return lstatSync(this.#place(source), { bigint: true });
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw error;
+      throw notFound(source);
+    }
+  }
+
+  /** The path of an entry through its open directory. */
+  #place(source: Buffer): Buffer {
+    const slash = source.lastIndexOf(SLASH);
+    const parent = source.subarray(0, Math.max(slash, 0));
+    return within(this.#directory(parent, source), source.subarray(slash + 1));
+  }
+
+  #directory(path: Buffer, source: Buffer): number {
+    let descriptor: number | undefined;
+    try {
+      descriptor = this.#tree.existing(path);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === 'ERR_RDMC_UNSAFE_PATH') throw followsNoLink(source);
+      if (code === 'ERR_RDMC_PATH_CONFLICT') throw notFound(source);
+      throw error;
+    }
+    if (descriptor === undefined) throw notFound(source);
+    return descriptor;
+  }
+}
+
+/** What is below a name. */
+export class Listing {
+  readonly entries: ServedEntry[] = [];
+  readonly problems = new ProblemList();
+  /** Links and special files. */
+  skipped = 0;
+  directories = 0;
+
+  add(entry: ServedEntry): void {
+    if (this.entries.length >= MAX_ENTRIES)
+      throw new RangeError(`there are more than ${MAX_ENTRIES} entries`);
+    if (entry.kind === 'directory') this.directories += 1;
+    this.entries.push(entry);
+  }
+}
+
+/** @throws CastError ERR_RDMC_UNREADABLE where fetchers would refuse the path */
+function checkEntry(path: Buffer): void {
+  const nameBytes = path.length - 1 - path.lastIndexOf(SLASH);
+  if (path.length <= MAX_PATH_BYTES && nameBytes <= MAX_NAME_BYTES) return;
+  throw new CastError(
+    'ERR_RDMC_UNREADABLE',
+    `its path has ${path.length} bytes, more than ${MAX_PATH_BYTES}`,
+  );
+}
+
+function notFound(source: Buffer): CastError {
+  return new CastError('ERR_RDMC_NOT_FOUND', `${shown(source)} does not exist in the served directory`);
+}
+
+function followsNoLink(source: Buffer): CastError {
+  const message = `${shown(source)} is a symbolic link in the served directory, or leads through one; links are not followed`;
+  return new CastError('ERR_RDMC_UNSAFE_PATH', message);
+}

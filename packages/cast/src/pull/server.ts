@@ -1,0 +1,203 @@
+import { closeSync } from 'node:fs';
+import type { Server, Socket } from 'node:net';
+import { Lifetime, SingleConsumer, throwIfAborted } from '@rdmc/common';
+import { HANDSHAKE_TIMEOUT_MS, MAX_HANDSHAKES, MAX_SWARMS } from '../constants.js';
+import { ControlChannel, peerOf } from '../control/control-channel.js';
+import { AbortError, CastError, codeOf, messageOf, protocolError } from '../errors.js';
+import { SOFTWARE } from '../identity.js';
+import { listenAt, portOf } from '../ports.js';
+import { refuseKey } from '../receiver/handshake.js';
+import { openReceivingDirectory } from '../writer/usable-directory.js';
+import { FetcherLink } from './fetcher-link.js';
+import { type FetcherFrame, pullShapes, type ServerFrame } from './frames.js';
+import { ReaderPool } from './reader-pool.js';
+import { proveOrigin } from './roles.js';
+import type { ServeEvent } from './serve-events.js';
+import { type CheckedServeOptions, checkServeOptions, type ServeOptions } from './serve-options.js';
+import { Swarm } from './swarm.js';
+
+/** Most unread events that are kept. */
+const MAX_UNREAD = 1_000;
+
+/** Serves a directory until it is closed. Iterating gives its events; iterating is optional, and allows one consumer. */
+export interface FileServer extends AsyncIterable<ServeEvent>, AsyncDisposable {
+  /** The address on which it listens. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** Aborted when it stops serving. */
+  readonly signal: AbortSignal;
+  /** Resolves when everything is closed. */
+  readonly closed: Promise<void>;
+  /** Ends the fetches in progress, and stops listening. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves a directory to `fetchFiles`. Fetchers that ask for the same name form one cast: a late one joins between two
+ * messages, gets the rest with the others, and the beginning afterwards, together with everybody else who lacks it. Only
+ * directories and regular files are served; no symbolic link is followed.
+ *
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_WRONG_ROLE,
+ *   ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_ADDRESS_IN_USE, ERR_RDMC_LISTEN_FAILED;
+ *   AbortError
+ */
+export async function serveFiles(options: ServeOptions): Promise<FileServer> {
+  const checked = checkServeOptions(options);
+  throwIfAborted('the server', checked.signal);
+  closeSync(openReceivingDirectory(checked.directory));
+  const server = await listenAt(checked.host, checked.port);
+  if (!checked.signal?.aborted) return new ListeningServer(checked, server);
+  server.close();
+  throw new AbortError('the server', checked.signal);
+}
+
+class ListeningServer implements FileServer {
+  readonly address: { readonly host: string; readonly port: number };
+  readonly #events = new SingleConsumer<ServeEvent>({
+    most: MAX_UNREAD,
+    replaces: (next, waiting) =>
+      next.type === 'progress' && waiting.type === 'progress' && next.fetchId === waiting.fetchId,
+    taken: () =>
+      new CastError(
+        'ERR_RDMC_ITERATOR_TAKEN',
+        'the events of a server are being iterated already; share what the first iterator yields',
+      ),
+  });
+  readonly #lifetime = new Lifetime();
+  /** Connections that have not asked yet. `KeyedSockets` limits those that have not proved the key. */
+  readonly #callers = new Set<Socket>();
+  /** Number of connections that have proved the key, and have not asked. */
+  #greeting = 0;
+  readonly #readers = new ReaderPool();
+  /** By name and address; others have ended, or have become stale. */
+  readonly #swarms = new Map<string, Swarm>();
+  /** All swarms whose fetchers are being served. */
+  readonly #active = new Set<Swarm>();
+  readonly #serving = new Set<Promise<void>>();
+  readonly #onAbort = (): void => void this.close();
+  #closing: Promise<void> | undefined;
+
+  constructor(
+    private readonly options: CheckedServeOptions,
+    private readonly server: Server,
+  ) {
+    this.address = { host: options.host, port: portOf(server) };
+    server.on('connection', (socket: Socket) => void this.#accept(socket));
+    server.on('error', (error) =>
+      options.logger?.warn?.({ reason: error.message }, 'the listening socket failed'),
+    );
+    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#lifetime.signal;
+  }
+
+  get closed(): Promise<void> {
+    return this.#lifetime.closed;
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close().finally(() => this.#lifetime.free());
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<ServeEvent, undefined> {
+    return this.#events[Symbol.asyncIterator]();
+  }
+
+  async #close(): Promise<void> {
+    const reason = new CastError('ERR_RDMC_ABORTED', 'the server was closed');
+    this.#lifetime.end(reason);
+    this.options.signal?.removeEventListener('abort', this.#onAbort);
+    this.server.close();
+    for (const socket of this.#callers) socket.destroy();
+    for (const swarm of this.#active) swarm.abort(reason);
+    await Promise.all(this.#serving);
+    await this.#readers.end();
+    this.#events.end();
+  }
+
+  async #accept(raw: Socket): Promise<void> {
+    raw.on('error', () => {});
+    if (this.#closing) {
+      raw.destroy();
+      return;
+    }
+    this.#callers.add(raw);
+    const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
+    try {
+      const link = await this.#greet(await this.options.sockets.accept(raw));
+      if (!link) return;
+      const serving = this.#serve(link);
+      this.#serving.add(serving);
+      void serving.finally(() => this.#serving.delete(serving));
+    } catch (error) {
+      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a connection was refused');
+      refuseKey(raw, error);
+    } finally {
+      clearTimeout(timer);
+      this.#callers.delete(raw);
+    }
+  }
+
+  /** Waits for the question of a fetcher. Undefined where it disconnects. @throws CastError, which it was told */
+  async #greet(socket: Socket): Promise<FetcherLink | undefined> {
+    const channel = new ControlChannel<ServerFrame, FetcherFrame>(socket, pullShapes.fetcher, peerOf(socket));
+    const frames = channel[Symbol.asyncIterator]();
+    this.#greeting += 1;
+    try {
+      if (this.#greeting > MAX_HANDSHAKES) throw busy('many connections are being opened');
+      const { value, done } = await frames.next();
+      if (done) return undefined;
+      if (value.type !== 'ask') throw protocolError(`received '${value.type}' instead of 'ask'`);
+      const signature = proveOrigin(socket, this.options.keys.signer).toString('hex');
+      channel.send({ type: 'proof', signature, software: SOFTWARE });
+      const link = new FetcherLink(channel, value);
+      void link.follow(frames);
+      return link;
+    } catch (error) {
+      const code = error instanceof CastError ? codeOf(error)! : 'ERR_RDMC_CAST_PROTOCOL';
+      await channel.end({ type: 'abort', code, message: messageOf(error) });
+      throw error;
+    } finally {
+      this.#greeting -= 1;
+    }
+  }
+
+  async #serve(link: FetcherLink): Promise<void> {
+    const { name } = link.ask;
+    const key = `${name}\0${link.localHost}`;
+    const known = this.#swarms.get(key);
+    if (known && !known.isStale) {
+      await known.serve(link);
+      await this.#endIdle(key, known);
+      return;
+    }
+    if (this.#closing || this.#active.size >= MAX_SWARMS) {
+      link.fail(busy(`it serves ${MAX_SWARMS} names at the moment`));
+      return;
+    }
+    const reader = this.#readers.take(name);
+    const report = (event: ServeEvent): void => this.#events.push(event);
+    const swarm = new Swarm(name, link.localHost, reader, this.options, report);
+    this.#swarms.set(key, swarm);
+    this.#active.add(swarm);
+    void swarm.ended.then((isFree) => (isFree ? this.#readers.give(name, reader) : undefined));
+    await swarm.serve(link);
+    await this.#endIdle(key, swarm);
+  }
+
+  async #endIdle(key: string, swarm: Swarm): Promise<void> {
+    if (!swarm.isIdle || !this.#active.delete(swarm)) return;
+    if (this.#swarms.get(key) === swarm) this.#swarms.delete(key);
+    await swarm.close();
+  }
+}
+
+function busy(why: string): CastError {
+  return new CastError('ERR_RDMC_BUSY', `the server cannot take another fetch: ${why}; try again later`);
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { RdmcNode } from '@rdmc/group';
+import { describeAddress } from '@rdmc/mesh/sockets';
+import { MESSAGE_BUFFERS } from '../constants.js';
+import { freePortWithin, listenWithin, portOf } from '../ports.js';
+import type { Region } from '../sender/pump.js';
+import { SERVER_ID } from './frames.js';
+import type { PullReaderThread } from './pull-reader-thread.js';
+import type { CheckedServeOptions } from './serve-options.js';
+
+/** The server's side of the mesh of one swarm, whose members come and go. */
+export class SwarmMesh {
+  private constructor(
+    readonly node: RdmcNode,
+    /** Address at which fetchers join. */
+    readonly contact: string,
+    /** Key of this mesh alone, told to fetchers over their control connections. */
+    readonly secret: string,
+    readonly regions: readonly Region[],
+    readonly messageBytes: number,
+  ) {}
+
+  /** @param localHost the server's address as its fetchers reach it */
+  static async open(
+    localHost: string,
+    messageBytes: number,
+    reader: PullReaderThread,
+    options: CheckedServeOptions,
+    signal: AbortSignal,
+  ): Promise<SwarmMesh> {
+    const {
+      meshPorts,
+      advertise = localHost,
+      device,
+      transport,
+      connectTimeoutMs: timeoutMs,
+      logger,
+    } = options;
+    const server = await listenWithin(localHost, meshPorts);
+    const listen = { host: advertise, port: portOf(server) };
+    const secret = randomBytes(32).toString('hex');
+    const node = await RdmcNode.join({
+      id: SERVER_ID,
+      join: [],
+      ...{ listen, server, timeoutMs, signal },
+      listenHost: localHost,
+      key: secret,
+      device: {
+        device,
+        transport,
+        listen: { host: localHost, port: await freePortWithin(localHost, meshPorts) },
+      },
+      ...(logger && { logger }),
+    });
+    try {
+      const [regions] = await Promise.all([allocate(node, messageBytes), reader.attach(node.device.handle)]);
+      return new SwarmMesh(node, describeAddress(listen), secret, regions, messageBytes);
+    } catch (error) {
+      await node.close();
+      throw error;
+    }
+  }
+
+  /** A fetcher has failed: its group ends, and nobody reaches for it any more. */
+  remove(id: number, reason: string): void {
+    const { mesh } = this.node;
+    if (mesh.signal.aborted || !mesh.peers.has(id)) return;
+    mesh.reportFailure(id, reason.slice(0, 200));
+    mesh.remove(id);
+  }
+
+  close(): Promise<void> {
+    return this.node.close();
+  }
+}
+
+async function allocate(node: RdmcNode, messageBytes: number): Promise<Region[]> {
+  const regions: Region[] = [];
+  for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));
+  return regions;
+}
