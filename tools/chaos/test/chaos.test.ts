@@ -42,5 +42,6 @@ it.each(kvRuns.filter(({ scenario }) => !CONTAINED.includes(scenario)))(
   },
 );
 
-it.skipIf(CONTAINED.length === 0)('primary and kv-server (left out: RDMC_TEST_LONG=1 runs them)', () => {});
-it.skipIf(isRoot)('full-disk, cut-links and cut-backup (left out: they need root)', () => {});
+// A skipped test is printed at the end of a run.
+if (CONTAINED.length > 0) it.skip('primary and kv-server (RDMC_TEST_LONG=1 runs them)', () => {});
+if (!isRoot) it.skip('full-disk, cut-links and cut-backup (they need root)', () => {});
