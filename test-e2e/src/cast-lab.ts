@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createLab, type Netlab, NetlabError } from '@rdmc/netlab';
 import { jsonLine, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 import { onTestFinished, test } from 'vitest';
+import { LONG, LONG_NOTE } from './long.js';
 
 /** The built command. */
 export const RDMC = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.url));
@@ -29,6 +30,10 @@ const obstacle = await createLab({ hosts: 2, rate: '100mbit' }).then(
 /** A test in network namespaces; skipped, with a title that says so, if they cannot be created. */
 export const labTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
   test.skipIf(obstacle !== undefined)(`${title} (needs root and iproute2)`, work, timeoutMs);
+
+/** Such a test that takes long, and of which others have most: RDMC_TEST_LONG=1 runs it. */
+export const longLabTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
+  LONG ? labTest(title, work, timeoutMs) : test.skip(`${title}${LONG_NOTE}`, work);
 
 /** A command in a host, with its output. */
 export class Command extends WatchedProcess<CastEvent, 'event'> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { type CastEvent, CastLab, type Command, labTest } from '../src/cast-lab.js';
+import { type CastEvent, CastLab, type Command, labTest, longLabTest } from '../src/cast-lab.js';
 
 /** Casts with real processes between hosts of a shaped network: see also `tools/netlab`. */
 
@@ -101,7 +101,8 @@ labTest(
   TIMEOUT_MS,
 );
 
-labTest(
+// RDMC_TEST_LONG=1 runs it; apps/rdmc has the same without a network.
+longLabTest(
   'after kill -9 of a receiver in mid-transfer, the same cast sends only what that host lacks',
   async () => {
     const lab = await CastLab.create(4, '50mbit');
@@ -169,7 +170,7 @@ labTest(
   TIMEOUT_MS,
 );
 
-labTest(
+longLabTest(
   'a receiver with another key gets nothing and is named',
   async () => {
     const lab = await CastLab.create(3, '200mbit');

@@ -6,7 +6,7 @@ import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong } from '../src/proof.js';
 import { startStream } from '../src/stream.js';
 
-const RUNS = Number(process.env.RDMC_CHAOS_RUNS ?? 6);
+const RUNS = Number(process.env.RDMC_CHAOS_RUNS ?? 4);
 const GROUP = 1;
 const KIB = 1024;
 

@@ -1,11 +1,9 @@
 import { ofClass, rejection } from '@rdmc/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters } from '../src/cluster.js';
 import { CallError, MemberProcess } from '../src/member-process.js';
 import type { Outcome } from '../src/member-types.js';
 import { transferAmong } from '../src/proof.js';
-
-afterEach(endClusters);
 
 /** What a call was refused with. */
 async function refusal(promise: Promise<unknown>): Promise<CallError> {
@@ -13,8 +11,21 @@ async function refusal(promise: Promise<unknown>): Promise<CallError> {
 }
 
 describe('a creation that cannot be', () => {
+  // One cluster for all: each test shows at its end that the nodes go on.
+  let cluster: Cluster;
+  let id = 0;
+  beforeAll(async () => {
+    cluster = await Cluster.start(3);
+  });
+  beforeEach(() => {
+    id += 1;
+  });
+  afterAll(async () => {
+    await cluster.leave();
+    await endClusters();
+  });
+
   it('is refused at once, whatever is wrong with it, and the node goes on', async () => {
-    const cluster = await Cluster.start(3);
     for (const [options, code] of [
       [{ members: [0] }, 'ERR_RDMC_GROUP_TOO_SMALL'],
       [{ members: [9, 0, 1] }, 'ERR_RDMC_UNKNOWN_MEMBER'],
@@ -26,11 +37,10 @@ describe('a creation that cannot be', () => {
       [{ members: [0, 1], blocksize: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
       [{ members: [0, 1], blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ] as const) {
-      const { error } = await refusal(cluster.at(0).call('createGroup', { id: 1, ...options }));
+      const { error } = await refusal(cluster.at(0).call('createGroup', { id, ...options }));
       expect(error.code, JSON.stringify(options)).toBe(code);
     }
-    await transferAmong(cluster, [0, 1, 2], 1);
-    await cluster.leave();
+    await transferAmong(cluster, [0, 1, 2], id);
   });
 
   it.each<[string, object, object, string]>([
@@ -39,8 +49,7 @@ describe('a creation that cannot be', () => {
     ['the block size', { blockBytes: 65_536 }, { blockBytes: 65_537 }, 'blockBytes'],
     ['the algorithm', { algorithm: 'chain' }, { algorithm: 'binomial-tree' }, 'algorithm'],
   ])('members that disagree on %s: all of them hear what it is', async (_what, most, one, field) => {
-    const cluster = await Cluster.start(3);
-    const options = { id: 1, members: [0, 1, 2], timeoutMs: 20_000, ...most };
+    const options = { id, members: [0, 1, 2], timeoutMs: 20_000, ...most };
     const agreeing = cluster.all((member) => refusal(member.call('createGroup', options)), cluster.except(1));
     // Who asks after the others have given up finds nobody: so the last one comes when these have begun.
     await cluster.all((member) => member.call('counters'));
@@ -50,38 +59,35 @@ describe('a creation that cannot be', () => {
     // Somebody saw the difference itself; the others may have heard of it.
     expect(refusals.map(({ error }) => error.field)).toContain(field);
     for (const { error } of refusals) expect(error.message).toContain(field);
-    await transferAmong(cluster, [2, 1, 0], 1);
-    await cluster.leave();
+    await transferAmong(cluster, [2, 1, 0], id);
   });
 
   it('a member that does not create it: named by all who did', async () => {
-    const cluster = await Cluster.start(3);
     const creators = cluster.except(2);
     // The others have time to find each other, however busy the machine.
-    const options = { id: 1, members: [0, 1, 2], timeoutMs: 8_000 };
+    const options = { id, members: [0, 1, 2], timeoutMs: 8_000 };
     const refusals = await cluster.all((member) => refusal(member.call('createGroup', options)), creators);
     for (const { error } of refusals) {
       expect(error).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
     }
-    await transferAmong(cluster, [0, 1, 2], 1);
-    await cluster.leave();
+    await transferAmong(cluster, [0, 1, 2], id);
   });
 
   it('an id that is in use, a send by a receiver: refused, and the group goes on', async () => {
-    const cluster = await Cluster.start(3);
-    await cluster.createGroup(1, [0, 1, 2]);
-    const again = await refusal(cluster.at(1).call('createGroup', { id: 1, members: [0, 1, 2] }));
+    await cluster.createGroup(id, [0, 1, 2]);
+    const again = await refusal(cluster.at(1).call('createGroup', { id, members: [0, 1, 2] }));
     expect(again.error.code).toBe('ERR_RDMC_GROUP_EXISTS');
-    const [sent] = await cluster.at(1).call<Outcome[]>('send', { group: 1, seed: 1, byteLength: 10 });
+    const [sent] = await cluster.at(1).call<Outcome[]>('send', { group: id, seed: 1, byteLength: 10 });
     expect(sent!.error).toMatchObject({ code: 'ERR_RDMC_NOT_ROOT', memberId: 0 });
-    const [good] = await cluster.at(0).call<Outcome[]>('send', { group: 1, seed: 1, byteLength: 10 });
+    const [good] = await cluster.at(0).call<Outcome[]>('send', { group: id, seed: 1, byteLength: 10 });
     expect(good!.error).toBeNull();
-    for (const receiver of cluster.except(0)) await receiver.event('message', ({ group }) => group === 1);
-    await cluster.leave();
+    for (const receiver of cluster.except(0)) await receiver.event('message', ({ group }) => group === id);
   });
 });
 
 describe('a mesh that cannot be', () => {
+  afterEach(endClusters);
+
   it('a wrong key: told to whom it concerns', async () => {
     const cluster = await Cluster.spawn(2, {
       of: { 0: { key: 'a'.repeat(32) }, 1: { key: 'b'.repeat(32) } },

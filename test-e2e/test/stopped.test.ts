@@ -12,7 +12,7 @@ const QUIET_MS = 300;
 /** Between who stopped and who waits for it, nothing counts as too long but what a test is about. */
 const NEVER_MS = 600_000;
 const patientGroup = { retryTimeoutMs: NEVER_MS };
-const stream = { options: patientGroup, group: GROUP, ids: IDS, seed: 300, variants: 3, byteLength: 8 * MIB };
+const stream = { options: patientGroup, group: GROUP, ids: IDS, seed: 300, variants: 3, byteLength: 4 * MIB };
 
 afterEach(endClusters);
 

@@ -3,10 +3,9 @@
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { freed, temporaryDirectory } from '@rdmc/testing';
+import { freed, temporaryDirectory, until } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
@@ -17,6 +16,8 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** Servers that poll take the processors from the other servers. */
 const WITHOUT_POLLING = ['--window-ms', '0'];
+/** A look reads files that other processes write: these need the processors. */
+const LOOK_EVERY_MS = 20;
 let directory: string;
 const clusters: LocalCluster[] = [];
 
@@ -82,7 +83,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     await servers[0]!.kill('SIGTERM');
     const lost = await servers[1]!.until(({ memberLost }) => memberLost);
     expect(lost).toMatchObject({ member: 1, reason: expect.stringMatching(/./) });
-    while (recordOf(1).recoverer === null) await turn();
+    await until(() => recordOf(1).recoverer !== null, LOOK_EVERY_MS);
     for (const server of servers.slice(1)) await server.kill('SIGTERM');
     expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill('code 0'));
     expect(recordOf(1)).toMatchObject({ state: 'recovering', recoverer: expect.any(Number) });
@@ -157,7 +158,7 @@ describe('kv salvage', () => {
     const client = await RawClient.connect(first.ports[0]!);
     for (const key of keys) expect(await client.command('SET', key, `${key} ${value}`)).toBe('+OK\r\n');
     // At least one segment of each server's log is full by now: three backups write it to files.
-    while (replicaFiles().length < 12) await turn();
+    await until(() => replicaFiles().length >= 12, LOOK_EVERY_MS);
     const locked = salvage();
     expect(locked.stderr).toContain('ERR_RDMC_STATE_LOCKED');
     expect(locked.status).toBe(1);

@@ -5,35 +5,11 @@ import type { Request } from '../src/cluster/request.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
+import { FakeLink, wordsOf } from './support/fake-link.js';
 import { type ManualServer, startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
 
-class FakeLink {
-  readonly isOpen = true;
-  isFull = false;
-  readonly sent: Request[] = [];
-  changed: () => void = () => {};
-  send(request: Request, epoch: number): void {
-    request.epoch = epoch;
-    this.sent.push(request);
-    this.changed();
-  }
-  async next(): Promise<Request> {
-    while (this.sent.length === 0) {
-      await new Promise<void>((resolve) => {
-        this.changed = resolve;
-      });
-    }
-    return this.sent.shift()!;
-  }
-}
-
 const slot = (key: string): number => slotOf(Buffer.from(key), 0, key.length);
-const words = ({ bytes }: Request): string[] =>
-  bytes
-    .toString()
-    .split('\r\n')
-    .filter((_, index) => index > 0 && index % 2 === 0);
 const bulk = (value: string): string => `$${value.length}\r\n${value}\r\n`;
 
 let links: Map<number, FakeLink>;
@@ -71,11 +47,11 @@ function assign(epoch: number, owners: Record<string, number>): void {
 it('a command with many keys is split again where its keys come to lie at several servers', async () => {
   client.send('MGET a b c\r\n');
   const first = await links.get(2)!.next();
-  expect(words(first)).toEqual(['MGET', 'a', 'b', 'c']);
+  expect(wordsOf(first)).toEqual(['MGET', 'a', 'b', 'c']);
   assign(2, { a: 2, b: 0, c: 3 });
   manual.router.refused(first);
   const [toTwo, toThree] = await Promise.all([links.get(2)!.next(), links.get(3)!.next()]);
-  expect([words(toTwo), words(toThree)]).toEqual([
+  expect([wordsOf(toTwo), wordsOf(toThree)]).toEqual([
     ['MGET', 'a'],
     ['MGET', 'c'],
   ]);
@@ -91,7 +67,7 @@ it('no key of another server is written here because the first one is ours by no
   assign(2, { a: 0, b: 3 });
   manual.router.refused(first);
   const toThree = await links.get(3)!.next();
-  expect(words(toThree)).toEqual(['MSET', 'b', '2']);
+  expect(wordsOf(toThree)).toEqual(['MSET', 'b', '2']);
   toThree.done(Buffer.from('+OK\r\n'));
   await manual.log.made(1);
   expect(manual.store.keyspace.get(slot('b'), 'b')).toBeUndefined();
@@ -161,7 +137,7 @@ it('of what was on a connection that broke, a write is not sent again, and a rea
   for (const request of sent) manual.router.lost(request);
   linked();
   const again = await link.next();
-  expect(words(again)).toEqual(['GET', 'a']);
+  expect(wordsOf(again)).toEqual(['GET', 'a']);
   again.done(Buffer.from('$-1\r\n'));
   const reply = await client.until((text) => text.split('\r\n').length > 3);
   expect(reply).toMatch(/^-UNKNOWN ERR_RDMC_KV_OUTCOME_UNKNOWN .*\r\n\$-1\r\n-UNKNOWN .*\r\n$/);

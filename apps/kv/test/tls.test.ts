@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { connect as connectPlain } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { impostorPem } from '@rdmc/testing';
+import { impostorPem, until } from '@rdmc/testing';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
 import { clientTls, clusterTls, serverTls, serverTlsArguments } from '../src/cli/tls-options.js';
@@ -12,6 +12,8 @@ import { Standalone, type StandaloneOptions } from '../src/index.js';
 const file = fileURLToPath(new URL('support/loopback.pem', import.meta.url));
 const pem = readFileSync(file);
 const tls = { cert: pem, key: pem };
+/** Each attempt to connect is a handshake of TLS. */
+const LOOK_EVERY_MS = 20;
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -72,10 +74,13 @@ it('a client without TLS gets no reply, and one that does not know the authority
   expect(received).not.toContain('PONG');
   await expect(open(server.port, impostorPem)).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
   // Both have left the only place.
-  while (server.statistics().connections < 2) await new Promise(setImmediate);
+  await until(() => server.statistics().connections >= 2, LOOK_EVERY_MS);
   let client: Connection | undefined;
-  while (!client) client = await open(server.port).catch(() => undefined);
-  expect(await client.command('PING')).toBe('PONG');
+  await until(async () => {
+    client = await open(server.port).catch(() => undefined);
+    return client !== undefined;
+  }, LOOK_EVERY_MS);
+  expect(await client!.command('PING')).toBe('PONG');
   await expect(open(server.port)).rejects.toThrow();
   expect(server.statistics().refusedConnections).toBeGreaterThan(0);
 });

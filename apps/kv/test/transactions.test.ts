@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ReplyReader } from '../src/client/reply-reader.js';
 import type { PeerLinks } from '../src/cluster/peer-links.js';
-import type { Request } from '../src/cluster/request.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { MAX_MATCH_STEPS } from '../src/limits.js';
 import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
@@ -11,6 +10,7 @@ import { decodeRecord } from '../src/store/record.js';
 import { encodeExec } from '../src/transactions/internal-commands.js';
 import { Transaction } from '../src/transactions/transaction.js';
 import { CommandRunner } from './support/command-runner.js';
+import { FakeLink, wordsOf } from './support/fake-link.js';
 import { HashModel, modelCommand } from './support/hash-model.js';
 import { ManualLog, type ManualServer, startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
@@ -309,26 +309,6 @@ describe('a transaction in the log', () => {
 });
 
 describe('a server of a cluster', () => {
-  class FakeLink {
-    readonly isOpen = true;
-    readonly isFull = false;
-    readonly sent: Request[] = [];
-    changed: () => void = () => {};
-    send(request: Request, epoch: number): void {
-      request.epoch = epoch;
-      this.sent.push(request);
-      this.changed();
-    }
-    async next(): Promise<Request> {
-      while (this.sent.length === 0) {
-        await new Promise<void>((resolve) => {
-          this.changed = resolve;
-        });
-      }
-      return this.sent.shift()!;
-    }
-  }
-
   let link: FakeLink;
   let manual: ManualServer;
   let client: RawClient;
@@ -364,11 +344,7 @@ describe('a server of a cluster', () => {
     watch.done(Buffer.from('*1\r\n$5\r\nid:17\r\n'));
     const exec = await link.next();
     expect(exec).toMatchObject({ slot: slotOfKey('far'), writes: true });
-    const words = exec.bytes
-      .toString()
-      .split('\r\n')
-      .filter((_, index) => index > 0 && index % 2 === 0);
-    expect(words).toEqual([
+    expect(wordsOf(exec)).toEqual([
       'rdmc.exec',
       'far',
       '1',

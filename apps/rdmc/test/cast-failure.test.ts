@@ -2,54 +2,52 @@ import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { mayMount, smallDisk } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cast, castEvents, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
-import { run, Scratch } from './support/cli.js';
+import { castEvents, finishedOf, sampleFile } from './support/casting.js';
+import { answer, Scratch } from './support/cli.js';
 import { BYTES, disturb, expectWhole } from './support/disturbed.js';
+import { castHere, receiverHere, receiversHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
 
-const disturbable = (count: number, receiverArgs: readonly string[] = []) =>
-  disturb(scratch, count, [], receiverArgs);
-
 describe('when the sender is', () => {
   it.each([
     ['interrupted by Ctrl-C', 'SIGINT', 130],
     ['terminated', 'SIGTERM', 143],
   ] as const)('%s, receivers show nothing incomplete, and still listen', async (_, signal, code) => {
-    const { file, receivers, sender } = await disturbable(2);
+    const { file, others: receivers, sender } = await disturb(scratch, 0, { others: 2 });
     sender.child.kill(signal);
     const ended = await sender.ended;
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
-    await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
+    await Promise.all(receivers.map(({ failed }) => failed));
     for (const receiver of receivers) expect(receiver.visible()).toEqual([]);
-    const again = await cast([file, '--to', receivers.map(({ name }) => name).join(',')]).ended;
+    const again = await castHere(file, '--to', receivers.map(({ name }) => name).join(','));
     expect(again.code).toBe(0);
     for (const receiver of receivers) expectWhole(receiver, file);
   });
 
   it('interrupted twice, it ends at once, and receivers still show nothing', async () => {
-    const { receivers, sender } = await disturbable(2);
+    const { others: receivers, sender } = await disturb(scratch, 0, { others: 2 });
     sender.child.kill('SIGINT');
     sender.child.kill('SIGINT');
     expect((await sender.ended).code).toBe(130);
-    await Promise.all(receivers.map(({ cli }) => cli.event('failed')));
+    await Promise.all(receivers.map(({ failed }) => failed));
     for (const receiver of receivers) expect(receiver.visible()).toEqual([]);
   });
 
   it('writing to a closed output, it cleans up and ends', async () => {
-    const { receivers, sender } = await disturbable(1);
+    const { others: receivers, sender } = await disturb(scratch, 0, { others: 1 });
     sender.child.stdout!.destroy();
     expect(await sender.ended).toMatchObject({ code: 141, stderr: '' });
-    await receivers[0]!.cli.event('failed');
+    await receivers[0]!.failed;
     expect(receivers[0]!.visible()).toEqual([]);
   });
 
   it('killed, receivers with --once end with exit code 4', async () => {
-    const { receivers, sender } = await disturbable(1, ['--once']);
+    const { receivers, sender } = await disturb(scratch, 1, { receiverArgs: ['--once'] });
     sender.child.kill('SIGKILL');
     const received = await receivers[0]!.cli.ended;
     expect(received.code).toBe(4);
@@ -61,7 +59,7 @@ describe('when the sender is', () => {
 describe('when something is missing', () => {
   it('no receiver listens: exit code 4, and all are reported', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
-    const ended = await cast([file, '--to', '127.0.0.1:1,127.0.0.2:1']).ended;
+    const ended = await castHere(file, '--to', '127.0.0.1:1,127.0.0.2:1');
     expect(ended.code).toBe(4);
     expect(ended.stdout).toContain('127.0.0.1:1');
     expect(ended.stdout).toContain('127.0.0.2:1');
@@ -69,8 +67,8 @@ describe('when something is missing', () => {
 
   it('one does not listen: the others get it, exit code 6', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
-    const { receivers, to } = await startReceivers(scratch, 1);
-    const { code, stderr, stdout } = await run('cast', file, '--to', `${to},127.0.0.1:1`);
+    const { receivers, to } = await receiversHere(scratch, 1);
+    const { code, stderr, stdout } = await answer('cast', file, '--to', `${to},127.0.0.1:1`);
     expect(code).toBe(6);
     expect(stdout).toMatch(/^1 of 2 receivers has 1 file/m);
     expect(stdout).not.toContain('verified');
@@ -82,8 +80,8 @@ describe('when something is missing', () => {
   });
 
   it('the file does not exist: exit code 1, without a connection to a receiver', async () => {
-    const { receivers, to } = await startReceivers(scratch, 1);
-    const ended = await cast([join(scratch.path, 'none'), '--to', to]).ended;
+    const { receivers, to } = await receiversHere(scratch, 1);
+    const ended = await castHere(join(scratch.path, 'none'), '--to', to);
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain('error ERR_RDMC_NOT_FOUND');
     expect(receivers[0]!.left()).toEqual([]);
@@ -91,27 +89,27 @@ describe('when something is missing', () => {
 
   it('the directory of a receiver does not exist: it says so, and --mkdir makes it', async () => {
     const directory = join(scratch.path, 'not/there');
-    const refused = await run('receive', '--listen', '127.0.0.1:0', '--dir', directory);
+    const refused = await answer('receive', '--listen', '127.0.0.1:0', '--dir', directory);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain(`error ERR_RDMC_NOT_FOUND: ${directory} does not exist`);
     expect(refused.stderr).toContain('--mkdir');
     mkdirSync(scratch.path, { recursive: true });
-    expect((await run('receive', '--listen', '127.0.0.1:99999', '--dir', directory)).code).toBe(2);
+    expect((await answer('receive', '--listen', '127.0.0.1:99999', '--dir', directory)).code).toBe(2);
   });
 
   it('the directory of a receiver is a file: it says so', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 10);
-    const refused = await run('receive', '--listen', '127.0.0.1:0', '--dir', file);
+    const refused = await answer('receive', '--listen', '127.0.0.1:0', '--dir', file);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain(`error ERR_RDMC_NOT_A_DIRECTORY: ${file} is not a directory`);
-    const made = await run('receive', '--listen', '127.0.0.1:0', '--dir', join(file, 'below'), '--mkdir');
+    const made = await answer('receive', '--listen', '127.0.0.1:0', '--dir', join(file, 'below'), '--mkdir');
     expect(made.code).toBe(1);
     expect(made.stderr).toMatch(/^error ENOTDIR: cannot make the directory \S+: not a directory$/m);
   });
 
   it('the port of a receiver is taken: it says so', async () => {
-    const { receivers } = await startReceivers(scratch, 1);
-    const { code, stderr } = await run('receive', '--listen', receivers[0]!.name, '--dir', scratch.path);
+    const { receivers } = await receiversHere(scratch, 1);
+    const { code, stderr } = await answer('receive', '--listen', receivers[0]!.name, '--dir', scratch.path);
     expect(code).toBe(1);
     expect(stderr).toContain('error ERR_RDMC_ADDRESS_IN_USE');
   });
@@ -126,16 +124,16 @@ describe('when a disk is full', () => {
       const small = smallDisk('size=6m');
       const before = statfsSync(small).bavail;
       const file = sampleFile(join(scratch.path, 'sample'), BYTES);
-      const full = await Receiver.start(small);
-      const { receivers, to } = await startReceivers(scratch, 1);
-      const ended = await cast([file, '--to', `${to},${full.name}`]).ended;
+      const full = await receiverHere(small);
+      const { receivers, to } = await receiversHere(scratch, 1);
+      const ended = await castHere(file, '--to', `${to},${full.name}`);
       expect(ended.code).toBe(6);
       const [, failed] = finishedOf(ended).receivers;
       expect(failed).toMatchObject({ name: full.name, state: 'failed', code: 'ERR_RDMC_NO_SPACE' });
       expectWhole(receivers[0]!, file);
       expect(full.left()).toEqual([]);
       expect(statfsSync(small).bavail).toBe(before);
-      const alone = await cast([file, '--to', full.name]).ended;
+      const alone = await castHere(file, '--to', full.name);
       expect(alone.code).toBe(5);
       expect(castEvents(alone).length).toBeGreaterThan(0);
     },

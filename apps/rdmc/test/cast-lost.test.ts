@@ -2,43 +2,44 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { finishedOf, Receiver, type RunningReceiver } from './support/casting.js';
 import { Scratch } from './support/cli.js';
 import { disturb, expectWhole } from './support/disturbed.js';
+import { receiverHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
   scratch = new Scratch();
 });
 
-const disturbable = (count: number, args: readonly string[] = []) => disturb(scratch, count, args);
-
 describe('when a receiver is lost', () => {
   it('by kill -9, the others finish, the summary names it, and the exit code is 6', async () => {
-    const { file, receivers, sender } = await disturbable(3);
-    process.kill(receivers[1]!.pid, 'SIGKILL');
+    const { file, receivers, others, sender } = await disturb(scratch, 1, { others: 2 });
+    const lost = receivers[0]!;
+    process.kill(lost.pid, 'SIGKILL');
     const ended = await sender.ended;
     expect(ended.code).toBe(6);
     const finished = finishedOf(ended);
     expect(finished).toMatchObject({ outcome: 'partial', exitCode: 6 });
     expect(finished.receivers.map(({ name, state }) => `${name} ${state}`)).toEqual([
-      `${receivers[0]!.name} complete`,
-      `${receivers[1]!.name} failed`,
-      `${receivers[2]!.name} complete`,
+      `${lost.name} failed`,
+      ...others.map(({ name }) => `${name} complete`),
     ]);
-    expect(finished.receivers[1]!.code).toBe('ERR_RDMC_RECEIVER_LOST');
-    for (const index of [0, 2]) expectWhole(receivers[index]!, file);
-    expect(receivers[1]!.left()).not.toContain('sample');
+    expect(finished.receivers[0]!.code).toBe('ERR_RDMC_RECEIVER_LOST');
+    for (const other of others) expectWhole(other, file);
+    expect(lost.left()).not.toContain('sample');
     // What no cast can use of the killed one is removed by the next one in that directory.
-    const next = await Receiver.start(receivers[1]!.directory);
+    const next = await receiverHere(lost.directory);
     expect(next.visible()).toEqual([]);
   });
 
   it('by kill -9, and it was the only one, the exit code is 4', async () => {
-    const { receivers, sender } = await disturbable(1);
+    const { receivers, sender } = await disturb(scratch, 1);
     process.kill(receivers[0]!.pid, 'SIGKILL');
     expect((await sender.ended).code).toBe(4);
   });
 
   it('by kill -9, and another one is there when it is cast to again, all is well', async () => {
-    const { file, receivers, sender } = await disturbable(2, ['--retries', '1', '--stall-timeout', '10min']);
+    const { file, receivers, sender } = await disturb(scratch, 2, {
+      args: ['--retries', '1', '--stall-timeout', '10min'],
+    });
     const [lost, other] = receivers as [RunningReceiver, RunningReceiver];
     // The other one holds the first cast up until there is another in its place.
     process.kill(other.pid, 'SIGSTOP');
@@ -55,18 +56,18 @@ describe('when a receiver is lost', () => {
   });
 
   it('by Ctrl-C, it shows nothing incomplete, and the others finish', async () => {
-    const { file, receivers, sender } = await disturbable(2);
+    const { file, receivers, others, sender } = await disturb(scratch, 1, { others: 1 });
     receivers[0]!.cli.child.kill('SIGINT');
     const received = await receivers[0]!.cli.ended;
     expect(received.code).toBe(130);
     expect(received.stderr).toContain('error ERR_RDMC_INTERRUPTED: interrupted by SIGINT');
     expect(receivers[0]!.visible()).toEqual([]);
     expect((await sender.ended).code).toBe(6);
-    expectWhole(receivers[1]!, file);
+    expectWhole(others[0]!, file);
   });
 
   it('by SIGTERM, it shows nothing incomplete, and ends with 0', async () => {
-    const { receivers, sender } = await disturbable(1);
+    const { receivers, sender } = await disturb(scratch, 1);
     receivers[0]!.cli.child.kill('SIGTERM');
     const received = await receivers[0]!.cli.ended;
     expect(received).toMatchObject({ code: 0, stderr: expect.not.stringContaining('error') });
@@ -75,7 +76,10 @@ describe('when a receiver is lost', () => {
   });
 
   it('because it makes no progress, it is reported and dropped', async () => {
-    const { file, receivers, sender } = await disturbable(2, ['--stall-timeout', '3s']);
+    const { file, receivers, others, sender } = await disturb(scratch, 1, {
+      others: 1,
+      args: ['--stall-timeout', '3s'],
+    });
     process.kill(receivers[0]!.pid, 'SIGSTOP');
     const ended = await sender.ended;
     expect(ended.code).toBe(6);
@@ -83,6 +87,6 @@ describe('when a receiver is lost', () => {
       state: 'failed',
       code: 'ERR_RDMC_RECEIVER_STALLED',
     });
-    expectWhole(receivers[1]!, file);
+    expectWhole(others[0]!, file);
   });
 });

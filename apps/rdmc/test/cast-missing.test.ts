@@ -13,7 +13,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { castEvent } from '../src/cast/events.js';
 import { pathsIn } from '../src/cast/path-list.js';
 import { cast, castEvents, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
-import { answer, Cli, run, Scratch } from './support/cli.js';
+import { answer, Cli, Scratch } from './support/cli.js';
+import { castHere, receiverHere, receiversHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -37,16 +38,16 @@ const C_FILES = Array.from({ length: 10 }, (_, number) => `tree/f${number}.c`);
 describe('rdmc cast sends only what is missing', () => {
   it('nothing the second time, and the summary says so', async () => {
     const tree = sampleTree();
-    const { to } = await startReceivers(scratch, 2);
-    expect(finishedOf(await cast([tree, '--to', to]).ended)).toMatchObject({ files: 13, sentFiles: 13 });
-    const { code, stdout } = await run('cast', tree, '--to', to);
+    const { to } = await receiversHere(scratch, 2);
+    expect(finishedOf(await castHere(tree, '--to', to))).toMatchObject({ files: 13, sentFiles: 13 });
+    const { code, stdout } = await answer('cast', tree, '--to', to);
     expect(code).toBe(0);
     expect(stdout).toContain('All 2 receivers have 13 files, 2 directories, ');
     expect(stdout).toContain('nothing to send, in ');
     appendFileSync(join(tree, 'f3.c'), 'more');
-    const again = await run('cast', tree, '--to', to);
+    const again = await answer('cast', tree, '--to', to);
     expect(again.stdout).toContain('of these 1 file, 1007 B sent and verified');
-    const finished = finishedOf(await cast([tree, '--to', to, '-c']).ended);
+    const finished = finishedOf(await castHere(tree, '--to', to, '-c'));
     expect(finished).toMatchObject({
       sentFiles: 0,
       receivers: [{ unchangedFiles: 13 }, { unchangedFiles: 13 }],
@@ -55,23 +56,23 @@ describe('rdmc cast sends only what is missing', () => {
 
   it('--exclude and --include in the order of the command line; --delete keeps what is excluded', async () => {
     const tree = sampleTree();
-    const { receivers, to } = await startReceivers(scratch, 1);
+    const { receivers, to } = await receiversHere(scratch, 1);
     const receiver = receivers[0]!;
     mkdirSync(join(receiver.directory, 'tree/.git'), { recursive: true });
     for (const name of ['tree/old.c', 'tree/old.o', 'tree/.git/config'])
       writeFileSync(join(receiver.directory, name), 'old');
     const filters = ['--include', 'keep.o', '--exclude', '*.o', '--exclude=.git/'];
-    const ended = await cast([tree, '--to', to, '--delete', ...filters]).ended;
+    const ended = await castHere(tree, '--to', to, '--delete', ...filters);
     expect(finishedOf(ended)).toMatchObject({ exitCode: 0, receivers: [{ removed: 1 }] });
     const kept = ['tree/.git', 'tree/.git/config', 'tree/old.o'];
     expect(namesAt(receiver)).toEqual(['tree', ...kept, ...C_FILES, 'tree/keep.o'].sort());
-    await cast([tree, '--to', to, '--exclude', '*.o', '--include', 'a.o', '--delete']).ended;
+    await castHere(tree, '--to', to, '--exclude', '*.o', '--include', 'a.o', '--delete');
     expect(namesAt(receiver)).not.toContain('tree/a.o');
   });
 
   it('--files-from, from standard input with zero bytes', async () => {
     const tree = sampleTree();
-    const { receivers, to } = await startReceivers(scratch, 1);
+    const { receivers, to } = await receiversHere(scratch, 1);
     const args = ['cast', tree, '--to', to, '--json', '--files-from', '-', '-0'];
     const sender = new Cli(args, {}, { schema: castEvent, input: 'f1.c\0.git/HEAD\0#no\0' });
     sender.child.stdin!.end();
@@ -91,14 +92,14 @@ describe('rdmc cast sends only what is missing', () => {
 
   it('--update and --existing', async () => {
     const tree = sampleTree();
-    const { receivers, to } = await startReceivers(scratch, 1);
+    const { receivers, to } = await receiversHere(scratch, 1);
     const receiver = receivers[0]!;
     mkdirSync(join(receiver.directory, 'tree'));
     writeFileSync(join(receiver.directory, 'tree/f1.c'), 'newer');
-    expect(finishedOf(await cast([tree, '--to', to, '-u', '--existing']).ended)).toMatchObject({
+    expect(finishedOf(await castHere(tree, '--to', to, '-u', '--existing'))).toMatchObject({
       sentFiles: 0,
     });
-    expect(finishedOf(await cast([tree, '--to', to, '--existing']).ended)).toMatchObject({ sentFiles: 1 });
+    expect(finishedOf(await castHere(tree, '--to', to, '--existing'))).toMatchObject({ sentFiles: 1 });
     expect(namesAt(receiver)).toEqual(['tree', 'tree/f1.c']);
   });
 });
@@ -106,13 +107,13 @@ describe('rdmc cast sends only what is missing', () => {
 describe('rdmc cast --dry-run', () => {
   it('lists per receiver what would change, and changes nothing', async () => {
     const tree = sampleTree();
-    const { receivers, to } = await startReceivers(scratch, 2);
+    const { receivers, to } = await receiversHere(scratch, 2);
     const names = to.split(',');
-    await cast([tree, '--to', names[0]!]).ended;
+    await castHere(tree, '--to', names[0]!);
     const surplus = join(receivers[0]!.directory, 'tree/surplus');
     writeFileSync(surplus, 'x');
     appendFileSync(join(tree, 'f3.c'), 'more');
-    const ended = await cast([tree, '--to', to, '--dry-run', '--delete']).ended;
+    const ended = await castHere(tree, '--to', to, '--dry-run', '--delete');
     const changes = castEvents(ended).filter((event) => event.event === 'change');
     const first = changes.filter(({ receiver }) => receiver === names[0]);
     const files = first.filter(({ kind }) => kind !== 'directory');
@@ -124,7 +125,7 @@ describe('rdmc cast --dry-run', () => {
     expect(finishedOf(ended)).toMatchObject({ exitCode: 0, sentFiles: 13 });
     expect(existsSync(surplus)).toBe(true);
     expect(receivers[1]!.left()).toEqual([]);
-    const { stdout } = await run('cast', tree, '--to', names[0]!, '-n', '--delete');
+    const { stdout } = await answer('cast', tree, '--to', names[0]!, '-n', '--delete');
     expect(stdout).toMatch(/ {2}replace {5}tree\/f3\.c {2}1007 B\n/);
     expect(stdout).toMatch(/ {2}remove {6}tree\/surplus\n/);
     expect(stdout).toContain('A cast would send 1 file, 1007 B to 1 receiver; nothing was sent or changed.');
@@ -144,28 +145,28 @@ describe('rdmc cast --dry-run', () => {
     ],
   ])('%s: ends with the code of the cast', async (_name, prepare, code) => {
     const tree = sampleTree();
-    const receiver = await Receiver.start(join(scratch.path, 'r'));
+    const receiver = await receiverHere(join(scratch.path, 'r'));
     prepare(tree, receiver.directory);
-    expect((await cast([tree, '--to', receiver.name, '--dry-run']).ended).code).toBe(code);
-    expect((await cast([tree, '--to', receiver.name]).ended).code).toBe(code);
+    expect((await castHere(tree, '--to', receiver.name, '--dry-run')).code).toBe(code);
+    expect((await castHere(tree, '--to', receiver.name)).code).toBe(code);
   });
 
   it('a receiver that is not there: 4, as the cast', async () => {
     const tree = sampleTree();
-    expect((await cast([tree, '--to', '127.0.0.1:1', '--dry-run']).ended).code).toBe(4);
+    expect((await castHere(tree, '--to', '127.0.0.1:1', '--dry-run')).code).toBe(4);
   });
 });
 
 describe('rdmc cast --delete', () => {
   it('does not follow links out of the directory', async () => {
     const tree = sampleTree();
-    const { receivers, to } = await startReceivers(scratch, 1);
-    await cast([tree, '--to', to]).ended;
+    const { receivers, to } = await receiversHere(scratch, 1);
+    await castHere(tree, '--to', to);
     const outside = join(scratch.path, 'outside');
     mkdirSync(outside);
     const precious = sampleFile(join(outside, 'precious'), 10);
     symlinkSync(outside, join(receivers[0]!.directory, 'tree/out'));
-    await cast([tree, '--to', to, '--delete']).ended;
+    await castHere(tree, '--to', to, '--delete');
     expect(readFileSync(precious)).toHaveLength(10);
     expect(namesAt(receivers[0]!)).not.toContain('tree/out');
   });
@@ -201,7 +202,7 @@ describe('rdmc cast after kill -9', () => {
       }
       // A new directory is not visible before it is complete.
       expect(first.visible()).toEqual([]);
-      const ended = await cast([tree, '--to', `${name},${second.name}`]).ended;
+      const ended = await castHere(tree, '--to', `${name},${second.name}`);
       const [one, other] = finishedOf(ended).receivers;
       const stored = one!.unchangedFiles;
       expect(stored).toBeGreaterThan(0);

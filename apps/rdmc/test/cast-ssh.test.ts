@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cast, castEvents, finishedOf, sampleFile } from './support/casting.js';
-import { isRunning, main, run, Scratch } from './support/cli.js';
+import { answer, isRunning, main, Scratch } from './support/cli.js';
+import { castHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -36,8 +37,9 @@ const home = (host: string): string => join(scratch.path, 'homes', host);
 describe('rdmc cast --ssh', () => {
   it('starts receivers, casts to them, and ends them', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1_000_003);
-    const ended = await cast([file, ...sshArgs(fakeSsh(), HOSTS), '--remote-dir', 'in here $HOME', '--mkdir'])
-      .ended;
+    const ended = await castHere(
+      ...[file, ...sshArgs(fakeSsh(), HOSTS), '--remote-dir', 'in here $HOME', '--mkdir'],
+    );
     expect(ended.code).toBe(0);
     for (const host of HOSTS.split(',')) {
       expect(ended.stderr).toContain(`${host}: welcome to ${host}\n`);
@@ -55,7 +57,7 @@ describe('rdmc cast --ssh', () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const seen = join(scratch.path, 'seen');
     const shell = fakeSsh(`echo "$*" >> ${seen}; env >> ${seen}`);
-    expect((await cast([file, ...sshArgs(shell, '127.0.0.1')]).ended).code).toBe(0);
+    expect((await castHere(file, ...sshArgs(shell, '127.0.0.1'))).code).toBe(0);
     expect(readFileSync(seen, 'utf8')).toContain('receive --controlled');
     expect(readFileSync(seen, 'utf8')).not.toMatch(/[0-9a-f]{64}|RDMC_KEY/);
   });
@@ -64,15 +66,9 @@ describe('rdmc cast --ssh', () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const there = join(scratch.path, 'there');
     const shell = `sh -c 'shift; exec "$@"' sh`;
-    const ended = await cast([
-      file,
-      ...sshArgs(shell, '127.0.0.2'),
-      '--remote-dir',
-      there,
-      '--mkdir',
-      '--retries',
-      '1',
-    ]).ended;
+    const ended = await castHere(
+      ...[file, ...sshArgs(shell, '127.0.0.2'), '--remote-dir', there, '--mkdir', '--retries', '1'],
+    );
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(there)).toEqual(['sample']);
   });
@@ -82,7 +78,7 @@ describe('rdmc cast --ssh', () => {
     const shell = fakeSsh(
       'if [ $host = 127.0.0.2 ]; then echo "Permission denied (publickey)." >&2; exit 255; fi',
     );
-    const { code, stdout, stderr } = await run('cast', file, ...sshArgs(shell, HOSTS));
+    const { code, stdout, stderr } = await answer('cast', file, ...sshArgs(shell, HOSTS));
     expect(code).toBe(6);
     expect(stdout).toMatch(/^2 of 3 receivers have 1 file/m);
     expect(stderr).toMatch(
@@ -92,8 +88,9 @@ describe('rdmc cast --ssh', () => {
 
   it('says what a receiver says that cannot begin', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
-    const ended = await cast([file, ...sshArgs(fakeSsh(), '127.0.0.1'), '--remote-dir', '/no/such/directory'])
-      .ended;
+    const ended = await castHere(
+      ...[file, ...sshArgs(fakeSsh(), '127.0.0.1'), '--remote-dir', '/no/such/directory'],
+    );
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain('error ERR_RDMC_REMOTE_START: 127.0.0.1: ERR_RDMC_NOT_FOUND: ');
     expect(ended.stderr).toContain('/no/such/directory');

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { createSchedule } from '@rdmc/schedule';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newKey } from '../src/keys/key.js';
+import { newKey, parseKey } from '../src/keys/key.js';
 import { createKeyFile } from '../src/keys/key-file.js';
 import {
   cast,
@@ -25,7 +25,8 @@ import {
   sampleFile,
   startReceivers,
 } from './support/casting.js';
-import { Cli, run, Scratch } from './support/cli.js';
+import { answer, Cli, Scratch } from './support/cli.js';
+import { castHere, receiverHere, receiversHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -65,8 +66,8 @@ describe('rdmc cast', () => {
     linkSync(join(tree, 'big'), join(tree, 'sub/same'));
     symlinkSync('../big', join(tree, 'sub/link'));
     for (let i = 0; i < 200; i += 1) writeFileSync(join(tree, `sub/deep/${i}`), `file ${i}\n`);
-    const { receivers, to } = await startReceivers(scratch, 3);
-    const ended = await cast([tree, '--to', to]).ended;
+    const { receivers, to } = await receiversHere(scratch, 3);
+    const ended = await castHere(tree, '--to', to);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     const finished = finishedOf(ended);
     expect(finished).toMatchObject({
@@ -124,20 +125,20 @@ describe('rdmc cast', () => {
 
   it('tells a person what happened, and with --verbose how', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 300_001);
-    const { receivers, to } = await startReceivers(scratch, 2);
-    const { code, stdout, stderr } = await run('cast', file, '--to', to, '--verbose');
+    const { receivers, to } = await receiversHere(scratch, 2);
+    const { code, stdout, stderr } = await answer('cast', file, '--to', to, '--verbose');
     expect({ code, errors: stderr.match(/error/) }).toEqual({ code: 0, errors: null });
     expect(stdout).toMatch(/^ {2}device {5}soft/m);
     expect(stdout).toMatch(/^ {2}transport {2}shared memory: all members are on one host$/m);
     for (const { name } of receivers) expect(stdout).toContain(`  ${name} complete\n`);
     expect(stdout).toMatch(/^All 2 receivers have 1 file, 293\.0 KiB, verified, encrypted, in .*\.$/m);
-    const plain = await run('cast', file, '--to', to, '--compare', 'none', '--no-encrypt');
+    const plain = await answer('cast', file, '--to', to, '--compare', 'none', '--no-encrypt');
     expect(plain.stderr).toMatch(
       /^ {2}device soft \(.+\), transport shared memory \(all members are on one host\)$/m,
     );
     expect(plain.stdout).not.toContain('device');
     expect(plain.stdout).toContain(', verified, not encrypted, in ');
-    const quiet = await run('cast', file, '--to', to, '--quiet');
+    const quiet = await answer('cast', file, '--to', to, '--quiet');
     expect(quiet).toMatchObject({ code: 0, stdout: '', stderr: '' });
   });
 
@@ -149,7 +150,7 @@ describe('rdmc cast', () => {
     const base64 = Buffer.from(key.trim(), 'hex').toString('base64');
     const receiver = await Receiver.start(join(scratch.path, 'r'), [], { RDMC_KEY: base64 });
     const to = ['--to', receiver.name];
-    expect((await cast([file, ...to, '--key-file', keyFile]).ended).code).toBe(0);
+    expect((await castHere(file, ...to, '--key-file', keyFile)).code).toBe(0);
     expect(
       (await new Cli(['cast', file, ...to, '--compare=none', '--key-stdin'], {}, { input: key }).ended).code,
     ).toBe(0);
@@ -158,7 +159,7 @@ describe('rdmc cast', () => {
 
   it('with another key fails at all receivers, with that reason', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
-    const receiver = await Receiver.start(join(scratch.path, 'r'), [], { RDMC_KEY: newKey() });
+    const receiver = await receiverHere(join(scratch.path, 'r'), { key: parseKey(newKey(), 'here') });
     const ended = await cast([file, '--to', receiver.name], { RDMC_KEY: newKey() }).ended;
     expect(ended.code).toBe(1);
     expect(ended.stdout).toContain('ERR_RDMC_KEY_MISMATCH');
@@ -167,13 +168,13 @@ describe('rdmc cast', () => {
 
   it('takes receivers from a host file', async () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
-    const { receivers } = await startReceivers(scratch, 2);
+    const { receivers } = await receiversHere(scratch, 2);
     const hosts = join(scratch.path, 'hosts');
     writeFileSync(
       hosts,
       receivers.map(({ port }, i) => `127.0.0.1 port=${port} rack=r${i} # ${i}`).join('\n'),
     );
-    const ended = await cast([file, '--hostfile', hosts]).ended;
+    const ended = await castHere(file, '--hostfile', hosts);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
     expect(castEvents(ended).find(({ event }) => event === 'route')).toMatchObject({ algorithm: 'hybrid' });
   });
@@ -186,7 +187,7 @@ describe('rdmc cast --plan', () => {
     sampleFile(join(tree, 'a'), 8 << 20);
     sampleFile(join(tree, 'b'), 17);
     const args = [tree, '--to', '127.0.0.1:1,127.0.0.2:2,localhost:3', '--plan', '--block-size', '1MiB'];
-    const limited = await cast([...args, '--bandwidth-limit', '40MB/s', '-a', 'chain']).ended;
+    const limited = await castHere(...args, '--bandwidth-limit', '40MB/s', '-a', 'chain');
     expect(limited).toMatchObject({ code: 0, stderr: '' });
     const plan = planOf(limited);
     expect(plan).toMatchObject({
@@ -204,7 +205,7 @@ describe('rdmc cast --plan', () => {
     expect(plan.seconds).toBeGreaterThan((8 << 20) / 40e6);
     const whole = createSchedule({ algorithm: 'chain', nodes: 4, blocks: 4 }).steps;
     expect(plan.steps).toBeGreaterThanOrEqual(2 * whole);
-    const { code, stdout } = await run('cast', ...args);
+    const { code, stdout } = await answer('cast', ...args);
     expect(code).toBe(0);
     expect(stdout).toContain('nothing was sent');
     expect(stdout).toContain('  each gets  2 files, 1 directory, 8.0 MiB');
@@ -214,7 +215,7 @@ describe('rdmc cast --plan', () => {
     const file = sampleFile(join(scratch.path, 'sample'), 1000);
     const mark = join(scratch.path, 'mark');
     const args = [file, '--to', 'pod-1.invalid', '--ssh', '--remote-shell', `touch ${mark}`, '--plan'];
-    const plan = planOf(await cast(args).ended);
+    const plan = planOf(await castHere(...args));
     expect(plan.receivers).toMatchObject([{ name: 'pod-1.invalid', address: '' }]);
     expect(existsSync(mark)).toBe(false);
   });

@@ -6,7 +6,7 @@ import { checkDisk, checkMemory, checkProcessors, checkVirtualisation } from '..
 import { selfTest } from '../src/doctor/self-test.js';
 import { checkNode, checkPlatform } from '../src/doctor/software.js';
 import { memoryField, softLimit } from '../src/doctor/system-files.js';
-import { run } from './support/cli.js';
+import { answer, run } from './support/cli.js';
 
 const GIB = 2 ** 30;
 const workload = { members: 8, byteLength: GIB };
@@ -43,7 +43,7 @@ describe('rdmc doctor', () => {
   });
 
   it('prints a line per check for people', async () => {
-    const { stdout } = await run('doctor', '--size', '1MiB');
+    const { stdout } = await answer('doctor', '--size', '1MiB');
     expect(stdout).toMatch(/^ok {4}Native addon +loads/m);
     expect(stdout).toMatch(/^ok {4}Self-test, shm +1 MiB written/m);
   });

@@ -208,7 +208,7 @@ describe('a command', () => {
 describe('standard input as the path of a cast', () => {
   const none = {
     ...{ keyStdin: false, compare: 'size-time', c: false, exclude: [], include: [], update: false },
-    ...{ existing: false, delete: false, dryRun: false, plan: false, retries: 0 },
+    ...{ existing: false, wholeFile: false, delete: false, dryRun: false, plan: false, retries: 0 },
   };
   const rule = [{ action: 'exclude', pattern: 'x' }] as const;
 
@@ -226,6 +226,7 @@ describe('standard input as the path of a cast', () => {
     ['contents compared', ['-'], { c: true }, '-c'],
     ['contents compared', ['-'], { compare: 'content' }, '--compare content'],
     ['filters', ['-'], { exclude: rule }, '--exclude'],
+    ['whole files', ['-'], { wholeFile: true }, '--whole-file is not possible with -'],
     ['removals', ['-'], { delete: true }, '--delete'],
     ['a dry run', ['-'], { dryRun: true }, '--dry-run'],
     ['a plan', ['-'], { plan: true }, '--plan'],

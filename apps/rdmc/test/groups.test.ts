@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { rejection, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { configPlaces, hostsOfGroup, parseGroups, readGroups } from '../src/hosts/groups.js';
-import { run } from './support/cli.js';
+import { answer } from './support/cli.js';
 
 const TEXT = `\uFEFF# groups
 [rack1]
@@ -95,10 +95,10 @@ describe('groups of hosts', () => {
     const folder = temporaryDirectory();
     const path = join(folder, 'hosts');
     writeFileSync(path, '[two]\n127.0.0.1:1\n127.0.0.2:1\n');
-    const planned = await run('cast', path, '--to', '@two,127.0.0.3:1', '--config', path, '--plan');
+    const planned = await answer('cast', path, '--to', '@two,127.0.0.3:1', '--config', path, '--plan');
     expect(planned.code, planned.stderr).toBe(0);
     for (const host of ['127.0.0.1:1', '127.0.0.2:1', '127.0.0.3:1']) expect(planned.stdout).toContain(host);
-    const unused = await run('cast', path, '--to', '127.0.0.1:1', '--config', path, '--plan');
+    const unused = await answer('cast', path, '--to', '127.0.0.1:1', '--config', path, '--plan');
     expect(unused).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--config applies only to groups'),

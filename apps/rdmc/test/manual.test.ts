@@ -8,7 +8,7 @@ import { manualPage } from '../src/manual/manual-page.js';
 import { allCommands, type CommandFacts, commandFacts } from '../src/manual/option-table.js';
 import { createProgram } from '../src/program.js';
 import { createTerminal } from '../src/ui/terminal.js';
-import { run } from './support/cli.js';
+import { answer } from './support/cli.js';
 
 let facts: CommandFacts;
 beforeAll(async () => {
@@ -85,8 +85,8 @@ describe('completion', () => {
     });
 
   it('is printed by the command; another shell is refused', async () => {
-    expect((await run('completion', 'bash')).stdout).toBe(`${completionScript('bash', facts)}\n`);
-    expect(await run('completion', 'tcsh')).toMatchObject({
+    expect((await answer('completion', 'bash')).stdout).toBe(`${completionScript('bash', facts)}\n`);
+    expect(await answer('completion', 'tcsh')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('give one of bash, zsh, fish'),
     });

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
 import { cast, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
-import { Cli, type Ended, run, Scratch } from './support/cli.js';
+import { type Answered, answer, Cli, type Ended, Scratch } from './support/cli.js';
+import { castHere, receiversHere } from './support/here.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -37,7 +38,7 @@ function castInput(input: string, args: readonly string[]): Promise<Ended> {
 describe('rdmc cast -', () => {
   it('sends standard input to a directory and to standard output, only the bytes', async () => {
     const text = sampleText(3_000_000);
-    const { receivers, to } = await startReceivers(scratch, 1);
+    const { receivers, to } = await receiversHere(scratch, 1);
     const { cli, name } = await standardOutput();
     const ended = await castInput(text, ['--to', `${to},${name}`, '--name', 'list.txt']);
     expect(ended.code, ended.stderr).toBe(0);
@@ -75,7 +76,7 @@ describe('rdmc receive --stdout', () => {
   it('refuses a directory, with exit codes at both ends', async () => {
     const { cli, name } = await standardOutput();
     writeFileSync(join(scratch.path, 'file'), 'x');
-    const sent = await cast([scratch.path, '--to', name]).ended;
+    const sent = await castHere(scratch.path, '--to', name);
     expect(sent.code).toBe(1);
     expect(sent.stderr).toContain('ERR_RDMC_SEVERAL_FILES');
     const received = await cli.ended;
@@ -87,7 +88,7 @@ describe('rdmc receive --stdout', () => {
     const file = sampleFile(join(scratch.path, 'sample'), 8_000_000);
     const { cli, name } = await standardOutput();
     cli.child.stdout!.destroy();
-    const sent = await cast([file, '--to', name]).ended;
+    const sent = await castHere(file, '--to', name);
     expect(sent.code).not.toBe(0);
     expect(finishedOfOrError(sent)).not.toBe('all');
     expect((await cli.ended).code).toBe(141);
@@ -108,7 +109,7 @@ describe('rdmc receive --stdout', () => {
   });
 });
 
-function finishedOfOrError(ended: Ended): string {
+function finishedOfOrError(ended: Answered): string {
   return ended.stdout.includes('"event":"finished"') ? finishedOf(ended).outcome : 'error';
 }
 
@@ -140,9 +141,9 @@ describe('rdmc receive --exec', () => {
     const script = 'xargs -0 -n1 echo got >> "$0"; test "$RDMC_CAST_UNCHANGED_FILES" = 0 || exit 9';
     const log = join(scratch.path, 'log');
     const receiver = await Receiver.start(join(scratch.path, 'r'), ['--exec', 'sh', '-c', script, log]);
-    expect((await cast([file, '--to', receiver.name]).ended).code).toBe(0);
+    expect((await castHere(file, '--to', receiver.name)).code).toBe(0);
     expect(readFileSync(log, 'utf8')).toBe('got sample\n');
-    const again = await cast([file, '--to', receiver.name]).ended;
+    const again = await castHere(file, '--to', receiver.name);
     expect(again.code).toBe(1);
     expect(again.stderr).toMatch(
       /error ERR_RDMC_COMMAND_FAILED: .* ended with exit code 9; all files are stored/,
@@ -153,7 +154,7 @@ describe('rdmc receive --exec', () => {
 
   it('refuses a command that does not exist at its start', async () => {
     const args = [...listening, '--dir', scratch.path, '--exec', 'no-such-command', '--json'];
-    const { code, stderr, stdout } = await run('receive', ...args);
+    const { code, stderr, stdout } = await answer('receive', ...args);
     expect(stderr).toContain('"no-such-command" is not an executable file in PATH');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   });
@@ -187,7 +188,7 @@ describe('rdmc receive --log-json', () => {
       ({ stderr }) => /^(.*"event":"listening".*)\n/.exec(stderr)?.[1],
       'its address',
     );
-    await cast([file, '--to', `127.0.0.1:${JSON.parse(line).port}`]).ended;
+    await castHere(file, '--to', `127.0.0.1:${JSON.parse(line).port}`);
     const { stdout, stderr } = await cli.ended;
     expect(stdout).toBe('');
     const events = stderr
@@ -198,7 +199,7 @@ describe('rdmc receive --log-json', () => {
   });
 
   it('writes an error as a record', async () => {
-    const { code, stderr } = await run('receive', '--dir', join(scratch.path, 'none'), '--log-json');
+    const { code, stderr } = await answer('receive', '--dir', join(scratch.path, 'none'), '--log-json');
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({ level: 'error', event: 'error', code: 'ERR_RDMC_NOT_FOUND' });
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { until } from '@rdmc/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Receiver, sampleFile } from './support/casting.js';
-import { answer, run, Scratch } from './support/cli.js';
+import { answer, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -28,7 +28,7 @@ describe('rdmc receive --metrics', () => {
     expect(before).toContain('rdmc_receive_casts_in_progress 0\n');
 
     const file = sampleFile(join(scratch.path, 'file'), 300_000);
-    const { code, stderr } = await run('cast', file, '--to', receiver.name);
+    const { code, stderr } = await answer('cast', file, '--to', receiver.name);
     expect(code, stderr).toBe(0);
     await receiver.cli.event('complete');
     const after = await metricsAt(metrics!);
@@ -55,7 +55,7 @@ describe('rdmc receive --metrics', () => {
     onTestFinished(() => void server.close());
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const taken = await run(
+    const taken = await answer(
       'receive',
       '--listen',
       '127.0.0.1:0',

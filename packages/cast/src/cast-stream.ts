@@ -13,6 +13,7 @@ const IMPOSSIBLE = [
   'only',
   'update',
   'existing',
+  'wholeFiles',
   'delete',
   'dryRun',
   'resume',

@@ -61,13 +61,15 @@ function send(from: string, to: CastOptions['to'], extra: Extra = {}): Promise<C
   return castFile(join(from, 'root'), { to, ...extra }).finished;
 }
 
-async function setUp(count = 1) {
-  const from = tree();
+/** Receivers that have `root` of a directory already. It is copied: a cast of it takes a dozen threads. */
+async function receiversWith(from: string, count: number) {
   const receivers = await startReceivers(count);
-  const to = receivers.map((each) => each.to);
-  await send(from, to);
-  return { from, to, directories: receivers.map(({ directory }) => directory), receivers };
+  const directories = receivers.map(({ directory }) => directory);
+  for (const directory of directories) execFileSync('cp', ['-a', join(from, 'root'), directory]);
+  return { from, to: receivers.map((each) => each.to), directories, receivers };
 }
+
+const setUp = (count = 1) => receiversWith(tree(), count);
 
 /** Changes a file so that its size stays the same, and its time does not. */
 function change(from: string, name: string, seed: number): void {
@@ -92,6 +94,8 @@ describe('a second cast', () => {
 
   it('of the same tree sends nothing, and needs no group', async () => {
     const { from, to, directories, receivers } = await setUp(2);
+    for (const directory of directories) rmSync(join(directory, 'root'), { recursive: true });
+    await send(from, to);
     const inodes = directories.map((directory) => statSync(join(directory, 'root/d0/f0')).ino);
     const cast = castFile(join(from, 'root'), { to });
     const summary = await cast.finished;
@@ -121,8 +125,9 @@ describe('a second cast', () => {
 
   it('a receiver that lacks much and one that lacks little', async () => {
     const { from, to, directories } = await setUp(2);
-    write(from, 'root/large', seededBytes(30_000_000, 5));
-    await send(from, [to[0]!]);
+    // So large that two groups move fewer bytes.
+    const large = write(from, 'root/large', seededBytes(10_000_000, 5));
+    execFileSync('cp', ['-a', large, join(directories[0]!, 'root')]);
     change(from, 'root/d0/f3', 99);
     const summary = await send(from, to);
     expect(summary.receivers).toMatchObject([
@@ -231,17 +236,15 @@ describe('a large file that changed', () => {
   const SIZE = 2_000_000;
   const CHANGED = 65_536;
 
-  /** A cast of `root/z-large` to some receivers, and a change of one byte of it after that. */
+  /** Receivers that have `root/z-large`, of which the sender has changed one byte. */
   async function changedLarge(count: number, size = SIZE) {
     const from = temporaryDirectory();
     const large = write(from, 'root/z-large', seededBytes(size, 1));
-    const receivers = await startReceivers(count);
-    const to = receivers.map((each) => each.to);
-    await send(from, to);
+    const { to, directories } = await receiversWith(from, count);
     const bytes = readFileSync(large);
     bytes[1_000_000]! ^= 1;
     writeFileSync(large, bytes);
-    return { from, to, directories: receivers.map(({ directory }) => directory), large };
+    return { from, to, directories, large };
   }
 
   it('is sent as the block that differs, and whole to a receiver without it', async () => {

@@ -5,8 +5,19 @@ import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
-import { ReceiverProcess, temporaries, visible } from './support/receivers.js';
+import { ReceiverProcess, startReceivers, temporaries, visible } from './support/receivers.js';
 import { expectSameTree } from './support/tree.js';
+
+/** Receivers in this process, except those with these numbers, which are processes that the test can kill. */
+async function receiversAmong(count: number, mortal: readonly number[]) {
+  const processes = await Promise.all(mortal.map(() => ReceiverProcess.start()));
+  const others = await startReceivers(count - mortal.length);
+  const receivers = Array.from({ length: count }, (_, number) => {
+    const process = processes[mortal.indexOf(number)];
+    return process ? { to: process.address, directory: process.directory } : others.shift()!;
+  });
+  return { receivers, to: receivers.map((each) => each.to), processes };
+}
 
 describe('a receiver that dies in the middle of a cast', () => {
   it.each([
@@ -17,11 +28,10 @@ describe('a receiver that dies in the middle of a cast', () => {
     'number %i of three (%s): is named, and the others get everything',
     async (victim, algorithm) => {
       const from = sourceTree();
-      const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
-      const to = receivers.map(({ address }) => address);
+      const { receivers, to, processes } = await receiversAmong(3, [victim]);
       const cast = castFile(join(from, 'root'), { to, algorithm, ...slow });
       await until(cast, someReceived(victim));
-      receivers[victim]!.child.kill('SIGKILL');
+      processes[0]!.child.kill('SIGKILL');
       const summary = await cast.finished;
       expect(summary.receivers.map(({ state }) => state)).toEqual(
         [0, 1, 2].map((index) => (index === victim ? 'failed' : 'complete')),
@@ -43,15 +53,15 @@ describe('a receiver that dies in the middle of a cast', () => {
 
   it('two of three, one after the other: the last one gets everything', async () => {
     const from = sourceTree();
-    const receivers = await Promise.all([0, 1, 2].map(() => ReceiverProcess.start()));
-    const cast = castFile(join(from, 'root'), { to: receivers.map(({ address }) => address), ...slow });
+    const { receivers, to, processes } = await receiversAmong(3, [0, 1]);
+    const cast = castFile(join(from, 'root'), { to, ...slow });
     await until(cast, someReceived(0));
-    receivers[0]!.child.kill('SIGKILL');
+    processes[0]!.child.kill('SIGKILL');
     await until(
       cast,
       ({ receivers: [first, , third] }) => first!.state === 'failed' && third!.receivedBytes > 1_500_000,
     );
-    receivers[1]!.child.kill('SIGKILL');
+    processes[1]!.child.kill('SIGKILL');
     const summary = await cast.finished;
     expect(summary.receivers.map(({ state }) => state)).toEqual(['failed', 'failed', 'complete']);
     expectSameTree(receivers[2]!.directory, from);

@@ -74,7 +74,8 @@ describe('a receiver with a key', () => {
       for (const event of ['secureConnect', 'error', 'close']) socket.on(event, () => resolve(event));
     });
     expect(await outcome).not.toBe('secureConnect');
-    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], key: KEY }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], key: KEY, dryRun: true })
+      .finished;
   });
 });
 
@@ -87,7 +88,7 @@ describe('without a key', () => {
     channel.send({ type: 'call', version: 1, software: 'test' });
     const { value } = await channel[Symbol.asyncIterator]().next();
     expect(value).toMatchObject({ type: 'refused', code: 'ERR_RDMC_KEY_MISMATCH' });
-    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to] }).finished;
+    await castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], dryRun: true }).finished;
   });
 
   it.skipIf(process.geteuid?.() !== 0)(

@@ -130,6 +130,7 @@ describe('a stream', () => {
     ['with the name ..', { name: '..' }, 'ERR_RDMC_UNSAFE_PATH'],
     ['with retries', { name: 'x', retries: 1 }, 'ERR_RDMC_INVALID_OPTION'],
     ['with filters', { name: 'x', filters: [] }, 'ERR_RDMC_INVALID_OPTION'],
+    ['with whole files', { name: 'x', wholeFiles: true }, 'ERR_RDMC_INVALID_OPTION'],
     ['with an unknown option', { name: 'x', nmae: 1 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['with a mode of set-user-id', { name: 'x', mode: 0o4755 }, 'ERR_RDMC_INVALID_OPTION'],
   ])('%s is refused at once', (_, options, code) => {

@@ -33,7 +33,7 @@ function sourceTree(): { from: string; root: string } {
   const file = openSync(write(root, 'd-sparse', ''), 'w');
   for (const at of [100_000, 400_000]) writeSync(file, seededBytes(40_000, at), 0, 40_000, at);
   closeSync(file);
-  for (let number = 0; number < 300; number += 1) write(root, `e/${number}`, seededBytes(number, number));
+  for (let number = 0; number < 100; number += 1) write(root, `e/${number}`, seededBytes(number, number));
   write(root, 'f', '');
   return { from, root };
 }

@@ -8,7 +8,7 @@
  * that nothing else is counted (`unshare -n sh -c 'ip link set lo up && exec node …'`, as root). Seconds are those of the
  * cast as the command reports them.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomFillSync } from 'node:crypto';
 import {
   closeSync,
@@ -22,11 +22,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { RDMC, startReceiver } from './receiver.mjs';
 
-const MAIN = fileURLToPath(new URL('../../../apps/rdmc/dist/main.js', import.meta.url));
 const MIB = 1024 * 1024;
 
 const { values } = parseArgs({
@@ -68,7 +66,7 @@ function loopbackBytes() {
 
 function cast(path, to, ...extra) {
   const before = loopbackBytes();
-  const args = [MAIN, 'cast', path, '--to', to, '--transport', 'tcp', '--json', ...extra];
+  const args = [RDMC, 'cast', path, '--to', to, '--transport', 'tcp', '--json', ...extra];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
     maxBuffer: 1 << 30,
@@ -76,27 +74,6 @@ function cast(path, to, ...extra) {
   if (status !== 0) throw new Error(`the cast ended with ${status}: ${stderr}`);
   const { seconds, transferredBytes } = JSON.parse(stdout.trim().split('\n').at(-1));
   return { seconds, transferredBytes, wire: loopbackBytes() - before };
-}
-
-async function startReceiver(directory) {
-  const args = [
-    MAIN,
-    'receive',
-    '--listen',
-    '127.0.0.1:0',
-    '--dir',
-    directory,
-    '--transport',
-    'tcp',
-    '--json',
-  ];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout });
-  const port = await new Promise((resolve, reject) => {
-    child.once('error', reject);
-    lines.once('line', (line) => resolve(JSON.parse(line).port));
-  });
-  return { child, port };
 }
 
 function print(what, { seconds, transferredBytes, wire }) {
@@ -114,9 +91,9 @@ try {
   for (let number = 0; number < receivers; number += 1) {
     const directory = join(folder, `receiver-${number}`);
     mkdirSync(directory);
-    started.push(await startReceiver(directory));
+    started.push(await startReceiver(directory, ['--transport', 'tcp']));
   }
-  const to = started.map(({ port }) => `127.0.0.1:${port}`).join(',');
+  const to = started.map(({ address }) => address).join(',');
   print('first ', cast(path, to));
   for (let round = 0; round < rounds; round += 1) {
     change(path, 2 * round);

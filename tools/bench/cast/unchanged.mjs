@@ -6,15 +6,13 @@
  *
  * Needs built packages. Prints seconds of whole processes, and of the cast as the command reports it.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { RDMC, startReceiver } from './receiver.mjs';
 
-const MAIN = fileURLToPath(new URL('../../../apps/rdmc/dist/main.js', import.meta.url));
 const FILES_PER_DIRECTORY = 100;
 
 const { values } = parseArgs({
@@ -43,24 +41,13 @@ function timed(command, args) {
   return { stdout, seconds: (performance.now() - began) / 1000 };
 }
 
-function cast(tree, port) {
+function cast(tree, to) {
   const compare = values.content ? ['-c'] : [];
-  const args = [MAIN, 'cast', tree, '--to', `127.0.0.1:${port}`, '--json', ...compare];
+  const args = [RDMC, 'cast', tree, '--to', to, '--json', ...compare];
   const { stdout, seconds } = timed(process.execPath, args);
   const events = stdout.trim().split('\n');
   const finished = JSON.parse(events.at(-1));
   return { whole: seconds, cast: finished.seconds, sentFiles: finished.sentFiles };
-}
-
-async function startReceiver(directory) {
-  const args = [MAIN, 'receive', '--listen', '127.0.0.1:0', '--dir', directory, '--json'];
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const lines = createInterface({ input: child.stdout });
-  const port = await new Promise((resolve, reject) => {
-    child.once('error', reject);
-    lines.once('line', (line) => resolve(JSON.parse(line).port));
-  });
-  return { child, port };
 }
 
 function middle(numbers) {
@@ -76,9 +63,9 @@ const directory = join(folder, 'received');
 const synced = join(folder, 'synced');
 makeTree(tree);
 for (const each of [directory, synced]) mkdirSync(each);
-const { child, port } = await startReceiver(directory);
+const { child, address } = await startReceiver(directory);
 try {
-  const first = cast(tree, port);
+  const first = cast(tree, address);
   console.log(
     `first cast   ${first.whole.toFixed(2)} s, of the cast ${first.cast.toFixed(2)} s, ${first.sentFiles} files sent`,
   );
@@ -88,7 +75,7 @@ try {
   const rsyncs = [];
   // Alternating, so that the state of the machine is the same for both.
   for (let round = 0; round < rounds; round += 1) {
-    casts.push(cast(tree, port));
+    casts.push(cast(tree, address));
     if (hasRsync) rsyncs.push(rsync());
   }
   if (casts.some(({ sentFiles }) => sentFiles > 0)) throw new Error('unchanged files were sent');

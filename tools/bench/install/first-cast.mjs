@@ -3,17 +3,16 @@
 // A registry on loopback has our packed packages; other packages come through it from the configured registry of npm, and
 // are in its storage after the first round. Prints seconds of `npm install @rdmc/cli`, and of a cast of 8 MiB to two receivers
 // with the start of both.
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { chosenAddons } from '../../release/addon.mjs';
 import { packAll } from '../../release/pack.mjs';
 import { publishAll } from '../../release/publish.mjs';
 import { Registry } from '../../release/registry/registry.mjs';
+import { startReceiver } from '../cast/receiver.mjs';
 
 const FILE_BYTES = 8 << 20;
 const RECEIVERS = 2;
@@ -36,25 +35,13 @@ function install(folder, registry) {
   return join(folder, 'node_modules/.bin/rdmc');
 }
 
-/** A receiver that ends after one cast, and its address. */
-async function receive(rdmc, dir) {
-  const args = ['receive', '--listen', '127.0.0.1:0', '--dir', dir, '--mkdir', '--once', '--json'];
-  const child = spawn(rdmc, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const ended = once(child, 'exit');
-  for await (const line of createInterface({ input: child.stdout })) {
-    const event = JSON.parse(line);
-    if (event.event === 'listening') return { address: `${event.host}:${event.port}`, ended };
-  }
-  throw new Error('A receiver ended before it listened');
-}
-
 async function cast(rdmc, folder) {
   const bytes = randomBytes(FILE_BYTES);
   const file = join(folder, 'file');
   writeFileSync(file, bytes);
   const dirs = Array.from({ length: RECEIVERS }, (_, i) => join(folder, `receiver-${i}`));
   const start = performance.now();
-  const receivers = await Promise.all(dirs.map((dir) => receive(rdmc, dir)));
+  const receivers = await Promise.all(dirs.map((dir) => startReceiver(dir, ['--mkdir', '--once'], [rdmc])));
   const to = receivers.map(({ address }) => address).join();
   execFileSync(rdmc, ['cast', file, '--to', to, '--quiet'], { stdio: ['ignore', 'ignore', 'inherit'] });
   await Promise.all(receivers.map(({ ended }) => ended));

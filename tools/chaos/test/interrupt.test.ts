@@ -6,7 +6,7 @@ import { temporaryDirectory, until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
 
 /** A look reads the command line of each process of the machine. */
-const LOOK_EVERY_MS = 20;
+const LOOK_EVERY_MS = 100;
 const PROGRAM = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
 /** Processes whose command line names a folder; one that ends meanwhile names nothing. */

@@ -62,7 +62,7 @@ export class Transaction {
 
   /**
    * A key that is watched stays so from the first time on.
-   * @param token identifies the present value of the key; see `Watched`
+   * @param token the reply of `rdmc.watch` for the key: it identifies the key's present value, see internal-commands.ts
    */
   watch(key: string, token: string): void {
     if (this.watched.has(key)) return;

@@ -17,6 +17,7 @@ interface GivenOptions {
   readonly include: readonly FilterRule[];
   readonly update: boolean;
   readonly existing: boolean;
+  readonly wholeFile: boolean;
   readonly delete: boolean;
   readonly dryRun: boolean;
   readonly plan: boolean;
@@ -49,6 +50,7 @@ export function standardInputName(paths: readonly string[], given: GivenOptions)
     '--include': given.include.length > 0,
     '--update': given.update,
     '--existing': given.existing,
+    '--whole-file': given.wholeFile,
     '--delete': given.delete,
     '--dry-run': given.dryRun,
     '--plan': given.plan,

@@ -3,8 +3,9 @@ import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { delimiter, join, resolve } from 'node:path';
 import type { ArrivedCast } from '@rdmc/cast';
-import { onAbort, settledWithin } from '@rdmc/common';
+import { onAbort } from '@rdmc/common';
 import { CliError, systemReason, usageError } from '../errors.js';
+import { endGroup, signalGroup } from '../process-group.js';
 import { printable } from '../ui/printable.js';
 import { formatSeconds } from '../ui/units.js';
 
@@ -85,7 +86,7 @@ class RunningCommand {
   readonly ended: Promise<void>;
   #failure: CliError | undefined;
   readonly #child: ChildProcess;
-  readonly #onExit = (): void => this.#signal('SIGKILL');
+  readonly #onExit = (): void => signalGroup(this.#child, 'SIGKILL');
 
   constructor({ program, args, directory }: AfterCommand, cast: ArrivedCast) {
     // Its output goes to stderr: stdout is for the events of --json.
@@ -121,21 +122,8 @@ class RunningCommand {
 
   /** Ends it with its children: by SIGTERM, then by SIGKILL. */
   async kill(): Promise<void> {
-    this.#signal('SIGTERM');
-    await settledWithin(this.ended, KILL_GRACE_MS);
-    // Also where the command itself has ended: a child may ignore SIGTERM.
-    this.#signal('SIGKILL');
-    await this.ended;
+    await endGroup(this.#child, this.ended, KILL_GRACE_MS);
     process.off('exit', this.#onExit);
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    if (this.#child.pid === undefined) return;
-    try {
-      process.kill(-this.#child.pid, signal);
-    } catch {
-      // The group has no process any more.
-    }
   }
 }
 

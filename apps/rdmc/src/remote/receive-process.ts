@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { settledWithin } from '@rdmc/common';
 import { CliError, systemReason } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
+import { endGroup, signalGroup } from '../process-group.js';
 import { type ReceiveEvent, type ReceiveEventOf, receiveEvent } from '../receive/events.js';
 import { printable } from '../ui/printable.js';
 import type { Instructions } from './instructions.js';
@@ -90,20 +91,12 @@ export class ReceiveProcess {
   async close(): Promise<void> {
     this.#child.stdin!.end();
     if (await settledWithin(this.ended, END_GRACE_MS)) return;
-    this.kill('SIGTERM');
-    if (await settledWithin(this.ended, KILL_GRACE_MS)) return;
-    this.kill('SIGKILL');
-    await this.ended;
+    await endGroup(this.#child, this.ended, KILL_GRACE_MS);
   }
 
   /** Sends a signal immediately; also usable while this process exits. */
   kill(signal: NodeJS.Signals): void {
-    if (this.#over || this.#child.pid === undefined) return;
-    try {
-      process.kill(-this.#child.pid, signal);
-    } catch {
-      // It has just ended.
-    }
+    if (!this.#over) signalGroup(this.#child, signal);
   }
 
   #watchEnd(): Promise<void> {

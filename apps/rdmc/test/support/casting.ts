@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { type CastEvent, type CastPlan, castEvent } from '../../src/cast/events.js';
 import { type ReceiveEvent, receiveEvent } from '../../src/receive/events.js';
-import { Cli, type Ended, type Scratch } from './cli.js';
+import { type Answered, Cli, type Scratch } from './cli.js';
 
 /** `rdmc cast … --json`. */
 export function cast(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Cli<CastEvent> {
@@ -11,7 +11,7 @@ export function cast(args: readonly string[], environment: NodeJS.ProcessEnv = {
 }
 
 /** The events `rdmc cast --json` printed; the last line may be an error. */
-export function castEvents({ stdout }: Ended): CastEvent[] {
+export function castEvents({ stdout }: Answered): CastEvent[] {
   const lines = stdout
     .trim()
     .split('\n')
@@ -19,13 +19,13 @@ export function castEvents({ stdout }: Ended): CastEvent[] {
   return lines.map((line) => castEvent.parse(JSON.parse(line)));
 }
 
-export function finishedOf(ended: Ended): Extract<CastEvent, { event: 'finished' }> {
+export function finishedOf(ended: Answered): Extract<CastEvent, { event: 'finished' }> {
   const found = castEvents(ended).find(({ event }) => event === 'finished');
   if (found?.event !== 'finished') throw new Error(`no 'finished' in ${ended.stdout}\n${ended.stderr}`);
   return found;
 }
 
-export function planOf(ended: Ended): CastPlan {
+export function planOf(ended: Answered): CastPlan {
   const [plan] = castEvents(ended);
   if (plan?.event !== 'plan') throw new Error(`no 'plan' in ${ended.stdout}\n${ended.stderr}`);
   return plan;
@@ -59,13 +59,17 @@ export class Receiver {
 
   /** Names in its directory, without what an interrupted cast has left. */
   visible(): string[] {
-    return this.left().filter((name) => !name.startsWith('.rdmc-cast-kept-'));
+    return withoutKept(this.left());
   }
 
   /** Names in its directory, hidden ones included. */
   left(): string[] {
     return readdirSync(this.directory).sort();
   }
+}
+/** Names without those that an interrupted cast has left. */
+export function withoutKept(names: readonly string[]): string[] {
+  return names.filter((name) => !name.startsWith('.rdmc-cast-kept-'));
 }
 export type RunningReceiver = Awaited<ReturnType<typeof Receiver.start>>;
 

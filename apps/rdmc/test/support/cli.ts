@@ -17,6 +17,9 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** What a command that ran in this process has answered. */
+export type Answered = Pick<Ended, 'code' | 'stdout' | 'stderr'>;
+
 interface AnyEvent {
   readonly event: string;
 }
@@ -80,10 +83,10 @@ export function run(...args: readonly string[]): Promise<Ended> {
 }
 
 /**
- * What the command answers, run in this process: for commands without work of their own, such as refusals. A start of
- * the command takes a quarter of a second of a processor.
+ * Runs the command in this process: a process of its own takes a quarter of a second of a processor. Not for commands that
+ * use standard input, or that a signal ends.
  */
-export async function answer(...args: readonly string[]): Promise<Pick<Ended, 'code' | 'stdout' | 'stderr'>> {
+export async function answer(...args: readonly string[]): Promise<Answered> {
   for (const name of Object.keys(CLEAN)) delete process.env[name];
   const printed = { stdout: '', stderr: '' };
   const print = (stream: keyof typeof printed, text: string): void => {
