@@ -1,3 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// slow: processes, and two threads that race.
+export default suite({
+  slow: ['test/exit.test.ts', 'test/ring.test.ts'],
+});

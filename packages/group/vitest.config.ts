@@ -1,3 +1,17 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// slow: groups of many members, processes, and searches.
+export default suite({
+  slow: [
+    'test/cut-paths.test.ts',
+    'test/delivered.test.ts',
+    'test/docs.test.ts',
+    'test/failure.test.ts',
+    'test/late-thread.test.ts',
+    'test/machine.test.ts',
+    'test/multicast.test.ts',
+    'test/series-model.test.ts',
+    'test/small-model.test.ts',
+    'test/streams.test.ts',
+  ],
+});

@@ -1,3 +1,12 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite({ slow: ['test/processes.test.ts', 'test/model.test.ts'] });
+// slow: processes, and channels of every mode over every transport.
+export default suite({
+  slow: [
+    'test/allocation.test.ts',
+    'test/channel.test.ts',
+    'test/processes.test.ts',
+    'test/model.test.ts',
+    'test/violations.test.ts',
+  ],
+});

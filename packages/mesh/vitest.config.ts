@@ -1,3 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// slow: the search of all interleavings, processes, and meshes that change.
+export default suite({
+  slow: ['test/docs.test.ts', 'test/live-hazards.test.ts', 'test/model.test.ts', 'test/processes.test.ts'],
+});

@@ -1,3 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// slow: every size of a group.
+export default suite({
+  slow: ['test/binomial-pipeline.test.ts', 'test/hybrid.test.ts'],
+});

@@ -1,3 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite();
+// slow: whole simulations.
+export default suite({
+  slow: ['test/group.test.ts', 'test/validation.test.ts'],
+});

@@ -1,3 +1,4 @@
 import { suite } from '../testing/config/suite.js';
 
-export default suite();
+// slow: it starts the runner.
+export default suite({ slow: ['test/outcome.test.ts'] });

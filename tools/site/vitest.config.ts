@@ -6,5 +6,6 @@ const BROWSER = ['test/browser/**'];
 export default suite(
   process.env.RDMC_TEST_BROWSER === '1'
     ? { include: BROWSER.map((path) => `${path}/*.test.ts`) }
-    : { exclude: BROWSER },
+    : // slow: programs of the guides, and all types of all packages.
+      { exclude: BROWSER, slow: ['test/guides.test.ts', 'test/documented.test.ts'] },
 );

@@ -32,6 +32,18 @@ function processorSeconds() {
   }
 }
 
+/** Runs a command, then writes the processor time of it and of its descendants to descriptor 3, as the shell counts it. */
+const TIMED = '"$@" 3>&-; status=$?; times >&3; exit $status';
+
+/** The second line of the shell's `times`, such as `1m2.30s 0m4.56s`: what its children used. Undefined if it was killed. */
+export function timesOf(text) {
+  const line = text.split('\n')[1] ?? '';
+  const used = [...line.matchAll(/(\d+)m([\d.]+)s/g)].map(
+    ([, minutes, seconds]) => minutes * 60 + Number(seconds),
+  );
+  return used.length === 2 ? used[0] + used[1] : undefined;
+}
+
 function secondsSince(began) {
   return (Date.now() - began) / 1000;
 }
@@ -45,17 +57,20 @@ function endGroup(child) {
   }
 }
 
-/** Runs one part; resolves to whether it passed, how long it took and what it printed. */
+/** Runs one part; resolves to whether it passed, how long it took, what it used of a processor and what it printed. */
 function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) {
   const began = Date.now();
   return new Promise((resolve) => {
     const options = { cwd: join(root, cwd), env: { ...process.env, ...env }, detached: true };
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    const shell = ['-c', TIMED, 'sh', command, ...args];
+    const child = spawn('/bin/sh', shell, { ...options, stdio: ['ignore', 'pipe', 'pipe', 'pipe'] });
     running.add(child);
     let output = '';
+    let times = '';
     let late = false;
     child.stdout.on('data', (data) => (output += data));
     child.stderr.on('data', (data) => (output += data));
+    child.stdio[3].on('data', (data) => (times += data));
     const end = () => {
       late = true;
       endGroup(child);
@@ -64,7 +79,7 @@ function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) 
     const done = (passed, why) => {
       clearTimeout(timer);
       running.delete(child);
-      resolve({ passed, seconds: secondsSince(began), output: `${output}${why}` });
+      resolve({ passed, seconds: secondsSince(began), used: timesOf(times), output: `${output}${why}` });
     };
     child.on('error', (error) => done(false, error.message));
     // Processes that it left behind may keep its output open.
@@ -88,8 +103,9 @@ export async function runParts(parts, limit = places) {
   process.on('exit', endAll).on('SIGINT', interrupt).on('SIGTERM', interrupt);
   const worker = async () => {
     for (let part = waiting.shift(); part; part = waiting.shift()) {
-      const { passed, seconds, output } = await runPart(part, running);
-      console.log(`── ${part.label}: ${passed ? 'ok' : 'FAILED'} (${seconds.toFixed(1)} s)`);
+      const { passed, seconds, used, output } = await runPart(part, running);
+      const time = `${seconds.toFixed(1)} s${used === undefined ? '' : `, ${used.toFixed(1)} s of a processor`}`;
+      console.log(`── ${part.label}: ${passed ? 'ok' : 'FAILED'} (${time})`);
       if (passed) {
         for (const [line] of output.matchAll(LEFT_OUT)) console.log(`   ${line}`);
         continue;

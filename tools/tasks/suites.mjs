@@ -6,25 +6,27 @@ import { root } from './setup.mjs';
 /**
  * Seconds of a suite beside others on two cores, and the number of its pieces. The longest start first; a suite
  * that takes longer than the others together is split into pieces. A suite that is not listed takes DEFAULT_SECONDS.
+ * `npm test` prints the seconds of each part: a part that ends long after the others has too small a number here.
  */
 const MEASURED = {
-  'apps/kv': { seconds: 98 },
-  'apps/paramserver': { seconds: 78 },
-  'apps/rdmc': { seconds: 104 },
-  'apps/training': { seconds: 20 },
-  'packages/cast': { seconds: 88 },
-  'packages/dataplane': { seconds: 32 },
-  'packages/group': { seconds: 26 },
-  'packages/hipower': { seconds: 175 },
-  'packages/tailwind': { seconds: 92 },
-  'packages/verbs': { seconds: 28 },
-  'packages/verbs-compliance': { seconds: 117, pieces: 2 },
-  'test-e2e': { seconds: 305, pieces: 3 },
-  'tools/chaos': { seconds: 193 },
-  'tools/release': { seconds: 25 },
-  'tools/roce-vm': { seconds: 37 },
+  'apps/kv': { seconds: 136 },
+  'apps/paramserver': { seconds: 23 },
+  'apps/rdmc': { seconds: 184, pieces: 2 },
+  'packages/cast': { seconds: 230, pieces: 2 },
+  'packages/dataplane': { seconds: 35 },
+  'packages/group': { seconds: 52 },
+  'packages/hipower': { seconds: 65 },
+  'packages/mesh': { seconds: 35 },
+  'packages/tailwind': { seconds: 110 },
+  'packages/verbs': { seconds: 60 },
+  'packages/verbs-compliance': { seconds: 90, pieces: 2 },
+  'test-e2e': { seconds: 393, pieces: 3 },
+  'tools/chaos': { seconds: 192 },
+  'tools/netlab': { seconds: 30 },
+  'tools/release': { seconds: 40 },
+  'tools/roce-vm': { seconds: 25 },
 };
-const DEFAULT_SECONDS = 15;
+const DEFAULT_SECONDS = 10;
 /** Small suites: one process of the runner runs them, because it takes a second of a processor to start. */
 const TOGETHER = [
   'packages/common',
@@ -33,13 +35,12 @@ const TOGETHER = [
   'packages/schedule',
   'packages/simulator',
   'tools/mutants',
-  'tools/release',
   'tools/site',
   'tools/tasks',
   'tools/testing',
 ];
 /** The suites' runner, without npm: one start of npm takes half a second of a processor. */
-const VITEST = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+export const VITEST = join(root, 'node_modules', 'vitest', 'vitest.mjs');
 
 /** The folders of packages, apps and tools, relative to the repository. */
 export function packageFolders() {
@@ -58,7 +59,8 @@ export function suiteFolders() {
 
 /** One part, or several, of the suite of one package. */
 function partsOf(folder) {
-  const { seconds = DEFAULT_SECONDS, pieces = 1 } = MEASURED[folder] ?? {};
+  const seconds = secondsOf(folder);
+  const pieces = MEASURED[folder]?.pieces ?? 1;
   return Array.from({ length: pieces }, (_, index) => {
     const piece = `${index + 1}/${pieces}`;
     return {
@@ -71,21 +73,52 @@ function partsOf(folder) {
   });
 }
 
-function together(folders) {
+/** One process of the runner for several suites; `workers`: test files at once (default: that of the suites). */
+function together(folders, workers) {
   return {
     label: folders.join(', '),
     command: 'node',
     args: [VITEST, 'run', '--config', 'tools/tasks/together.vitest.config.ts'],
-    env: { RDMC_TEST_FOLDERS: folders.join() },
-    seconds: folders.reduce((sum, folder) => sum + (MEASURED[folder]?.seconds ?? DEFAULT_SECONDS), 0),
+    env: { RDMC_TEST_FOLDERS: folders.join(), ...(workers && { RDMC_TEST_WORKERS: String(workers) }) },
+    seconds: folders.reduce((sum, folder) => sum + secondsOf(folder), 0),
   };
+}
+
+function secondsOf(folder) {
+  return MEASURED[folder]?.seconds ?? DEFAULT_SECONDS;
+}
+
+/** Those of the folders that have a suite. */
+function withSuite(folders) {
+  const known = new Set(suiteFolders());
+  return folders.filter((folder) => known.has(folder));
 }
 
 /** The suites of these packages, or of all. */
 export function suites(folders = suiteFolders()) {
-  const known = new Set(suiteFolders());
-  const chosen = folders.filter((folder) => known.has(folder));
+  const chosen = withSuite(folders);
   const small = chosen.filter((folder) => TOGETHER.includes(folder));
   const others = chosen.filter((folder) => !TOGETHER.includes(folder)).flatMap(partsOf);
   return small.length > 0 ? [...others, together(small)] : others;
+}
+
+/** The suites of these packages without their slow files, in so many parts: a part runs one test file at a time. */
+export function quickSuites(folders, parts) {
+  const groups = Array.from({ length: parts }, () => ({ folders: [], files: 0 }));
+  const sized = withSuite(folders).map((folder) => ({ folder, files: testFiles(folder) }));
+  for (const { folder, files } of sized.sort((a, b) => b.files - a.files)) {
+    const smallest = groups.reduce((least, group) => (group.files < least.files ? group : least));
+    smallest.folders.push(folder);
+    smallest.files += files;
+  }
+  return groups
+    .filter((group) => group.folders.length > 0)
+    .map((group) => together(group.folders, 1))
+    .map((part) => ({ ...part, env: { ...part.env, RDMC_TEST_QUICK: '1' } }));
+}
+
+/** How many test files a suite has. */
+function testFiles(folder) {
+  const names = readdirSync(join(root, folder, 'test'), { recursive: true });
+  return names.filter((name) => name.includes('.test.')).length;
 }

@@ -9,7 +9,7 @@ import { delimiter, join } from 'node:path';
 import { NODE_LINES } from './nightly-parts.mjs';
 import { passParts } from './parts.mjs';
 import { root, run, setUp, stop } from './setup.mjs';
-import { suiteFolders, suites } from './suites.mjs';
+import { suiteFolders, suites, VITEST } from './suites.mjs';
 
 const THIS_LINE = process.versions.node.split('.')[0];
 
@@ -53,7 +53,9 @@ const DEMO = {
 const COMPILERS = {
   label: 'TypeScript 5 and 7, with each resolution of modules',
   command: 'node',
-  args: ['tools/tasks/packages.mjs', '--all'],
+  args: [VITEST, 'run', 'test/packed.test.mjs'],
+  cwd: 'tools/release',
+  env: { RDMC_TEST_COMPILERS: 'all' },
   seconds: 60,
 };
 

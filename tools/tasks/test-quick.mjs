@@ -2,9 +2,9 @@
 // files that a package names in its vitest.config.ts. Changes are counted since the merge base with main, or, on main
 // itself, since the commit before; `npm run test:quick -- COMMIT` compares with another one.
 import { execFileSync } from 'node:child_process';
-import { passParts } from './parts.mjs';
-import { root, setUp, stop } from './setup.mjs';
-import { suites } from './suites.mjs';
+import { passParts, places } from './parts.mjs';
+import { root, setUp, stop, tool } from './setup.mjs';
+import { quickSuites } from './suites.mjs';
 
 function output(command, args) {
   return execFileSync(command, args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
@@ -28,7 +28,7 @@ function base() {
 function changed(commit) {
   try {
     const { packages } = JSON.parse(
-      output('npx', ['turbo', 'ls', `--filter=...[${commit}]`, '--output=json']),
+      output(tool('turbo'), ['ls', `--filter=...[${commit}]`, '--output=json']),
     );
     return packages.items.map(({ path }) => path);
   } catch (error) {
@@ -38,9 +38,6 @@ function changed(commit) {
 
 setUp();
 const commit = base();
-const parts = suites(changed(commit)).map((part) => ({
-  ...part,
-  env: { ...part.env, RDMC_TEST_QUICK: '1' },
-}));
+const parts = quickSuites(changed(commit), places);
 console.log(`   since ${commit}: ${parts.map(({ label }) => label).join(', ') || 'no package changed'}`);
 await passParts(parts);

@@ -1,12 +1,14 @@
 // `npm run test:roce`: the tests on RDMA devices, in one virtual machine with four soft-RoCE devices. No RDMA hardware
-// is needed. Arguments name parts: npm run test:roce -- groups packet-loss; --push: those that run for every push.
+// is needed. Arguments name parts: npm run test:roce -- groups packet-loss; --push: those that run for every push. The part
+// `machine` is the tests of tools/roce-vm itself, beside that machine.
 // If no such machine can be built it prints one line, and fails only with RDMC_TEST_REQUIRE_ROCE=1.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { IBVERBS, missingPackages, needCommands, root, setUp, stop } from './setup.mjs';
+import { IBVERBS, missingPackages, needCommands, root, run, setUp, stop, tool } from './setup.mjs';
 
+const MACHINE = 'machine';
 /** The parts for `.ci/run`. The others take most of the time, and run in `.ci/nightly`. */
-const PUSH = ['groups', 'hipower', 'loss-of-members', 'packet-loss', 'bad-input', 'commands'];
+const PUSH = [MACHINE, 'groups', 'hipower', 'loss-of-members', 'packet-loss', 'bad-input', 'commands'];
 
 function leaveOut(why) {
   console.log(`── test:roce did NOT run: ${why}`);
@@ -28,6 +30,20 @@ try {
   leaveOut(`the virtual machine cannot be built here: ${error.message}`);
 }
 
+const asked = process.argv.slice(2).flatMap((name) => (name === '--push' ? PUSH : [name]));
+if (asked.length === 0 || asked.includes(MACHINE)) {
+  run(
+    'the virtual machine itself',
+    tool('vitest'),
+    ['run', '--root', 'tools/roce-vm', 'test/machine.test.ts'],
+    {
+      env: { RDMC_TEST_ROCE_VM: '1' },
+    },
+  );
+}
+const parts = asked.filter((name) => name !== MACHINE);
+if (asked.length > 0 && parts.length === 0) process.exit();
+
 /** An emulated processor on a busy machine is slow: a step of a second may take a minute. */
 const variables = {
   RDMC_TEST_DEVICE: 'rxe0,rxe1,rxe2,rxe3',
@@ -38,7 +54,6 @@ const variables = {
 const machine = ['run', '--devices', '4', '--memory', '4096', '--timeout', '2400'];
 const env = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
 const suite = join(root, 'test-e2e', 'dist', 'device.js');
-const parts = process.argv.slice(2).flatMap((name) => (name === '--push' ? PUSH : [name]));
 const command = ['--', process.execPath, '--test-reporter=spec', suite, ...parts];
 const result = spawnSync(join(root, 'tools', 'roce-vm', 'bin', 'roce-vm'), [...machine, ...env, ...command], {
   cwd: root,

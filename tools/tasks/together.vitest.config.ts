@@ -7,5 +7,10 @@ const { test, ...rest } = suite();
 export default {
   ...rest,
   root: fileURLToPath(new URL('../..', import.meta.url)),
-  test: { ...test, projects: process.env.RDMC_TEST_FOLDERS?.split(',') ?? [] },
+  test: {
+    ...test,
+    projects: process.env.RDMC_TEST_FOLDERS?.split(',') ?? [],
+    // Of some packages, all tests are slow ones.
+    passWithNoTests: process.env.RDMC_TEST_QUICK === '1',
+  },
 };

@@ -1,3 +1,4 @@
 import { suite } from './config/suite.js';
 
-export default suite();
+// slow: it starts the runner.
+export default suite({ slow: ['test/repeat.test.ts'] });

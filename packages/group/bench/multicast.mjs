@@ -2,11 +2,10 @@
 //   node bench/multicast.mjs --nodes 8 --bytes 268435456 --rounds 10 [--algorithm chain] [--block 1048576]
 //     [--window-ms 0] [--receive-window 8] [--send-window 2] [--transport tcp]
 // Prints milliseconds from the root's send until the root has an answer of every receiver; the first round separately.
-import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { runMembers } from './processes.mjs';
 
 const text = { type: 'string' };
 const { values } = parseArgs({
@@ -84,19 +83,5 @@ async function receiveRounds(node, group) {
   }
 }
 
-async function start() {
-  const reserved = await reserveLoopbackPorts(Number(values.nodes));
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  await Promise.all(reserved.map(({ server }) => new Promise((resolve) => server.close(resolve))));
-  const script = fileURLToPath(import.meta.url);
-  const codes = await Promise.all(
-    members.map(({ id }) => {
-      const child = fork(script, [...process.argv.slice(2), '--member', JSON.stringify({ id, members })]);
-      return new Promise((resolve) => child.on('exit', resolve));
-    }),
-  );
-  process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
-}
-
-if (values.member === undefined) await start();
+if (values.member === undefined) await runMembers(fileURLToPath(import.meta.url), Number(values.nodes));
 else await member(JSON.parse(values.member));

@@ -4,11 +4,10 @@
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
 // for that many messages in advance. --delivery stable: messages are delivered when all members have them. Every receiver compares all bytes of each message. Prints messages per second of each
 // round, from the first send until the root has an answer of every receiver.
-import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { runMembers } from './processes.mjs';
 
 const text = { type: 'string' };
 const { values } = parseArgs({
@@ -109,19 +108,5 @@ async function receiveRounds(node, group) {
   } else for await (const message of group) take(message);
 }
 
-async function start() {
-  const reserved = await reserveLoopbackPorts(Number(values.nodes));
-  const members = reserved.map(({ host, port }, id) => ({ id, host, port }));
-  await Promise.all(reserved.map(({ server }) => new Promise((resolve) => server.close(resolve))));
-  const script = fileURLToPath(import.meta.url);
-  const codes = await Promise.all(
-    members.map(({ id }) => {
-      const child = fork(script, [...process.argv.slice(2), '--member', JSON.stringify({ id, members })]);
-      return new Promise((resolve) => child.on('exit', resolve));
-    }),
-  );
-  process.exitCode = codes.every((code) => code === 0) ? 0 : 1;
-}
-
-if (values.member === undefined) await start();
+if (values.member === undefined) await runMembers(fileURLToPath(import.meta.url), Number(values.nodes));
 else await member(JSON.parse(values.member));

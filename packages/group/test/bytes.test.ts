@@ -1,30 +1,21 @@
 import { Buffer } from 'node:buffer';
-import type { RdmcNode } from '@rdmc/group';
 import { fillFrom, rejection, until } from '@rdmc/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  clusterForAll,
   collect,
   createEverywhere,
   filledRegion,
+  groupIdForEach,
   sha256,
-  startCluster,
-  stopCluster,
 } from './support/cluster.js';
 
 describe('a message that is given as bytes', () => {
-  let nodes: RdmcNode[];
-  let id = 0;
-  /** Not the id of the previous test: its receivers may still be open. */
-  beforeEach(() => {
-    id += 1;
-  });
-  beforeAll(async () => {
-    nodes = await startCluster(3);
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(3);
+  const group = groupIdForEach();
 
   it('reaches every receiver, in the order of the calls, beside regions', async () => {
-    const groups = await createEverywhere(nodes, { id, members: [0, 1, 2] });
+    const groups = await createEverywhere(nodes, { ...group, members: [0, 1, 2] });
     const [root, ...receivers] = groups;
     const collecting = receivers.map(collect);
     const buffer = Buffer.alloc(100_000);
@@ -59,7 +50,7 @@ describe('a message that is given as bytes', () => {
 
   it('may be changed as soon as send has resolved', async () => {
     const [root, receiver] = await createEverywhere(nodes, {
-      id,
+      ...group,
       members: [0, 1],
       sendBufferBytes: 4096,
       smallMessageBytes: 0,
@@ -77,7 +68,7 @@ describe('a message that is given as bytes', () => {
   });
 
   it('waits while all memory for copies is in use, and keeps its place', async () => {
-    const options = { id, members: [0, 1], sendBufferBytes: 8192, smallMessageBytes: 0 };
+    const options = { ...group, members: [0, 1], sendBufferBytes: 8192, smallMessageBytes: 0 };
     const [root, receiver] = await createEverywhere(nodes, options);
     // As many messages as wait unread, so that nothing more is sent until the receiver reads.
     const sends = Array.from({ length: 100 }, (_, i) => root!.send(Buffer.alloc(8000, i)));
@@ -99,7 +90,7 @@ describe('a message that is given as bytes', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id, members: [0, 1], sendBufferBytes: 4096, smallMessageBytes: 0 };
+    const options = { ...group, members: [0, 1], sendBufferBytes: 4096, smallMessageBytes: 0 };
     const incoming = async (byteLength: number) => {
       await admitted;
       return nodes[1]!.allocate(byteLength);
@@ -127,7 +118,11 @@ describe('a message that is given as bytes', () => {
   });
 
   it('is refused with advice if it is larger than the memory, text, another array, or detached', async () => {
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1], sendBufferBytes: 1000 });
+    const [root, receiver] = await createEverywhere(nodes, {
+      ...group,
+      members: [0, 1],
+      sendBufferBytes: 1000,
+    });
     const large = await rejection(root!.send(new Uint8Array(1001)));
     expect(large).toMatchObject({ name: 'GroupError', code: 'ERR_RDMC_MESSAGE_TOO_LARGE' });
     expect((large as Error).message).toContain('sendBufferBytes');
@@ -157,7 +152,7 @@ describe('a message that is given as bytes', () => {
   });
 
   it('is refused if its buffer is detached while it waits for memory', async () => {
-    const options = { id, members: [0, 1], smallMessageBytes: 0 };
+    const options = { ...group, members: [0, 1], smallMessageBytes: 0 };
     const [root, receiver] = await createEverywhere(nodes, options);
     const collecting = collect(receiver!);
     const bytes = new Uint8Array(10);
@@ -171,7 +166,7 @@ describe('a message that is given as bytes', () => {
 
   it('rejects when the group fails, also while it waits for memory', async () => {
     const [root, receiver] = await createEverywhere(nodes, {
-      id,
+      ...group,
       members: [0, 1],
       sendBufferBytes: 4096,
       smallMessageBytes: 0,

@@ -1,15 +1,11 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection, startMembers } from '@rdmc/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
+import { describe, expect, it } from 'vitest';
+import { clusterForAll, createEverywhere, settleMessages } from './support/cluster.js';
 
 describe('creating groups', () => {
-  let nodes: RdmcNode[];
-  beforeAll(async () => {
-    nodes = await startCluster(3);
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(3);
 
   it.each([
     ['one member', { id: 1, members: [0] }, 'ERR_RDMC_GROUP_TOO_SMALL'],

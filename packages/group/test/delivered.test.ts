@@ -1,15 +1,11 @@
 import { Buffer } from 'node:buffer';
 import type { Group, GroupError, RdmcNode } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { createEverywhere, startCluster, stopCluster } from './support/cluster.js';
+import { expect, it } from 'vitest';
+import { clusterForEach, createEverywhere } from './support/cluster.js';
 
 const MEMBERS = [0, 1, 2, 3];
-let nodes: RdmcNode[];
-beforeEach(async () => {
-  nodes = await startCluster(MEMBERS.length);
-});
-afterEach(() => stopCluster(nodes));
+const nodes = clusterForEach(MEMBERS.length);
 
 /** Reads on to the end: how many messages the application gets in all, from message `read` on, without a gap. */
 async function readRest(group: Group, read: number): Promise<number> {

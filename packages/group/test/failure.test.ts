@@ -1,27 +1,22 @@
 import type { DataPlane } from '@rdmc/dataplane';
-import type { Group, GroupError, RdmcNode } from '@rdmc/group';
+import type { Group, GroupError } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  clusterForEach,
   collect,
   createEverywhere,
   filledRegion,
   holdConfirmation,
   settleMessages,
   sha256,
-  startCluster,
-  stopCluster,
 } from './support/cluster.js';
 
 const ALL = [0, 1, 2, 3];
 
 describe('a member that is lost', () => {
-  let nodes: RdmcNode[];
-  beforeEach(async () => {
-    nodes = await startCluster(ALL.length);
-  });
-  afterEach(() => stopCluster(nodes));
+  const nodes = clusterForEach(ALL.length);
 
   /** A receiver that never gives memory: the group cannot finish a message. */
   function stall(groupOptions: { id: number; members: number[] }): Promise<Group[]> {

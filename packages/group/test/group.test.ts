@@ -1,21 +1,10 @@
-import type { AbortError, RdmcNode } from '@rdmc/group';
+import type { AbortError } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  collect,
-  createEverywhere,
-  filledRegion,
-  settleMessages,
-  startCluster,
-  stopCluster,
-} from './support/cluster.js';
+import { describe, expect, it } from 'vitest';
+import { clusterForAll, collect, createEverywhere, filledRegion, settleMessages } from './support/cluster.js';
 
 describe('a group', () => {
-  let nodes: RdmcNode[];
-  beforeAll(async () => {
-    nodes = await startCluster(3);
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(3);
 
   it('lets only the root send, and only the others receive', async () => {
     const groups = await createEverywhere(nodes, { id: 1, members: [1, 0] });

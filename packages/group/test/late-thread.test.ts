@@ -21,7 +21,7 @@ it('takes blocks that arrive before the application knows that its group exists'
   });
   const answer = once(slow, 'message') as Promise<[{ received: number }]>;
   const left = once(slow, 'exit');
-  const node = await RdmcNode.join({ id: 0, members, server: own!.server, device: { device: 'soft' } });
+  const node = await RdmcNode.join({ id: 0, members, server: own!.server, windowMs: 0, device: 'soft' });
   const region = await node.allocate(4096);
   for (let id = 1; id <= GROUPS; id += 1) {
     const group = await node.createGroup({ id, members: [0, 1] });

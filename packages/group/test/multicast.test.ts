@@ -1,6 +1,7 @@
-import { algorithms, type RdmcNode } from '@rdmc/group';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { algorithms } from '@rdmc/group';
+import { describe, expect, it } from 'vitest';
 import {
+  clusterForAll,
   collect,
   createEverywhere,
   filledRegion,
@@ -14,11 +15,7 @@ const SIZES = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 10 * BLOCK + 17];
 const NODES = 8;
 
 describe.each(['worker', 'application'] as const)('multicast among nodes, driven in the %s', (thread) => {
-  let nodes: RdmcNode[];
-  beforeAll(async () => {
-    nodes = await startCluster(NODES, { thread });
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(NODES, { thread });
 
   const cases = algorithms.flatMap((algorithm) => [2, 5, 8].map((n) => ({ algorithm, n })));
   it.each(cases)(

@@ -1,15 +1,15 @@
 import { Buffer } from 'node:buffer';
 import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import { rejection, thrown, until } from '@rdmc/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  clusterForAll,
   collect,
   createEverywhere,
   filledRegion,
+  groupIdForEach,
   settleMessages,
   sha256,
-  startCluster,
-  stopCluster,
 } from './support/cluster.js';
 
 /** Sends that many messages of ten bytes, which are their numbers. Resolves when all are queued. */
@@ -23,15 +23,8 @@ async function sendNumbered(node: RdmcNode, root: Group, count: number): Promise
 }
 
 describe('memory ahead', () => {
-  let nodes: RdmcNode[];
-  let id = 0;
-  beforeEach(() => {
-    id += 1;
-  });
-  beforeAll(async () => {
-    nodes = await startCluster(3);
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(3);
+  const group = groupIdForEach();
 
   it('takes messages that fit without a call of incoming; longer ones get their memory there', async () => {
     const asked: number[] = [];
@@ -40,7 +33,7 @@ describe('memory ahead', () => {
       return nodes[1]!.allocate(byteLength);
     };
     const receive = { messages: 3, byteLength: 1000 };
-    const options = { id, members: [0, 1], blockBytes: 300, receive, incoming };
+    const options = { ...group, members: [0, 1], blockBytes: 300, receive, incoming };
     const [root, receiver] = await createEverywhere(nodes, options);
     const sizes = [1000, 0, 5000, 1, 1001, 999, 1000, 300, 301];
     const regions = await Promise.all(sizes.map((size, i) => filledRegion(nodes[0]!, size, i)));
@@ -63,7 +56,7 @@ describe('memory ahead', () => {
 
   it('holds the group while every slot is in use, and loses nothing', async () => {
     const receive = { messages: 4, byteLength: 10 };
-    const [root, ...receivers] = await createEverywhere(nodes, { id, members: [0, 1, 2], receive });
+    const [root, ...receivers] = await createEverywhere(nodes, { ...group, members: [0, 1, 2], receive });
     const { sent } = await sendNumbered(nodes[0]!, root!, 30);
     const collecting = collect(receivers[1]!);
     const held: ReceivedMessage[] = [];
@@ -89,7 +82,7 @@ describe('memory ahead', () => {
 
   it('does not prevent a close: messages without a slot get other memory then', async () => {
     const receive = { messages: 2, byteLength: 10 };
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1], receive });
+    const [root, receiver] = await createEverywhere(nodes, { ...group, members: [0, 1], receive });
     const { sent } = await sendNumbered(nodes[0]!, root!, 20);
     await until(() => receiver!.progress().messagesReceived === 2);
     await Promise.all([sent, root!.close(), receiver!.close()]);
@@ -103,7 +96,7 @@ describe('memory ahead', () => {
 
   it('gives messages in batches', async () => {
     const receive = { messages: 64, byteLength: 10 };
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1], receive });
+    const [root, receiver] = await createEverywhere(nodes, { ...group, members: [0, 1], receive });
     const { sent } = await sendNumbered(nodes[0]!, root!, 100);
     const closing = root!.close();
     const read: number[] = [];
@@ -123,7 +116,7 @@ describe('memory ahead', () => {
 
   it('keeps what was delivered when the group fails, in memory that stays open', async () => {
     const receive = { messages: 8, byteLength: 10 };
-    const [root, receiver, third] = await createEverywhere(nodes, { id, members: [0, 1, 2], receive });
+    const [root, receiver, third] = await createEverywhere(nodes, { ...group, members: [0, 1, 2], receive });
     const { sent } = await sendNumbered(nodes[0]!, root!, 3);
     await sent;
     const messages = receiver![Symbol.asyncIterator]();
@@ -147,7 +140,7 @@ describe('memory ahead', () => {
     [7, 'ERR_RDMC_INVALID_OPTION'],
   ])('refuses %j', async (receive, code) => {
     expect(
-      await rejection(nodes[0]!.createGroup({ id, members: [0, 1], receive: receive as never })),
+      await rejection(nodes[0]!.createGroup({ ...group, members: [0, 1], receive: receive as never })),
     ).toMatchObject({
       code,
     });

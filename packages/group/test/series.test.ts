@@ -2,20 +2,15 @@ import {
   type Group,
   type GroupError,
   type GroupOptions,
-  type RdmcNode,
   type SeriesItem,
   SeriesReceiver,
   SeriesSender,
 } from '@rdmc/group';
 import { rejection, until } from '@rdmc/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startCluster, stopCluster } from './support/cluster.js';
+import { describe, expect, it } from 'vitest';
+import { clusterForEach } from './support/cluster.js';
 
-let nodes: RdmcNode[];
-beforeEach(async () => {
-  nodes = await startCluster(3);
-});
-afterEach(() => stopCluster(nodes));
+const nodes = clusterForEach(3);
 
 type Seen = number | [number, number];
 

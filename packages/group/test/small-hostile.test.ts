@@ -1,20 +1,15 @@
 import { Buffer } from 'node:buffer';
-import type { RdmcNode } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
 import type { SubmissionQueue } from '@rdmc/verbs';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createEverywhere, startCluster, stopCluster } from './support/cluster.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { clusterForAll, createEverywhere, groupIdForEach } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 
 /** In the application's thread, so that the counters can be changed on their way to the device. */
 describe('invalid counters of small messages', () => {
-  let nodes: RdmcNode[];
-  let id = 0;
-  beforeAll(async () => {
-    nodes = await startCluster(2, { thread: 'application' });
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(2, { thread: 'application' });
+  const group = groupIdForEach();
 
   /** Changes the first immediate that fits. */
   function changeImmediate(fits: (value: number) => boolean, changed: number): void {
@@ -36,8 +31,7 @@ describe('invalid counters of small messages', () => {
     ['a batch that overruns the ring', 1 << 20, 'into a ring'],
     ['an empty batch', 0, 'into a ring'],
   ])('%s ends the group, and the root is named', async (_name, changed, reason) => {
-    id += 1;
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const [root, receiver] = await createEverywhere(nodes, { ...group, members: [0, 1] });
     const messages = Array.from({ length: 777 }, () => Buffer.of(1));
     // One batch, because the worker side runs after the call: two units for each message.
     changeImmediate((value) => value === 2 * messages.length, changed);
@@ -49,8 +43,7 @@ describe('invalid counters of small messages', () => {
   });
 
   it('fewer messages at the end than were sent end the group, and the root is named', async () => {
-    id += 1;
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const [root, receiver] = await createEverywhere(nodes, { ...group, members: [0, 1] });
     const { mesh } = nodes[0]!;
     const send = mesh.send.bind(mesh);
     vi.spyOn(mesh, 'send').mockImplementation((to, topic, body) => {
@@ -65,8 +58,7 @@ describe('invalid counters of small messages', () => {
   });
 
   it('an ack of more than was sent ends the group, and the receiver is named', async () => {
-    id += 1;
-    const [root, receiver] = await createEverywhere(nodes, { id, members: [0, 1] });
+    const [root, receiver] = await createEverywhere(nodes, { ...group, members: [0, 1] });
     // The first ack, for however many batches: it is due after a few.
     changeImmediate((value) => value >>> 16 > 0, 0xf000_0001);
     const messages = receiver!.messages();

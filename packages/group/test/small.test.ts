@@ -1,11 +1,13 @@
 import { Buffer } from 'node:buffer';
-import type { Group, GroupOptions, RdmcNode, ReceivedMessage } from '@rdmc/group';
+import type { Group, GroupOptions, ReceivedMessage } from '@rdmc/group';
 import { rejection, thrown, until } from '@rdmc/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
+  clusterForAll,
   collect,
   createEverywhere,
   filledRegion,
+  groupIdForEach,
   settleMessages,
   sha256,
   startCluster,
@@ -20,18 +22,11 @@ function content(number: number, byteLength: number): Buffer {
 }
 
 describe('small messages', () => {
-  let nodes: RdmcNode[];
-  let id = 0;
-  beforeEach(() => {
-    id += 1;
-  });
-  beforeAll(async () => {
-    nodes = await startCluster(3);
-  });
-  afterAll(() => stopCluster(nodes));
+  const nodes = clusterForAll(3);
+  const group = groupIdForEach();
 
   function create(members: number[], options: Partial<GroupOptions> = {}): Promise<Group[]> {
-    return createEverywhere(nodes, { id, members, ...options });
+    return createEverywhere(nodes, { ...group, members, ...options });
   }
 
   it('come in one order with long messages and regions, without blocks of their own', async () => {
@@ -228,18 +223,16 @@ describe('small messages', () => {
     await Promise.all([root!.close(), receiver!.close()]);
     expect((await collecting).map(({ byteLength }) => byteLength)).toEqual([5, 6]);
     expect(root!.progress().blocksSent).toBe(2);
-    id += 1;
+    const next = { id: group.id + 1_000, members: [0, 1] };
     const errors = await Promise.all(
       [100, 200].map((smallMessageBytes, member) =>
-        rejection(nodes[member]!.createGroup({ id, members: [0, 1], smallMessageBytes })),
+        rejection(nodes[member]!.createGroup({ ...next, smallMessageBytes })),
       ),
     );
     for (const error of errors) {
       expect(error).toMatchObject({ code: 'ERR_RDMC_GROUP_MISMATCH', field: 'smallMessageBytes' });
     }
-    expect(
-      await rejection(nodes[0]!.createGroup({ id, members: [0, 1], smallMessageBytes: 65_537 })),
-    ).toMatchObject({
+    expect(await rejection(nodes[0]!.createGroup({ ...next, smallMessageBytes: 65_537 }))).toMatchObject({
       code: 'ERR_RDMC_INVALID_OPTION',
     });
   });

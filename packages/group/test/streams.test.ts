@@ -3,18 +3,14 @@ import { once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream, WritableStream } from 'node:stream/web';
-import type { Group, GroupOptions, RdmcNode } from '@rdmc/group';
+import type { Group, GroupOptions } from '@rdmc/group';
 import { fillFrom, rejection, thrown, until } from '@rdmc/testing';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { messagesOf } from '../src/group-writable.js';
-import { createEverywhere, sha256, startCluster, stopCluster } from './support/cluster.js';
+import { clusterForAll, createEverywhere, sha256 } from './support/cluster.js';
 
-let nodes: RdmcNode[];
-beforeAll(async () => {
-  nodes = await startCluster(3);
-});
-afterAll(() => stopCluster(nodes));
+const nodes = clusterForAll(3);
 
 let nextId = 1;
 

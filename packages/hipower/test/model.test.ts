@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { RequesterMachine } from '../src/machine/requester-machine.js';
 import { ResponderMachine } from '../src/machine/responder-machine.js';
 import { BroadcastModel, type BroadcastSetting } from './model/broadcast-model.js';
-import { ChannelModel, type Setting } from './model/channel-model.js';
+import { ChannelModel } from './model/channel-model.js';
+import type { Setting } from './model/channel-setting.js';
 
 const base = { slots: 1, messages: 4, losses: 1 } as const;
 

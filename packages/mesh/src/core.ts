@@ -1,8 +1,9 @@
-import { Deadline, Deferred } from '@rdmc/common';
+import { Deadline } from '@rdmc/common';
 import { Connections } from './connections.js';
 import { Connector, type ConnectorContext } from './connector.js';
 import { PROTOCOL_VERSION } from './constants.js';
 import { type AbortError, MeshError, protocolError, throwIfAborted } from './errors.js';
+import { FixedPeers } from './fixed-peers.js';
 import {
   clipText,
   decodeAbort,
@@ -16,14 +17,15 @@ import {
 } from './frames.js';
 import { Heartbeats, type Pace } from './heartbeats.js';
 import { decodeReject } from './hello.js';
-import { closedError, lostWhileForming, unreachableMember } from './join-errors.js';
+import { closedError, lostWhileForming } from './join-errors.js';
+import { Joining, type Phase } from './joining.js';
 import { type Introduced, Link } from './link.js';
-import { MemberEvents } from './live/member-events.js';
+import type { MemberEvents } from './live/member-events.js';
 import type { Member } from './member.js';
-import { MemberFacts } from './member-facts.js';
+import type { MemberFacts } from './member-facts.js';
 import type { MeshCore, MeshPeer } from './mesh-core.js';
 import { type MemberLinks, Messaging } from './messaging.js';
-import type { MeshAttributes, ResolvedOptions } from './options.js';
+import type { ResolvedOptions } from './options.js';
 import { Security } from './security.js';
 
 /** Replaced or observed by tests. Not part of the package's interface. */
@@ -34,15 +36,6 @@ export interface Internals {
   readonly observe?: (core: Core) => void;
 }
 
-/**
- * gathering: pairs are being connected, and a lost connection is made again.
- * ready:     every pair of this member is connected, and all members were told. From here on a member may
- *            have finished joining, so a lost connection is a lost member.
- * formed:    all members have sent READY; `join` has resolved.
- * closed:    by `close`, or because joining failed.
- */
-export type Phase = 'gathering' | 'ready' | 'formed' | 'closed';
-
 const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
 
 /** Errors of a join after which the same member may join again. All others are final. */
@@ -52,26 +45,25 @@ const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ER
 export class Core implements MeshCore, MemberLinks {
   readonly options: ResolvedOptions;
   readonly links = new Map<number, Link>();
-  readonly failures = new MemberFacts<MeshFailure>();
-  readonly leaves = new MemberFacts<number>();
-  readonly events = new MemberEvents();
   readonly incarnation = 0;
   onEnd: ((error: MeshError) => void) | undefined;
   readonly stopped = undefined;
   readonly messaging: Messaging;
   readonly connector: Connector;
   readonly connections: Connections;
-  phase: Phase = 'gathering';
-  readonly #saidReady = new Set<number>();
-  readonly #attributes = new Map<number, MeshAttributes>();
+  readonly #joining: Joining;
+  readonly #others: FixedPeers;
   readonly #heartbeats: Heartbeats;
-  readonly #settled = new Deferred<void>();
   #closing: Promise<void> | undefined;
-  #peers: ReadonlyMap<number, MeshPeer> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
+    this.#joining = new Joining(options.peers);
     this.messaging = new Messaging(options, this);
+    this.#others = new FixedPeers(options, (member, reason) => {
+      this.messaging.rejectMember(member, reason);
+      this.connections.endMember(member, reason);
+    });
     const context: ConnectorContext = {
       links: this.links,
       isGathering: () => this.phase === 'gathering',
@@ -104,16 +96,15 @@ export class Core implements MeshCore, MemberLinks {
   async form(): Promise<void> {
     const { signal, timeoutMs } = this.options;
     const what = `joining as member ${this.options.id}`;
-    const late = () => this.connector.timeoutError(this.#saidReady);
+    const late = () => this.connector.timeoutError(this.#joining.ready);
     const limits = { timeoutMs, late, signal, what };
     const deadline = new Deadline(limits, (error) => this.#failJoin(error as MeshError | AbortError));
     try {
       throwIfAborted(what, signal);
       await this.connector.listener.listen();
       if (this.phase === 'gathering') this.#begin();
-      await this.#settled.promise;
-      for (const member of this.options.peers.keys())
-        this.events.publish({ ...head(member), type: 'joined' });
+      await this.#joining.settled;
+      this.#others.joined();
     } catch (error) {
       this.#failJoin(error as MeshError);
       await this.close();
@@ -136,15 +127,27 @@ export class Core implements MeshCore, MemberLinks {
     return [this.connector.listener, this.#heartbeats, ...this.links.values()];
   }
 
-  attributesOf(member: number): MeshAttributes {
-    return this.#attributes.get(member) ?? {};
+  get phase(): Phase {
+    return this.#joining.phase;
+  }
+
+  get failures(): MemberFacts<MeshFailure> {
+    return this.#others.failures;
+  }
+
+  get leaves(): MemberFacts<number> {
+    return this.#others.leaves;
+  }
+
+  get events(): MemberEvents {
+    return this.#others.events;
   }
 
   linkTo(member: number): Link {
     this.assertOpen();
     const link = this.links.get(member);
     if (link !== undefined) return link;
-    throw unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
+    throw this.#others.unreachable(member);
   }
 
   assertOpen(): void {
@@ -156,8 +159,7 @@ export class Core implements MeshCore, MemberLinks {
   }
 
   get peers(): ReadonlyMap<number, MeshPeer> {
-    this.#peers ??= describePeers(this);
-    return this.#peers;
+    return this.#others.described;
   }
 
   reportFailure(member: number, reason: string): void {
@@ -173,14 +175,13 @@ export class Core implements MeshCore, MemberLinks {
   /** Marks a member failed, once: closes its link, tells all members, rejects the requests to it. */
   fail(failure: MeshFailure): void {
     const { member } = failure;
-    const known = this.failures.facts.has(member) || this.leaves.facts.has(member);
-    if (this.phase === 'closed' || known) return;
+    if (this.phase === 'closed' || this.#others.isGone(member)) return;
     const link = this.links.get(member);
     this.links.delete(member);
     // The member itself is told too: it may be alive, and it does not belong to the mesh any more.
     link?.dismiss(encodeFailure(failure));
     this.#sendAll(encodeFailure(failure));
-    this.#announce([failure]);
+    this.#others.failed([failure]);
     this.#advance();
   }
 
@@ -201,25 +202,16 @@ export class Core implements MeshCore, MemberLinks {
       down: (from, error) => this.#linkDown(from, error),
     });
     this.links.get(link.peer)?.dismiss();
-    this.#saidReady.delete(link.peer);
+    this.#joining.ready.delete(link.peer);
     this.links.set(link.peer, link);
-    this.#attributes.set(link.peer, link.hello.attributes);
+    this.#others.introduced(link.peer, link.hello.attributes);
     // The state first: the frames behind the peer's HELLO are handled by it.
     this.#advance();
     link.start();
   }
 
-  /** Each step of joining follows from the state alone, not from the event that changed it. */
   #advance(): void {
-    const { peers } = this.options;
-    if (this.phase === 'gathering' && this.links.size === peers.size) {
-      this.phase = 'ready';
-      this.#sendAll(encodeFrame(FrameType.READY));
-    }
-    if (this.phase === 'ready' && [...peers.keys()].every((id) => this.#saidReady.has(id))) {
-      this.phase = 'formed';
-      this.#settled.resolve();
-    }
+    this.#joining.advance(this.links.size, () => this.#sendAll(encodeFrame(FrameType.READY)));
   }
 
   #frame(link: Link, frame: Frame): void {
@@ -227,7 +219,7 @@ export class Core implements MeshCore, MemberLinks {
       case FrameType.HEARTBEAT:
         break;
       case FrameType.READY:
-        this.#saidReady.add(link.peer);
+        this.#joining.ready.add(link.peer);
         this.#advance();
         break;
       case FrameType.MESSAGE:
@@ -281,37 +273,16 @@ export class Core implements MeshCore, MemberLinks {
     this.links.clear();
     for (const link of lost) link.dismiss();
     const failures = lost.map(({ peer }) => ({ member: peer, reason: text, code, reporter }));
-    this.#announce(failures);
-  }
-
-  /** All are known as failed before a listener is called for the first: a listener may send to the next one. */
-  #announce(failures: readonly MeshFailure[]): void {
-    for (const failure of failures) {
-      const { member, reason } = failure;
-      this.options.logger.warn?.({ ...failure }, `mesh: member ${member} failed: ${reason}`);
-    }
-    this.failures.publish(failures.map((failure) => [failure.member, failure]));
-    for (const { member, code, reason } of failures)
-      this.events.publish({ ...head(member), type: 'lost', code, reason });
-    for (const { member } of failures) this.#endMember(member);
-  }
-
-  /** Rejects the requests to a member that is lost or has left, and closes its further connections. */
-  #endMember(member: number): void {
-    const reason = unreachableMember(member, this.options, this.failures.facts, this.leaves.facts);
-    this.messaging.rejectMember(member, reason);
-    this.connections.endMember(member, reason);
+    this.#others.failed(failures);
   }
 
   #left(link: Link): void {
-    if (!this.#saidReady.has(link.peer) || this.phase === 'gathering') {
+    if (!this.#joining.ready.has(link.peer) || this.phase === 'gathering') {
       throw protocolError(`member ${link.peer} left before the mesh had formed`);
     }
     this.links.delete(link.peer);
     link.dismiss();
-    this.leaves.publish([[link.peer, link.peer]]);
-    this.events.publish({ ...head(link.peer), type: 'left' });
-    this.#endMember(link.peer);
+    this.#others.left(link.peer);
   }
 
   #aborted(link: Link, payload: Buffer): void {
@@ -341,20 +312,20 @@ export class Core implements MeshCore, MemberLinks {
       return;
     }
     this.links.delete(link.peer);
-    this.#saidReady.delete(link.peer);
+    this.#joining.ready.delete(link.peer);
     this.connector.again(link.peer, error);
   }
 
   /** A member that sent READY may have finished joining, and so may the members that received it. */
   #lose(failure: MeshFailure): void {
-    const partOfMesh = this.phase !== 'gathering' && this.#saidReady.has(failure.member);
+    const partOfMesh = this.phase !== 'gathering' && this.#joining.ready.has(failure.member);
     if (partOfMesh) this.fail(failure);
     else this.#failJoin(lostWhileForming(failure));
   }
 
   #failJoin(error: MeshError | AbortError): void {
     if (this.phase === 'formed' || this.phase === 'closed') return;
-    this.phase = 'closed';
+    this.#joining.fail(error);
     const notice = {
       code: error.code,
       message: clipText(error.message),
@@ -363,7 +334,6 @@ export class Core implements MeshCore, MemberLinks {
     for (const link of this.links.values()) link.dismiss(encodeAbort(notice));
     this.links.clear();
     this.#stop();
-    this.#settled.reject(error);
   }
 
   #stop(): void {
@@ -371,13 +341,11 @@ export class Core implements MeshCore, MemberLinks {
     this.connector.stopDialling();
     this.messaging.close(closedError());
     this.connections.close();
-    this.failures.clearListeners();
-    this.leaves.clearListeners();
-    this.events.clearListeners();
+    this.#others.clearListeners();
   }
 
   async #shutDown(): Promise<void> {
-    this.phase = 'closed';
+    this.#joining.close();
     const links = [...this.links.values()];
     this.links.clear();
     this.#stop();
@@ -387,26 +355,4 @@ export class Core implements MeshCore, MemberLinks {
   #sendAll(frame: Buffer): void {
     for (const link of this.links.values()) link.send(frame);
   }
-}
-
-/** Where the list is fixed, a member has one process, and one connection with each other. */
-function head(member: number) {
-  return { member, incarnation: 0, epoch: 1 };
-}
-
-function describePeers(core: Core): ReadonlyMap<number, MeshPeer> {
-  const peers = new Map<number, MeshPeer>();
-  for (const { id, host, port } of core.options.peers.values()) {
-    peers.set(id, {
-      id,
-      incarnation: 0,
-      attributes: core.attributesOf(id),
-      address: Object.freeze({ host, port }),
-      get state() {
-        if (core.failures.facts.has(id)) return 'failed';
-        return core.leaves.facts.has(id) ? 'left' : 'connected';
-      },
-    });
-  }
-  return peers;
 }

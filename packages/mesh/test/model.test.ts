@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { Membership } from '../src/live/membership.js';
 import { Roster, type RosterEntry, type RosterMark } from '../src/live/roster.js';
 import { type Epoch, Timeline } from '../src/live/timeline.js';
-import { MeshModel, type Setting } from './model/mesh-model.js';
+import { MeshModel } from './model/mesh-model.js';
+import type { Setting } from './model/mesh-setting.js';
 
 const settings: [string, Setting][] = [
   ['connections that break, the failing member connects', { id: 2, isPair: true, breaks: 4 }],

@@ -1,3 +1,3 @@
-import { softOverShm } from './soft.js';
+import { softOverShm } from './suites.js';
 
 softOverShm('thread');

@@ -1,3 +1,4 @@
-import { softOverShm } from './soft.js';
+import { softOverShm } from './suites.js';
 
+// Not all chapters; RDMC_TEST_LONG=1 runs all.
 softOverShm('worker');

@@ -1,10 +1,10 @@
 import { describe, it } from 'vitest';
-import { hasIpv6, softOverTcp } from './soft.js';
+import { hasIpv6, softOverTcp } from './suites.js';
 
-/** Addresses, their text and their connections; the bytes of a connection are the same as with IPv4. */
+/** Addresses, their text and their connections; the bytes of a connection are the same as with IPv4. RDMC_TEST_LONG=1 runs all chapters. */
 const OF_ADDRESSES = ['opcodes', 'peer death', 'connecting', 'lifecycle'] as const;
 
-if (hasIpv6()) softOverTcp('process', '::1', process.env.RDMC_TEST_LONG === '1' ? undefined : OF_ADDRESSES);
+if (hasIpv6()) softOverTcp('process', '::1', OF_ADDRESSES);
 else
   describe('soft/tcp over IPv6', () =>
     it.skip('[skipped: this machine has no ::1 on its loopback]', () => {}));

@@ -1,3 +1,3 @@
-import { softOverTcp } from './soft.js';
+import { softOverTcp } from './suites.js';
 
 softOverTcp('process');

@@ -1,3 +1,4 @@
-import { softOverTcp } from './soft.js';
+import { softOverTcp } from './suites.js';
 
+// Not all chapters; RDMC_TEST_LONG=1 runs all.
 softOverTcp('worker');

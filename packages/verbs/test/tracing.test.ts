@@ -1,6 +1,6 @@
 import { rejection, watchedTrace } from '@rdmc/testing';
-import { openDevice } from '@rdmc/verbs';
 import { expect, it, onTestFinished } from 'vitest';
+import { openDevice } from '../src/index.js';
 
 it('traces opened devices and connected queue pairs, with their outcomes', async () => {
   const [opened, connections] = [watchedTrace('@rdmc/verbs:open'), watchedTrace('@rdmc/verbs:connect')];

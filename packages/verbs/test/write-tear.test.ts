@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type CompletionQueue,
   type Device,
@@ -10,8 +11,7 @@ import {
   type QueuePair,
   tearWrites,
   type WorkCompletion,
-} from '@rdmc/verbs';
-import { describe, expect, it, onTestFinished } from 'vitest';
+} from '../src/index.js';
 
 const TRANSPORTS = ['shm', 'tcp'] as const;
 /** Longer than the unit of sending or copying. */

@@ -5,24 +5,28 @@ import { namedFunctions } from './functions.js';
 import type { Mutant } from './mutant.js';
 import { type Place, placeAt, stale } from './stale.js';
 import {
+  hasTokens,
   isNode,
   type Node,
   nodesBelow,
   type ParsedSource,
   parseSource,
   patternTokens,
-  tokensBetween,
+  type Range,
 } from './tokens.js';
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
+/** A function of a package. */
+interface Located {
+  readonly file: string;
+  readonly source: ParsedSource;
+  readonly node: Node;
 }
 
 /** Sources of packages, parsed once each. */
 export class Sources {
   readonly #root: string;
-  readonly #packages = new Map<string, ReadonlyMap<string, ParsedSource>>();
+  /** The functions of a package by their names. */
+  readonly #packages = new Map<string, ReadonlyMap<string, readonly Located[]>>();
   readonly #cpp: CppSources;
 
   constructor(root: string) {
@@ -33,7 +37,7 @@ export class Sources {
   /** @throws StaleMutant: no such function or condition in the package, or more than one */
   place(mutant: Mutant): Place {
     if (mutant.language === 'C++') return this.#cpp.place(mutant);
-    const functions = [...this.#functionsNamed(mutant)];
+    const functions = this.#functionsOf(mutant.package).get(mutant.function) ?? [];
     if (functions.length === 0) throw stale(mutant, `has no function ${mutant.function}`);
     const pattern = patternTokens(mutant.find);
     if (pattern.length === 0) throw stale(mutant, 'has an empty condition');
@@ -43,24 +47,21 @@ export class Sources {
     return placeAt(mutant, found);
   }
 
-  *#functionsNamed(mutant: Mutant): Generator<{ file: string; source: ParsedSource; node: Node }> {
-    for (const [file, source] of this.#sourcesOf(mutant.package)) {
-      for (const { name, node } of namedFunctions(source.tree)) {
-        if (name === mutant.function) yield { file, source, node };
-      }
-    }
-  }
-
-  #sourcesOf(folder: string): ReadonlyMap<string, ParsedSource> {
+  #functionsOf(folder: string): ReadonlyMap<string, readonly Located[]> {
     const known = this.#packages.get(folder);
     if (known !== undefined) return known;
+    const functions = new Map<string, Located[]>();
+    this.#packages.set(folder, functions);
     const names = readdirSync(join(this.#root, folder, 'src'), { recursive: true, encoding: 'utf8' });
-    const files = names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, 'src', name));
-    const sources = new Map(
-      files.map((file) => [file, parseSource(readFileSync(join(this.#root, file), 'utf8'))] as const),
-    );
-    this.#packages.set(folder, sources);
-    return sources;
+    for (const name of names.filter((each) => each.endsWith('.ts'))) {
+      const file = join(folder, 'src', name);
+      const source = parseSource(readFileSync(join(this.#root, file), 'utf8'));
+      for (const { name: of, node } of namedFunctions(source.tree)) {
+        const located = { file, source, node };
+        if (functions.get(of)?.push(located) === undefined) functions.set(of, [located]);
+      }
+    }
+    return functions;
   }
 }
 
@@ -69,9 +70,8 @@ function rangesOf(source: ParsedSource, root: Node, pattern: readonly string[]):
   const found = new Map<number, Range>();
   for (const node of nodesBelow(root)) {
     for (const range of [node, ...statementRuns(node)]) {
-      const tokens = tokensBetween(source, range.start, range.end);
       // An expression statement and its expression are one place: the first one found, the outer one, is kept.
-      if (equal(tokens, pattern) && !found.has(range.start)) found.set(range.start, range);
+      if (!found.has(range.start) && hasTokens(source, range, pattern)) found.set(range.start, range);
     }
   }
   return [...found.values()];
@@ -86,8 +86,4 @@ function* statementRuns(node: Node): Generator<Range> {
       yield { start: statements[first]!.start, end: statements[last]!.end };
     }
   }
-}
-
-function equal(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, index) => text === b[index]);
 }

@@ -1,16 +1,17 @@
 import { type ParseResult, type ParserOptions, parse } from '@babel/parser';
 
-/** Any node of Babel's tree, with the parts that this tool uses. */
-export interface Node {
-  readonly type: string;
+export interface Range {
   readonly start: number;
   readonly end: number;
 }
 
-export interface Token {
+/** Any node of Babel's tree, with the parts that this tool uses. */
+export interface Node extends Range {
+  readonly type: string;
+}
+
+export interface Token extends Range {
   readonly text: string;
-  readonly start: number;
-  readonly end: number;
 }
 
 /** A source file with its tree and its tokens, comments left out. */
@@ -46,10 +47,27 @@ export function patternTokens(pattern: string): readonly string[] {
   return trimmed(own.map((token) => token.text));
 }
 
-/** Texts of the tokens of a range of a source, without semicolons at its end. */
-export function tokensBetween(source: ParsedSource, start: number, end: number): readonly string[] {
-  const inside = source.tokens.filter((token) => token.start >= start && token.end <= end);
-  return trimmed(inside.map((token) => token.text));
+/** Whether the tokens of a range of a source are those of a pattern, followed by nothing but semicolons. */
+export function hasTokens({ tokens }: ParsedSource, range: Range, pattern: readonly string[]): boolean {
+  let at = firstFrom(tokens, range.start);
+  const isInside = (): boolean => at < tokens.length && tokens[at]!.end <= range.end;
+  for (const text of pattern) {
+    if (!isInside() || tokens[at]!.text !== text) return false;
+    at += 1;
+  }
+  while (isInside() && tokens[at]!.text === ';') at += 1;
+  return !isInside();
+}
+
+/** Index of the first token that does not start before a position. */
+function firstFrom(tokens: readonly Token[], start: number): number {
+  let [low, high] = [0, tokens.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (tokens[middle]!.start < start) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Every node below a node, itself included, outermost first. */

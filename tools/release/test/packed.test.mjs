@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readmeExample, sharedDirectory } from '@rdmc/testing';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { root, tool } from '../../tasks/setup.mjs';
 import { chosenAddons } from '../addon.mjs';
 import { withNeeded } from '../order.mjs';
 import { packAll, tarballProblems } from '../pack.mjs';
 import { platformName } from '../platform-package.mjs';
+import { compilations, compile, findings, makeProject } from '../user-checks.mjs';
 import { publicPackages, VERBS } from '../workspace.mjs';
 
 // The release of this checkout, and a user's project with a part of it. `npm run test:release` installs every package, with
@@ -59,6 +60,28 @@ describe('the packages of a release', () => {
       expect(own.filter(([, range]) => range !== version)).toEqual([]);
     }
   });
+});
+
+describe('packages as users get them', () => {
+  const cache = join(root, 'node_modules', '.cache');
+  mkdirSync(cache, { recursive: true });
+  // Inside the repository, so that the packed packages find their other dependencies.
+  const project = mkdtempSync(join(cache, 'rdmc-packages-'));
+  afterAll(() => rmSync(project, { recursive: true, force: true }));
+  const libraries = packed.filter(({ name }) => name !== platform);
+  makeProject(libraries, project);
+
+  it.each(libraries)('$name: publint and Are the Types Wrong have no findings', async ({ tarball }) => {
+    expect(await findings(tarball)).toEqual([]);
+  });
+
+  // RDMC_TEST_COMPILERS=all: every compiler with every resolution (npm run test:nodes).
+  it.each(compilations(process.env.RDMC_TEST_COMPILERS === 'all'))(
+    '%s, %s: all declarations compile',
+    (compiler, resolution) => {
+      expect(compile(project, compiler, resolution)).toEqual([]);
+    },
+  );
 });
 
 describe('installed packages', () => {

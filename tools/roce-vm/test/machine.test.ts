@@ -15,6 +15,9 @@ const ready =
   process.platform === 'linux' && existsSync('/usr/bin/dpkg-query') && missingPackages().length === 0;
 const asked = process.env.RDMC_TEST_ROCE_VM === '1';
 const machines = describe.skipIf(!ready && !asked);
+/** Each of these takes a machine of its own, so that only `npm run test:roce` runs them, for every push. */
+const more = it.skipIf(!asked);
+const MORE = '[skipped: set RDMC_TEST_ROCE_VM=1 to run it]';
 
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(BIN, args, { encoding: 'utf8' });
@@ -69,33 +72,33 @@ machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () =
     expect(existsSync(join(tmpdir(), 'roce-vm-lost'))).toBe(false);
   });
 
-  it('that ends without a result is a failure, and its console says why', () => {
+  more(`that ends without a result is a failure, and its console says why ${MORE}`, () => {
     const done = run('run', '--devices', '0', '--', 'sh', '-c', 'echo c >/proc/sysrq-trigger; sleep 100');
     expect(done.status).toBe(125);
     expect(done.stderr).toContain('ERR_RDMC_ROCE_VM_NO_RESULT');
     expect(done.stderr).toContain('Kernel panic');
   });
 
-  // A machine takes seconds of a processor to start: one is ended when it runs, the others while they start.
-  it.each([
-    ['SIGTERM', 'while it runs'],
-    ['SIGINT', 'while it starts'],
-    ['SIGKILL', 'while it starts'],
-  ] as const)('ends with its process, ended by %s %s', async (signal, when) => {
+  async function endedBy(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL', when: 'running' | 'starting') {
     const child = spawn(BIN, ['run', '--devices', '0', '--', 'sh', '-c', 'echo on; sleep 1000'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     onTestFinished(() => void child.kill('SIGTERM'));
-    if (when === 'while it runs') await once(child.stdout, 'data');
+    if (when === 'running') await once(child.stdout, 'data');
     else await until(() => hasEmulator(child.pid!) || child.exitCode !== null, 20);
     expect(hasEmulator(child.pid!)).toBe(true);
     child.kill(signal);
     const [code] = await once(child, 'exit');
     if (signal !== 'SIGKILL') expect(code).toBe(signal === 'SIGINT' ? 130 : 143);
     while (hasEmulator(child.pid!)) await new Promise((resolve) => setTimeout(resolve, 20));
-  });
+  }
 
-  it('at its time limit ends with 124', () => {
+  it.each(['SIGINT', 'SIGKILL'] as const)('ends with its process, ended by %s while it starts', (signal) =>
+    endedBy(signal, 'starting'),
+  );
+  more(`ends with its process, ended by SIGTERM while it runs ${MORE}`, () => endedBy('SIGTERM', 'running'));
+
+  more(`at its time limit ends with 124 ${MORE}`, () => {
     const done = run('run', '--devices', '0', '--timeout', '3', '--', 'sleep', '1000');
     expect(done).toMatchObject({ status: 124, stderr: expect.stringContaining('time limit of 3 s') });
   });

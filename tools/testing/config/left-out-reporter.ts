@@ -1,10 +1,15 @@
 import { relative } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
+import { leftOutLines } from './left-out.js';
+import { namesOf } from './names-of.js';
 
-/** Before the name of a skipped test; `npm test` also shows these lines of suites that passed. */
+/** Before a line about skipped tests; `npm test` also shows these lines of suites that passed. */
 const MARK = 'left out:';
 
-/** Prints the name of each skipped test: the name has the reason, and how to enable it. */
+/**
+ * Prints which tests were skipped: their names have the reason, and how to enable them. Many with one reason are one line;
+ * RDMC_TEST_LEFT_OUT=1 prints every name.
+ */
 export class LeftOutReporter implements Reporter {
   #isFiltered = false;
 
@@ -15,11 +20,11 @@ export class LeftOutReporter implements Reporter {
 
   onTestRunEnd(modules: readonly TestModule[]): void {
     if (this.#isFiltered) return;
-    for (const module of modules) {
+    const tests = modules.flatMap((module) => {
       const file = relative(module.project.config.root, module.moduleId);
-      for (const test of module.children.allTests('skipped')) {
-        console.log(`${MARK} ${file}: ${test.fullName}`);
-      }
-    }
+      return [...module.children.allTests('skipped')].map((test) => ({ file, names: namesOf(test) }));
+    });
+    const lines = leftOutLines(tests, process.env.RDMC_TEST_LEFT_OUT === '1');
+    for (const line of lines) console.log(`${MARK} ${line}`);
   }
 }

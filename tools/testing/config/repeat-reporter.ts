@@ -1,18 +1,10 @@
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
+import type { Reporter, TestModule } from 'vitest/node';
+import { namesOf } from './names-of.js';
 import { repeatCommand } from './repeat-command.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
-
-/** Names from the outermost suite to the test. */
-function namesOf(test: TestCase): string[] {
-  const names = [test.name];
-  for (let parent: TestSuite | TestModule = test.parent; parent.type === 'suite'; parent = parent.parent) {
-    names.unshift(parent.name);
-  }
-  return names;
-}
 
 /** Prints, after everything else, the command that repeats each failure, with the seed of a property test. */
 export class RepeatReporter implements Reporter {

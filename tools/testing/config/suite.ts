@@ -7,6 +7,8 @@ import { RepeatReporter } from './repeat-reporter.js';
 const MINUTE_MS = 60_000;
 /** Several suites run at once, and most tests wait; each worker takes a third of a second of processor time to start. */
 const LEAST_WORKERS = 2;
+/** RDMC_TEST_WORKERS: of several suites in one process of the runner, all need the same number. */
+const WORKERS = Number(process.env.RDMC_TEST_WORKERS) || Math.max(LEAST_WORKERS, availableParallelism() - 1);
 
 type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
   /** Test files that start whole systems or take long: `npm run test:quick` skips them. */
@@ -29,19 +31,24 @@ const BUILT = /\/(?:packages|apps|tools)\/[^/]+\/dist\//;
  * The configuration of every package's tests. Time limits are only for tests that hang: tests also run on busy machines.
  * A failure is followed by the command that repeats it.
  */
-export function suite({ slow = [], isolate = false, ...options }: SuiteOptions = {}): ViteUserConfig {
+export function suite({
+  slow = [],
+  exclude = [],
+  isolate = false,
+  ...options
+}: SuiteOptions = {}): ViteUserConfig {
   const leftOut = process.env.RDMC_TEST_QUICK === '1' ? slow : [];
   return defineConfig({
     test: {
       include: ['test/**/*.test.ts'],
       pool: 'forks',
       isolate,
-      maxWorkers: Math.max(LEAST_WORKERS, availableParallelism() - 1),
+      maxWorkers: WORKERS,
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
       reporters: ['default', new LeftOutReporter(), new RepeatReporter()],
       setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
-      exclude: [...configDefaults.exclude, ...leftOut],
+      exclude: [...configDefaults.exclude, ...exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
       server: { deps: { external: [BUILT] } },
       ...options,

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
+import { hash } from 'node:crypto';
+import { type Exploration, type StateNode, stuckTrace, Transitions, traceOf } from './state-graph.js';
 
 /** A system of which every step from a state can be tried. Its whole state is in its fields. */
 export interface ObjectModel {
@@ -20,13 +20,16 @@ interface Node extends StateNode {
 
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
 export function exploreObjects(initial: ObjectModel, limit = 400_000): Exploration {
-  const nodes: Node[] = [{ from: -1, step: '', before: [], isDone: initial.done(), model: initial }];
+  const nodes: Node[] = [{ from: -1, step: '', isDone: initial.done(), model: initial }];
+  const transitions = new Transitions();
   const known = new Map([[digestOf(initial), 0]]);
   for (let at = 0; at < nodes.length; at += 1) {
-    const { model } = nodes[at]!;
+    const model = nodes[at]!.model!;
     nodes[at]!.model = undefined;
-    for (const step of model!.steps()) {
-      const next = copyOf(model!);
+    const steps = model.steps();
+    for (const [index, step] of steps.entries()) {
+      // Nobody needs the state itself after its last step.
+      const next = index === steps.length - 1 ? model : copyOf(model);
       try {
         next.take(step);
       } catch (error) {
@@ -39,17 +42,17 @@ export function exploreObjects(initial: ObjectModel, limit = 400_000): Explorati
         to = nodes.length;
         if (to === limit) throw new Error(`more than ${limit} states`);
         known.set(key, to);
-        nodes.push({ from: at, step, before: [], isDone: next.done(), model: next });
+        nodes.push({ from: at, step, isDone: next.done(), model: next });
       }
-      nodes[to]!.before.push(at);
+      transitions.add(at, to);
     }
   }
-  return { states: nodes.length, unsafe: undefined, stuck: stuckTrace(nodes) };
+  return { states: nodes.length, unsafe: undefined, stuck: stuckTrace(nodes, transitions) };
 }
 
 /** Keys are long, and states are many. */
 function digestOf(model: ObjectModel): string {
-  return createHash('sha256').update(model.key()).digest('base64');
+  return hash('sha256', model.key(), 'base64');
 }
 
 /** A copy of an object and everything that it refers to; what is referred to twice is copied once. */

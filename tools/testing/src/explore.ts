@@ -1,9 +1,9 @@
-import { keyOf } from './model-memory.js';
-import { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
+import { type Exploration, type StateNode, stuckTrace, Transitions, traceOf } from './state-graph.js';
+import { StateTable } from './state-table.js';
 
 /** A system of which every step from a state can be tried. */
 export interface Model {
-  /** The state, not a copy: the next step changes it. The caller copies it to keep it; most states are known already. */
+  /** The state, not a copy: the next step changes it. It has always the same length. */
   current(): Int32Array;
   restore(state: Int32Array): void;
   /** Names of the steps that are possible now. */
@@ -18,49 +18,29 @@ interface CountedExploration extends Exploration {
   readonly transitions: number;
 }
 
-interface Node extends StateNode {
-  readonly state: Int32Array;
-}
-
 /** Visits every reachable state, breadth first; ends at the first unsafe step. */
 export function explore(model: Model, limit = 3_000_000): CountedExploration {
-  const nodes: Node[] = [
-    { state: model.current().slice(), from: -1, step: '', before: [], isDone: model.done() },
-  ];
-  const known = new Map<string, number>([[keyOf(nodes[0]!.state), 0]]);
-  let transitions = 0;
+  const known = new StateTable(model.current().length);
+  known.numberOf(model.current());
+  const nodes: StateNode[] = [{ from: -1, step: '', isDone: model.done() }];
+  const transitions = new Transitions();
   for (let at = 0; at < nodes.length; at += 1) {
-    model.restore(nodes[at]!.state);
+    const state = known.at(at);
+    model.restore(state);
     for (const step of model.steps()) {
-      model.restore(nodes[at]!.state);
+      model.restore(state);
       try {
         model.take(step);
       } catch (error) {
-        const trace = [...traceOf(nodes, at), step];
-        return {
-          states: nodes.length,
-          transitions,
-          unsafe: { reason: String(error), trace },
-          stuck: undefined,
-        };
+        const unsafe = { reason: String(error), trace: [...traceOf(nodes, at), step] };
+        return { states: nodes.length, transitions: transitions.count, unsafe, stuck: undefined };
       }
-      transitions += 1;
-      const state = model.current();
-      const key = keyOf(state);
-      let to = known.get(key);
-      if (to === undefined) {
-        to = nodes.length;
-        if (to === limit) throw new Error(`more than ${limit} states`);
-        known.set(key, to);
-        nodes.push({ state: state.slice(), from: at, step, before: [], isDone: model.done() });
-      }
-      nodes[to]!.before.push(at);
+      const to = known.numberOf(model.current());
+      if (to === limit) throw new Error(`more than ${limit} states`);
+      if (to === nodes.length) nodes.push({ from: at, step, isDone: model.done() });
+      transitions.add(at, to);
     }
   }
-  return {
-    states: nodes.length,
-    transitions,
-    unsafe: undefined,
-    stuck: stuckTrace(nodes),
-  };
+  const stuck = stuckTrace(nodes, transitions);
+  return { states: nodes.length, transitions: transitions.count, unsafe: undefined, stuck };
 }

@@ -5,6 +5,7 @@ export { exploreObjects, type ObjectModel } from './explore-objects.js';
 export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
 export { ModelMemory } from './model-memory.js';
+export { ModelQueue } from './model-queue.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
 export { fillFrom, Random } from './random.js';
 export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';

@@ -1,3 +1,5 @@
+import { ModelQueue } from './model-queue.js';
+
 /** All state of a model is in one array, so that a state is copied, compared and restored as a whole. */
 export class ModelMemory {
   #next = 0;
@@ -13,6 +15,11 @@ export class ModelMemory {
     return part;
   }
 
+  /** A part of the array as a queue of at most that many numbers. */
+  takeQueue(capacity: number): ModelQueue {
+    return new ModelQueue(this.take(1 + capacity));
+  }
+
   /** All parts, not a copy: the next step changes them. The caller copies a state to keep it. */
   get current(): Int32Array {
     return this.#taken;
@@ -21,8 +28,4 @@ export class ModelMemory {
   restore(snapshot: Int32Array): void {
     this.#words.set(snapshot);
   }
-}
-
-export function keyOf(state: Int32Array): string {
-  return Buffer.from(state.buffer, state.byteOffset, state.byteLength).toString('latin1');
 }

@@ -17,15 +17,24 @@ function output(command: string): Promise<string> {
   });
 }
 
+/** One run of all failing tests, because each start of the runner takes a second of a processor. */
+const printedByAll = output(`cd ${folder} && ${vitest} run`);
+
+/** The command that repeats a test of this file. */
+async function repetition(file: string): Promise<string> {
+  const lines = (await printedByAll).split('\n');
+  return lines.find((line) => line.includes('RDMC_TEST_SEED=') && line.includes(file))!;
+}
+
 describe('a failure', () => {
   it('is followed by the command that repeats it, seed and failed example included', async () => {
-    const printed = await output(`cd ${folder} && ${vitest} run numbers`);
+    const printed = await printedByAll;
     expect(printed).toContain(
       `(cd ${folder} && npx vitest run numbers.case.ts -t '^numbers \\(all\\) one isn'\\''t two$')`,
     );
     const counterexample = /Counterexample: (\[\d+\])/.exec(printed)?.[1];
     expect(counterexample).toBeDefined();
-    const command = printed.split('\n').find((line) => line.includes('RDMC_TEST_SEED='))!;
+    const command = await repetition('numbers.case.ts');
     expect(command).toContain(`-t '^numbers \\(all\\) are small$'`);
     const again = await output(command.replace('npx vitest', vitest));
     expect(again).toContain(`first value: ${counterexample!.slice(1, -1)}`);
@@ -33,10 +42,9 @@ describe('a failure', () => {
   });
 
   it('of a round names the seed of that round', async () => {
-    const printed = await output(`cd ${folder} && ${vitest} run rounds`);
-    const command = printed.split('\n').find((line) => line.includes('RDMC_TEST_SEED='))!;
+    const command = await repetition('rounds.case.ts');
     expect(command).toContain(`npx vitest run rounds.case.ts -t '^rounds that fail$'`);
-    const bytes = /bytes: .*/.exec(printed)![0];
+    const bytes = /bytes: .*/.exec(await printedByAll)![0];
     const again = await output(command.replace('npx vitest', vitest));
     expect(again).toContain(`after 0 rounds, ${bytes}`);
   });

@@ -1,4 +1,5 @@
-import { ackOf, GRANULES, MAX_BATCHES } from './layout.js';
+import { ackOf } from './layout.js';
+import { RingEnd } from './ring-end.js';
 import { CounterViolation } from './ring-sender.js';
 
 /** Words of the state of a {@link RingReceiver}: counts modulo 2^32. */
@@ -13,58 +14,50 @@ const State = {
 export const RECEIVER_WORDS = 4;
 
 /** What a receiver knows of its ring. Pure; the counters are drawn in `layout.ts`. */
-export class RingReceiver {
-  readonly #granule: number;
-  readonly #state: Uint32Array;
-
-  constructor(
-    private readonly units: number,
-    private readonly maxBatches = MAX_BATCHES,
-    state: Uint32Array = new Uint32Array(RECEIVER_WORDS),
-  ) {
-    this.#granule = Math.max(1, units / GRANULES);
-    this.#state = state;
+export class RingReceiver extends RingEnd {
+  constructor(units: number, maxBatches?: number, state: Uint32Array = new Uint32Array(RECEIVER_WORDS)) {
+    super(state, units, maxBatches);
   }
 
   /** Position behind the last entry that has arrived. */
   get head(): number {
-    return this.#state[State.HEAD]!;
+    return this.state[State.HEAD]!;
   }
 
   /** Batches that have arrived, modulo 2^32. */
   get batches(): number {
-    return this.#state[State.BATCHES]!;
+    return this.state[State.BATCHES]!;
   }
 
   /** A batch up to that position has arrived. @throws CounterViolation if it overruns the ring, or is empty */
   arrived(position: number): void {
     const advance = (position - this.head) >>> 0;
-    const inUse = (this.head - this.#state[State.ACKNOWLEDGED_TAIL]!) >>> 0;
+    const inUse = (this.head - this.state[State.ACKNOWLEDGED_TAIL]!) >>> 0;
     if (advance === 0 || advance > this.units - inUse) {
       throw new CounterViolation(
         `wrote ${advance} units into a ring of ${this.units}, of which ${inUse} were in use`,
       );
     }
-    this.#state[State.HEAD]! += advance;
-    this.#state[State.BATCHES]! += 1;
+    this.state[State.HEAD]! += advance;
+    this.state[State.BATCHES]! += 1;
   }
 
   /** Whether an ack is due after entries up to `tail` were copied out. */
   isDue(tail: number): boolean {
-    const batches = (this.batches - this.#state[State.ACKNOWLEDGED_BATCHES]!) >>> 0;
+    const batches = (this.batches - this.state[State.ACKNOWLEDGED_BATCHES]!) >>> 0;
     return batches >= this.maxBatches / 2 || this.#newUnits(tail) >= this.units / 4;
   }
 
   /** The immediate of the ack that is due. */
   acknowledge(tail: number): number {
-    this.#state[State.ACKNOWLEDGED_TAIL]! += this.#newUnits(tail);
-    this.#state[State.ACKNOWLEDGED_BATCHES] = this.batches;
-    return ackOf(this.batches, this.#state[State.ACKNOWLEDGED_TAIL]!, this.#granule);
+    this.state[State.ACKNOWLEDGED_TAIL]! += this.#newUnits(tail);
+    this.state[State.ACKNOWLEDGED_BATCHES] = this.batches;
+    return ackOf(this.batches, this.state[State.ACKNOWLEDGED_TAIL]!, this.granule);
   }
 
   /** Units that were copied out since the last ack, in whole granules. */
   #newUnits(tail: number): number {
-    const units = (tail - this.#state[State.ACKNOWLEDGED_TAIL]!) >>> 0;
-    return units - (units % this.#granule);
+    const units = (tail - this.state[State.ACKNOWLEDGED_TAIL]!) >>> 0;
+    return units - (units % this.granule);
   }
 }

@@ -1,6 +1,5 @@
 import type { CompletionHandler, ProtocolContext } from '@rdmc/dataplane';
 import {
-  type CompletionFailure,
   CompletionWord,
   type ConnectOptions,
   completionFailure,
@@ -14,6 +13,7 @@ import {
   WorkRequestFlag,
 } from '@rdmc/verbs';
 import type { GroupRecords } from '../records.js';
+import type { SmallHost } from './small-side.js';
 
 /** The kind of a request: its id. */
 const Purpose = { WRITE: 1, NOTICE: 2, RECEIVE: 3, PROBE: 4 } as const;
@@ -24,15 +24,12 @@ const NO_KEY = remoteKey(0);
 /** The most probes that are outstanding. */
 const PROBES = 1;
 
-/** Handles the completions of a link. */
+/** Handles the notices of a link. */
 export interface SmallListener {
   /** The other side's notice: a batch, or an ack. */
   noticed(link: number, immediate: number): void;
   /** The oldest notice of this side that had not completed has completed, and everything before it. */
   sent(link: number): void;
-  probed(link: number): void;
-  /** `isOwn`: a request that this side sent. */
-  failed(link: number, isOwn: boolean, failure: CompletionFailure): void;
 }
 
 /** The queue pair of the small-message path to one member. A notice is a WRITE with an immediate. */
@@ -43,6 +40,7 @@ export class SmallQueue implements CompletionHandler {
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly link: number,
     private readonly listener: SmallListener,
+    private readonly host: SmallHost,
     depths: { readonly requests: number; readonly notices: number },
   ) {
     const { protectionDomain, completionQueue } = context;
@@ -100,14 +98,14 @@ export class SmallQueue implements CompletionHandler {
   }
 
   onCompletion(words: Uint32Array, base: number): void {
-    const { listener, link } = this;
+    const { host, listener, link } = this;
     const purpose = words[base + CompletionWord.ID_LOW]!;
     if (words[base + CompletionWord.STATUS] !== Status.SUCCESS) {
-      listener.failed(link, purpose !== Purpose.RECEIVE, completionFailure(words, base));
+      host.smallFailed(link, purpose !== Purpose.RECEIVE, completionFailure(words, base));
     } else if (purpose === Purpose.RECEIVE) {
       listener.noticed(link, words[base + CompletionWord.IMMEDIATE]!);
     } else if (purpose === Purpose.NOTICE) listener.sent(link);
-    else if (purpose === Purpose.PROBE) listener.probed(link);
+    else if (purpose === Purpose.PROBE) host.smallProbed(link);
   }
 
   /** A barrier: once it returns, the other side does not write any more. */

@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import type { CompletionFailure, ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
+import type { ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
 import { ACK_RECEIVES, ControlWord, MAX_BATCHES } from '../small/layout.js';
 import { RingReceiver } from '../small/ring-receiver.js';
@@ -30,7 +30,7 @@ export class SmallReceiver implements SmallSide, SmallListener {
 
   createQueue(link: number): QueuePairAddress {
     const depths = { requests: ACK_RECEIVES, notices: MAX_BATCHES };
-    this.#queue = new SmallQueue(this.context, link, this, depths);
+    this.#queue = new SmallQueue(this.context, link, this, this.host, depths);
     return this.#queue.address;
   }
 
@@ -86,14 +86,6 @@ export class SmallReceiver implements SmallSide, SmallListener {
   sent(): void {
     this.#acks -= 1;
     this.host.advanceSmall();
-  }
-
-  probed(link: number): void {
-    this.host.smallProbed(link);
-  }
-
-  failed(link: number, isOwn: boolean, failure: CompletionFailure): void {
-    this.host.smallFailed(link, isOwn, failure);
   }
 
   modifyToError(): void {

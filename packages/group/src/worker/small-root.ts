@@ -1,7 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import {
   attachRegion,
-  type CompletionFailure,
   type ConnectOptions,
   type MemoryRegion,
   type QueuePairAddress,
@@ -58,7 +57,7 @@ export class SmallRoot implements SmallSide, SmallListener {
 
   createQueue(link: number): QueuePairAddress {
     const depths = { requests: MAX_BATCHES * WRITES_PER_BATCH, notices: ACK_RECEIVES };
-    const queue = new SmallQueue(this.context, link, this, depths);
+    const queue = new SmallQueue(this.context, link, this, this.host, depths);
     this.#links[link] = {
       queue,
       sender: new RingSender(this.setup.units),
@@ -135,14 +134,6 @@ export class SmallRoot implements SmallSide, SmallListener {
     link.bytes = link.marks[mark + 1]!;
     this.#count();
     this.host.advanceSmall();
-  }
-
-  probed(link: number): void {
-    this.host.smallProbed(link);
-  }
-
-  failed(link: number, isOwn: boolean, failure: CompletionFailure): void {
-    this.host.smallFailed(link, isOwn, failure);
   }
 
   modifyToError(): void {

@@ -7,7 +7,7 @@ export interface SmallHost {
   advanceSmall(): void;
   /** The application waits for entries or for room, and there is something. */
   tellApplication(): void;
-  /** A request failed. */
+  /** A request failed; `isOwn`: one that this side sent. */
   smallFailed(link: number, isOwn: boolean, failure: CompletionFailure): void;
   /** The member at the other end wrote invalid counters. */
   smallViolated(link: number, reason: string): void;

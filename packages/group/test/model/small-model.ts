@@ -1,4 +1,4 @@
-import { type Model, ModelMemory } from '@rdmc/testing';
+import { type Model, ModelMemory, type ModelQueue } from '@rdmc/testing';
 import { OrderMerge, Path } from '../../src/small/order-merge.js';
 import { RECEIVER_WORDS, RingReceiver } from '../../src/small/ring-receiver.js';
 import { RingSender, SENDER_WORDS } from '../../src/small/ring-sender.js';
@@ -49,12 +49,12 @@ export class SmallModel implements Model {
   /** receives posted, tail, kicked, waiting, application's state, next number, the worker has not told yet */
   readonly #state = this.#memory.take(7);
   /** Queues: batches {placed, from, to}, notices in the completion queue, acks, blocks under way, and complete messages. */
-  readonly #batches: Int32Array;
-  readonly #notices: Int32Array;
-  readonly #acks: Int32Array;
-  readonly #blocks: Int32Array;
-  readonly #small: Int32Array;
-  readonly #complete: Int32Array;
+  readonly #batches: ModelQueue;
+  readonly #notices: ModelQueue;
+  readonly #acks: ModelQueue;
+  readonly #blocks: ModelQueue;
+  readonly #small: ModelQueue;
+  readonly #complete: ModelQueue;
 
   constructor(private readonly setting: SmallSetting) {
     const { messages, units = 4, maxBatches = 2, memory = 1 } = setting;
@@ -65,12 +65,12 @@ export class SmallModel implements Model {
     this.#sender = new RingSender(units, limit, this.#unsigned(SENDER_WORDS));
     this.#receiver = new RingReceiver(units, maxBatches, this.#unsigned(RECEIVER_WORDS));
     const most = messages.length + 1;
-    this.#batches = this.#memory.take(3 * most + 1);
-    this.#notices = this.#memory.take(most + 1);
-    this.#acks = this.#memory.take(2 * most + 1);
-    this.#blocks = this.#memory.take(most + 1);
-    this.#small = this.#memory.take(most + 1);
-    this.#complete = this.#memory.take(most + 1);
+    this.#batches = this.#memory.takeQueue(3 * most);
+    this.#notices = this.#memory.takeQueue(most);
+    this.#acks = this.#memory.takeQueue(2 * most);
+    this.#blocks = this.#memory.takeQueue(most);
+    this.#small = this.#memory.takeQueue(most);
+    this.#complete = this.#memory.takeQueue(most);
     this.#root[3] = memory;
     this.#state[0] = maxBatches;
   }
@@ -95,14 +95,14 @@ export class SmallModel implements Model {
     add(this.#maySend(), 'send');
     add(this.#root[4] !== 0 && this.#hasRoom, 'mark');
     add(this.#sender.next(this.#root[1]! >>> 0) > 0, 'post');
-    const placed = this.#batches[1] === 1;
-    add(this.#batches[0]! > 0 && (placed || this.setting.noticeFirst === true), 'arrive');
-    for (let i = 0; i < this.#batches[0]!; i += 3) add(this.#batches[1 + i] === 0, `place ${i}`);
-    add(this.#notices[0]! > 0, 'handle');
+    const placed = this.#batches.items[0] === 1;
+    add(this.#batches.length > 0 && (placed || this.setting.noticeFirst === true), 'arrive');
+    for (let i = 0; i < this.#batches.length; i += 3) add(this.#batches.items[i] === 0, `place ${i}`);
+    add(this.#notices.length > 0, 'handle');
     add(this.#state[6] === 1, 'tell');
     add(this.#state[2] === 1, 'look');
-    add(this.#acks[0]! > 0, 'acknowledge');
-    add(this.#blocks[0]! > 0 && this.#root[3]! > 0, 'transfer');
+    add(this.#acks.length > 0, 'acknowledge');
+    add(this.#blocks.length > 0 && this.#root[3]! > 0, 'transfer');
     add(this.#state[4] !== Awake.NO, 'consume');
     return steps;
   }
@@ -124,7 +124,7 @@ export class SmallModel implements Model {
       this.#state[2] = 0;
       this.#acknowledge();
     },
-    acknowledge: () => this.#sender.acknowledged(shift(this.#acks) >>> 0),
+    acknowledge: () => this.#sender.acknowledged(this.#acks.shift() >>> 0),
     transfer: () => this.#transfer(),
     consume: () => this.#consume(),
   };
@@ -160,7 +160,7 @@ export class SmallModel implements Model {
 
   #start(number: number): void {
     this.#root[2]! += 1;
-    push(this.#blocks, number);
+    this.#blocks.push(number);
   }
 
   #write(value: number): void {
@@ -172,30 +172,30 @@ export class SmallModel implements Model {
     const units = this.#sender.next(this.#root[1]! >>> 0);
     const from = this.#sender.sent;
     this.#sender.posted(units);
-    for (const word of [0, from, from + units]) push(this.#batches, word);
+    this.#batches.push(0, from, from + units);
   }
 
   /** The device reads the root's ring when it writes. */
   #place(i: number): void {
-    const at = 1 + i;
-    const [, from, to] = this.#batches.subarray(at, at + 3);
+    const { items } = this.#batches;
+    const [, from, to] = items.subarray(i, i + 3);
     for (let unit = from!; unit < to!; unit += 1) {
       this.#ring[unit % this.#units] = this.#rootRing[unit % this.#units]!;
     }
-    this.#batches[at] = 1;
+    items[i] = 1;
   }
 
   #arrive(): void {
     if (this.#state[0] === 0) throw new Error('a notice found no receive');
     this.#state[0]! -= 1;
-    shift(this.#batches);
-    shift(this.#batches);
-    push(this.#notices, shift(this.#batches));
+    this.#batches.shift();
+    this.#batches.shift();
+    this.#notices.push(this.#batches.shift());
     this.#sender.completed();
   }
 
   #handle(): void {
-    this.#receiver.arrived(shift(this.#notices));
+    this.#receiver.arrived(this.#notices.shift());
     this.#state[0]! += 1;
     this.#state[6] = 1;
     this.#acknowledge();
@@ -212,13 +212,13 @@ export class SmallModel implements Model {
   #acknowledge(): void {
     const tail = this.setting.freesAtArrival ? this.#receiver.head : this.#tail;
     if (!this.#receiver.isDue(tail >>> 0)) return;
-    push(this.#acks, this.#receiver.acknowledge(tail >>> 0) | 0);
+    this.#acks.push(this.#receiver.acknowledge(tail >>> 0) | 0);
   }
 
   #transfer(): void {
     this.#root[3]! -= 1;
     this.#root[2]! -= 1;
-    push(this.#complete, shift(this.#blocks));
+    this.#complete.push(this.#blocks.shift());
     this.#state[4] = Awake.YES;
   }
 
@@ -235,44 +235,45 @@ export class SmallModel implements Model {
   }
 
   #wantsMore(): boolean {
-    return this.#small[0] === 0 && (!this.setting.waitsForBlocks || this.#complete[0] === 0);
+    return this.#small.length === 0 && (!this.setting.waitsForBlocks || this.#complete.length === 0);
   }
 
   #copyOut(): boolean {
     if (this.#receiver.head === this.#tail || !this.#wantsMore()) return false;
     while (this.#tail !== this.#receiver.head) {
       const value = this.#ring[this.#tail % this.#units]!;
-      if (value < MARK) push(this.#small, value);
+      if (value < MARK) this.#small.push(value);
       // The unit of a message of blocks is free when that message is complete.
       else if (!this.#isComplete(value - MARK)) break;
       this.#state[1]! += 1;
       if (!this.setting.acksBatchesOnly) this.#state[2] = 1;
     }
-    return this.#small[0]! > 0;
+    return this.#small.length > 0;
   }
 
   #isComplete(number: number): boolean {
-    return this.#state[5]! > number || this.#complete.subarray(1, 1 + this.#complete[0]!).includes(number);
+    return this.#state[5]! > number || this.#complete.includes(number);
   }
 
   #deliver(): boolean {
     const next = this.#state[5]!;
     if (this.setting.deliversAtArrival) {
-      const from = this.#complete[0]! > 0 ? this.#complete : this.#small;
-      if (from[0] === 0) return false;
-      if (from[1] !== next) throw new Error(`message ${from[1]} was delivered in place of ${next}`);
+      const from = this.#complete.length > 0 ? this.#complete : this.#small;
+      if (from.length === 0) return false;
+      const [first] = from.items;
+      if (first !== next) throw new Error(`message ${first} was delivered in place of ${next}`);
     }
     const merge = new OrderMerge<{ number: number }>(next);
-    for (const number of itemsOf(this.#small)) merge.push(Path.SMALL, { number });
-    for (const number of itemsOf(this.#complete)) merge.push(Path.BLOCKS, { number });
+    for (const number of this.#small) merge.push(Path.SMALL, { number });
+    for (const number of this.#complete) merge.push(Path.BLOCKS, { number });
     const message = merge.take();
     if (!message) return false;
     if (message.number !== next)
       throw new Error(`message ${message.number} was delivered in place of ${next}`);
     this.#state[5] = next + 1;
-    if (this.setting.messages[next] === 's') shift(this.#small);
+    if (this.setting.messages[next] === 's') this.#small.shift();
     else {
-      shift(this.#complete);
+      this.#complete.shift();
       this.#root[3]! += 1;
     }
     return true;
@@ -282,23 +283,4 @@ export class SmallModel implements Model {
     const part = this.#memory.take(words);
     return new Uint32Array(part.buffer, part.byteOffset, words);
   }
-}
-
-/** A queue in an array: its length, then its items. */
-function push(queue: Int32Array, value: number): void {
-  queue[0]! += 1;
-  if (queue[0]! >= queue.length) throw new Error('the model needs a longer queue');
-  queue[queue[0]!] = value;
-}
-
-function shift(queue: Int32Array): number {
-  const value = queue[1]!;
-  queue.copyWithin(1, 2);
-  queue[queue.length - 1] = 0;
-  queue[0]! -= 1;
-  return value;
-}
-
-function itemsOf(queue: Int32Array): number[] {
-  return [...queue.subarray(1, 1 + queue[0]!)];
 }

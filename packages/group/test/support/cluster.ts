@@ -9,21 +9,50 @@ import {
 } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { fillFrom, startMembers } from '@rdmc/testing';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 
 /** The thread of the worker's side. RDMC_TEST_THREAD=application runs all tests with the application's thread. */
 const thread = process.env.RDMC_TEST_THREAD === 'application' ? 'application' : 'worker';
 
+type ClusterOptions = Partial<NodeOptions & ProtocolOptions>;
+
 /** Nodes 0 to `count` − 1 in this process, each with its own worker and device. */
-export async function startCluster(
-  count: number,
-  options: Partial<NodeOptions & ProtocolOptions> = {},
-): Promise<RdmcNode[]> {
+export async function startCluster(count: number, options: ClusterOptions = {}): Promise<RdmcNode[]> {
   const reserved = await reserveLoopbackPorts(count);
   return startMembers(reserved, (place) => RdmcNode.join({ ...place, windowMs: 0, thread, ...options }));
 }
 
 export async function stopCluster(nodes: readonly RdmcNode[]): Promise<void> {
   await Promise.all(nodes.map((node) => node.close()));
+}
+
+/** Nodes that all tests of a file or of a `describe` share; the array is filled before the first of them. */
+export function clusterForAll(count: number, options?: ClusterOptions): readonly RdmcNode[] {
+  const nodes: RdmcNode[] = [];
+  beforeAll(async () => {
+    nodes.push(...(await startCluster(count, options)));
+  });
+  afterAll(() => stopCluster(nodes.splice(0)));
+  return nodes;
+}
+
+/** New nodes for each test; the array is filled before it. */
+export function clusterForEach(count: number, options?: ClusterOptions): readonly RdmcNode[] {
+  const nodes: RdmcNode[] = [];
+  beforeEach(async () => {
+    nodes.push(...(await startCluster(count, options)));
+  });
+  afterEach(() => stopCluster(nodes.splice(0)));
+  return nodes;
+}
+
+/** A group's id for each test: not that of the test before, of which receivers may still be open. */
+export function groupIdForEach(): { readonly id: number } {
+  const group = { id: 0 };
+  beforeEach(() => {
+    group.id += 1;
+  });
+  return group;
 }
 
 /** The same group at all its members, in their order: the root first. */

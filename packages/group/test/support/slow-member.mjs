@@ -10,7 +10,7 @@ const busy = setInterval(() => {
   while (performance.now() < until);
 }, 1);
 
-const node = await RdmcNode.join({ id: 1, members, device: { device: 'soft' } });
+const node = await RdmcNode.join({ id: 1, members, windowMs: 0, device: 'soft' });
 let received = 0;
 for (let id = 1; id <= groups; id += 1) {
   const group = await node.createGroup({ id, members: [0, 1] });

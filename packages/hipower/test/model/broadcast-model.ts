@@ -1,5 +1,6 @@
 import type { Model } from '@rdmc/testing';
-import { ChannelModel, type Setting } from './channel-model.js';
+import { ChannelModel } from './channel-model.js';
+import type { Setting } from './channel-setting.js';
 
 export interface BroadcastSetting extends Setting {
   /** A responder that has everything is dismissed by the requester, and leaves; default: yes. */

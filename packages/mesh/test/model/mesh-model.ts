@@ -1,123 +1,15 @@
 import type { ObjectModel } from '@rdmc/testing';
 import { nextIncarnation } from '../../src/live/claim.js';
 import type { MemberEvent } from '../../src/live/member-event.js';
-import {
-  claimOf,
-  Membership,
-  type MembershipLimits,
-  type MembershipPort,
-  type Verdict,
-} from '../../src/live/membership.js';
+import { claimOf, Membership, type MembershipLimits, type Verdict } from '../../src/live/membership.js';
 import type { RosterDelta, RosterEntry } from '../../src/live/roster.js';
 import type { Epoch } from '../../src/live/timeline.js';
+import { Connection, type End } from './connection.js';
+import type { Setting } from './mesh-setting.js';
+import { Process, type ProcessHost, ProcessPort } from './process.js';
+import { stateText } from './state-text.js';
 
 const LIMITS: MembershipLimits = { members: 8, marks: 8, lost: 8 };
-
-type Machine = new (self: RosterEntry, port: MembershipPort, limits: MembershipLimits) => Membership;
-
-/** The variant to check: the protocol, or one of its wrong variants. */
-export interface Setting {
-  /** The id of the process that gets a successor; the other two members have the rest of 0, 1 and 2. */
-  readonly id: number;
-  /** Without the second of the other members. */
-  readonly isPair?: boolean;
-  /** How often an end of a connection of the process may break. */
-  readonly breaks?: number;
-  /** The process may be stopped, and continues at any later time. */
-  readonly stops?: boolean;
-  /** The process may leave. */
-  readonly leaves?: boolean;
-  /** Another process with the id starts. */
-  readonly successor?: boolean;
-  readonly replace?: boolean;
-  readonly machine?: Machine;
-  /** The incarnation of the successor. */
-  readonly incarnation?: (kept: number, known: number) => number;
-  /** The port does not close a connection that the machine ends. */
-  readonly keepsConnections?: boolean;
-}
-
-type Frame =
-  | { readonly type: 'message'; readonly epoch: number; readonly instance: string }
-  | { readonly type: 'roster'; readonly news: RosterDelta; readonly isWhole: boolean }
-  | { readonly type: 'stop'; readonly verdict: Verdict }
-  | { readonly type: 'leave' }
-  | { readonly type: 'end' };
-
-/** An end of a connection. `queue` is on its way to this end. */
-interface End {
-  readonly process: number;
-  queue: Frame[];
-  isOpen: boolean;
-}
-
-/** From the HELLO to the end of both sides. `ends` are the calling one and the called one. */
-interface Connection {
-  readonly epoch: number;
-  stage: 'called' | 'confirmed' | 'up';
-  readonly ends: readonly [End, End];
-}
-
-/** One process. */
-class Process {
-  state: 'off' | 'on' | 'stopped' | 'ended' = 'off';
-  machine: Membership | undefined;
-  /** The roster that the newcomer has learned, until it is introduced. */
-  learned: RosterDelta | undefined;
-  /** Peers to reach. */
-  readonly wanted = new Map<number, RosterEntry>();
-  readonly last = new Map<number, MemberEvent>();
-
-  constructor(
-    readonly index: number,
-    readonly id: number,
-    readonly instance: string,
-  ) {}
-}
-
-class Port implements MembershipPort {
-  constructor(
-    private readonly model: MeshModel,
-    private readonly process: Process,
-  ) {}
-
-  disconnect(event: MemberEvent, verdict: Verdict | undefined): void {
-    this.model.disconnect(this.process, event, verdict);
-  }
-
-  announce(event: MemberEvent): void {
-    checkOrder(this.process.last.get(event.member), event);
-    this.process.last.set(event.member, event);
-  }
-
-  reach(entry: RosterEntry): void {
-    this.process.wanted.set(entry.id, entry);
-  }
-
-  forget(peer: number): void {
-    this.process.wanted.delete(peer);
-  }
-
-  tell(news: RosterDelta, but?: number): void {
-    this.model.tell(this.process, news, but);
-  }
-
-  stop(): void {
-    this.model.end(this.process);
-  }
-}
-
-function checkOrder(before: MemberEvent | undefined, event: MemberEvent): void {
-  const isJoined = event.type === 'joined';
-  if (isJoined === (before?.type === 'joined')) throw new Error(`${event.type} follows ${before?.type}`);
-  if (before === undefined) return;
-  const later = event.incarnation - before.incarnation || event.epoch - before.epoch;
-  if (isJoined ? later <= 0 : later !== 0) {
-    throw new Error(
-      `${event.type} ${event.incarnation}.${event.epoch} follows ${before.incarnation}.${before.epoch}`,
-    );
-  }
-}
 
 /** The processes: two members, one that may fail, and its successor. */
 const [FAILING, SUCCESSOR] = [2, 3];
@@ -126,7 +18,7 @@ const FIRST_INCARNATION = 5;
 const FAULT = /^(break|stop|continue|leave|learn|introduce)/;
 
 /** Three members that are to be connected, and a second process with the id of the third one. */
-export class MeshModel implements ObjectModel {
+export class MeshModel implements ObjectModel, ProcessHost {
   readonly processes: Process[];
   connections: Connection[] = [];
   breaks: number;
@@ -142,7 +34,7 @@ export class MeshModel implements ObjectModel {
     this.leavesLeft = setting.leaves ? 1 : 0;
     const others = [0, 1, 2].filter((id) => id !== setting.id);
     const ids = [others[0]!, others[1]!, setting.id, setting.id];
-    this.processes = ids.map((id, index) => new Process(index, id, String(index).repeat(32)));
+    this.processes = ids.map((id, index) => new Process(index, id, `process ${index}`));
     const members = [0, 1, FAILING]
       .filter((index) => index !== 1 || !setting.isPair)
       .map((index) => this.processes[index]!);
@@ -175,7 +67,7 @@ export class MeshModel implements ObjectModel {
     else if (verb === 'stop') this.stop(process);
     else if (verb === 'continue') process.state = 'on';
     else this.leave(process);
-    this.connections = this.connections.filter(({ ends }) => ends.some(({ isOpen }) => isOpen));
+    this.connections = this.connections.filter(({ isOpen }) => isOpen);
   }
 
   /** All processes that run are connected with each other and know the same members, and nothing is on its way. */
@@ -197,24 +89,16 @@ export class MeshModel implements ObjectModel {
     const isEqual = running.every(({ machine }) =>
       machine!.roster.digest.equals(first!.machine!.roster.digest),
     );
-    return (
-      isWhole &&
-      isEqual &&
-      this.connections.every(({ ends }) => ends.every(({ queue }) => queue.length === 0))
-    );
+    return isWhole && isEqual && this.connections.every(({ isQuiet }) => isQuiet);
   }
 
   key(): string {
-    const processes = this.processes.map(({ state, machine, learned, wanted, last }) => [
-      state,
-      machine,
-      learned,
-      wanted,
-      last,
-    ]);
-    const connections = this.connections.map((each) => JSON.stringify(each, plain)).sort();
+    const processes = this.processes.map(({ state, machine, learned, wanted, last }) =>
+      stateText([state, machine, learned, wanted, last]),
+    );
+    const connections = this.connections.map(stateText).sort();
     const rest = [this.breaks, this.stopsLeft, this.leavesLeft, this.isFaulty];
-    return JSON.stringify([processes, connections, rest], plain);
+    return [...processes, '', ...connections, '', ...rest].join('\n');
   }
 
   // For the ports.
@@ -223,16 +107,16 @@ export class MeshModel implements ObjectModel {
     if (this.setting.keepsConnections) return;
     const [connection, side] = this.inUse(process, member);
     if (connection === undefined) return;
-    if (verdict !== undefined) connection.ends[1 - side]!.queue.push({ type: 'stop', verdict });
-    this.close(connection, side);
+    if (verdict !== undefined) connection.send(side, { type: 'stop', verdict });
+    connection.close(side);
   }
 
   tell(process: Process, news: RosterDelta, but: number | undefined): void {
     for (const connection of this.connections) {
-      const side = connection.ends.findIndex((end) => end.process === process.index && end.isOpen);
+      const side = connection.sideOf(process.index);
       const peer = this.processes[connection.ends[1 - side]?.process ?? -1];
-      if (peer === undefined || peer.id === but || !this.isUp(connection, side)) continue;
-      connection.ends[1 - side]!.queue.push({ type: 'roster', news, isWhole: false });
+      if (peer === undefined || peer.id === but || !connection.isUp(side)) continue;
+      connection.send(side, { type: 'roster', news, isWhole: false });
     }
   }
 
@@ -245,9 +129,8 @@ export class MeshModel implements ObjectModel {
     process.state = 'ended';
     process.wanted.clear();
     for (const connection of this.connections) {
-      for (const [side, end] of connection.ends.entries()) {
-        if (end.process === process.index) this.close(connection, side);
-      }
+      const side = connection.sideOf(process.index);
+      if (side !== -1) connection.close(side);
     }
   }
 
@@ -267,7 +150,7 @@ export class MeshModel implements ObjectModel {
       port: 1,
       process: Object.freeze({ host: 'host', pid: process.index }),
     });
-    process.machine = new Machine(self, new Port(this, process), LIMITS);
+    process.machine = new Machine(self, new ProcessPort(this, process), LIMITS);
     process.state = 'on';
   }
 
@@ -319,7 +202,7 @@ export class MeshModel implements ObjectModel {
           const isSilent = peer === FAILING && failing.state === 'stopped';
           const isOfFailing = connection.ends.some(({ process }) => process >= FAILING);
           const canBreak =
-            isOfFailing && this.isUp(connection, side) && this.processes[end.process]!.state === 'on';
+            isOfFailing && connection.isUp(side) && this.processes[end.process]!.state === 'on';
           if (canBreak && (this.breaks > 0 || isSilent)) steps.push(`break ${index} ${side}`);
         }
       }
@@ -356,9 +239,8 @@ export class MeshModel implements ObjectModel {
 
   private call(process: Process, peer: number): void {
     const target = this.target(process, peer)!;
-    const end = (index: number): End => ({ process: index, queue: [], isOpen: true });
     const epoch = process.machine!.nextEpoch(peer);
-    this.connections.push({ epoch, stage: 'called', ends: [end(process.index), end(target.index)] });
+    this.connections.push(new Connection(epoch, process.index, target.index));
   }
 
   /** Both judge the other's HELLO; the caller sends CONFIRM. */
@@ -380,7 +262,7 @@ export class MeshModel implements ObjectModel {
     }
     // An attempt that was not needed any more: the dialler ends it.
     if (!process.wanted.has(this.processes[called.process]!.id)) {
-      for (const end of connection.ends) end.isOpen = false;
+      connection.abandon();
       return;
     }
     process.machine!.connected(this.entry(called), connection.epoch);
@@ -393,8 +275,8 @@ export class MeshModel implements ObjectModel {
     const process = this.processes[called.process]!;
     const verdict = process.machine!.judge(this.entry(caller), connection.epoch);
     if (verdict !== undefined) {
-      connection.ends[0].queue.push({ type: 'stop', verdict });
-      this.close(connection, 1);
+      connection.send(1, { type: 'stop', verdict });
+      connection.close(1);
       return;
     }
     process.machine!.connected(this.entry(caller), connection.epoch);
@@ -406,7 +288,7 @@ export class MeshModel implements ObjectModel {
   private post(connection: Connection, side: number): void {
     if (!this.setting.isPair) return;
     const { instance } = this.processes[connection.ends[side]!.process]!;
-    connection.ends[1 - side]!.queue.push({ type: 'message', epoch: connection.epoch, instance });
+    connection.send(side, { type: 'message', epoch: connection.epoch, instance });
   }
 
   private read(connection: Connection, side: number): void {
@@ -425,15 +307,15 @@ export class MeshModel implements ObjectModel {
       const missing = frame.isWhole ? machine.roster.missingFrom(frame.news) : undefined;
       machine.learn(frame.news);
       if (missing && missing.entries.length + missing.marks.length > 0 && end.isOpen) {
-        connection.ends[1 - side]!.queue.push({ type: 'roster', news: missing, isWhole: false });
+        connection.send(side, { type: 'roster', news: missing, isWhole: false });
       }
     } else if (frame.type === 'stop') {
       if (frame.verdict.code === 'ERR_RDMC_REPLACED') this.end(process);
     } else if (frame.type === 'leave') {
       machine.leaves(peer.id, epoch);
-      this.close(connection, side);
+      connection.close(side);
     } else {
-      this.close(connection, side);
+      connection.close(side);
       machine.closed(peer.id, epoch, { code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'it ended' });
     }
   }
@@ -444,7 +326,7 @@ export class MeshModel implements ObjectModel {
     if (peer.state !== 'stopped') this.breaks -= 1;
     this.isFaulty = true;
     const epoch: Epoch = { ...claimOf(peer.machine!.self), epoch: connection.epoch };
-    this.close(connection, side);
+    connection.close(side);
     process.machine!.closed(peer.id, epoch, { code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'it broke' });
   }
 
@@ -458,7 +340,7 @@ export class MeshModel implements ObjectModel {
   private repair(process: Process, peer: number): void {
     const [connection, side] = this.inUse(process, peer);
     const news = process.machine!.roster.whole();
-    connection!.ends[1 - side]!.queue.push({ type: 'roster', news, isWhole: true });
+    connection!.send(side, { type: 'roster', news, isWhole: true });
   }
 
   private show(process: Process, to: Process): void {
@@ -498,30 +380,16 @@ export class MeshModel implements ObjectModel {
     process.state = 'ended';
     process.wanted.clear();
     for (const connection of this.connections) {
-      const side = connection.ends.findIndex((end) => end.process === process.index);
+      const side = connection.sideOf(process.index);
       if (side === -1) continue;
-      if (this.isUp(connection, side)) connection.ends[1 - side]!.queue.push({ type: 'leave' });
-      this.close(connection, side);
+      if (connection.isUp(side)) connection.send(side, { type: 'leave' });
+      connection.close(side);
     }
   }
 
   private refuse(connection: Connection, refused: Process, { code }: Verdict): void {
-    for (const end of connection.ends) end.isOpen = false;
+    connection.abandon();
     if (code === 'ERR_RDMC_REPLACED' && refused.state === 'on') this.end(refused);
-  }
-
-  private close({ ends, stage }: Connection, side: number): void {
-    const end = ends[side]!;
-    if (!end.isOpen) return;
-    end.isOpen = false;
-    end.queue = [];
-    // An attempt that is not complete is gone for both.
-    if (stage === 'called') ends[1 - side]!.isOpen = false;
-    else ends[1 - side]!.queue.push({ type: 'end' });
-  }
-
-  private isUp({ stage, ends }: Connection, side: number): boolean {
-    return ends[side]!.isOpen && (stage === 'up' || (stage === 'confirmed' && side === 0));
   }
 
   /** The connection that a process uses with a peer, and its side. */
@@ -529,7 +397,7 @@ export class MeshModel implements ObjectModel {
     const current = process.machine!.currentOf(peer);
     for (const connection of this.connections) {
       for (const side of [0, 1]) {
-        const isMine = connection.ends[side]!.process === process.index && this.isUp(connection, side);
+        const isMine = connection.ends[side]!.process === process.index && connection.isUp(side);
         const other = this.processes[connection.ends[1 - side]!.process]!;
         if (!isMine || other.id !== peer) continue;
         // While the machine ends a connection, it is not current any more: of two, the older one is meant.
@@ -545,11 +413,4 @@ export class MeshModel implements ObjectModel {
   private entry(end: End): RosterEntry {
     return this.processes[end.process]!.machine!.self;
   }
-}
-
-/** Without what is not a part of the state: the model itself, versions, and the order of sets. */
-function plain(name: string, value: unknown): unknown {
-  if (name === 'port' || name === 'addedAt' || name === 'changes' || name === 'limits') return undefined;
-  if (value instanceof Map) return [...value].sort(([one], [other]) => one - other);
-  return value instanceof Set ? [...value].sort() : value;
 }
