@@ -78,6 +78,10 @@ export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
 export const PEER_RUN_BYTES = 1024 * 1024;
 /** … and with more unread bytes no request of that server is run. */
 export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
+/** With so many unanswered requests at other servers, further ones are collected … */
+export const PEER_BUSY_REQUESTS = 8;
+/** … for so many turns of the event loop. */
+export const PEER_COLLECT_TURNS = 4;
 /** Pieces of memory in one frame between servers. */
 export const MAX_FRAME_PARTS = 8192;
 /** Bytes of commands that may wait for the answers of one other server. */

@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
 import type { Asker } from '../src/cluster/peer-link.js';
 import { PeerLinks } from '../src/cluster/peer-links.js';
+import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS } from '../src/limits.js';
 import { encodeCommand } from './support/encode.js';
 
 /** Another server that answers when it is told to. */
@@ -50,43 +51,52 @@ function ask(member: number): void {
   links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, 1, asker);
 }
 
-it('requests leave at once where none is unanswered', () => {
+/** Makes the servers as busy as they can be without a delay of requests: `member` has the first ids. */
+function keepBusy(member: number): number[] {
+  const ids = Array.from({ length: PEER_BUSY_REQUESTS }, (_, index) => index + 1);
+  for (const _ of ids) ask(member);
+  links.flush();
+  return ids;
+}
+
+it('requests leave at once where few are unanswered', () => {
   const other = connections.get(2)!;
-  for (let id = 1; id <= 3; id += 1) {
+  for (let id = 1; id <= PEER_BUSY_REQUESTS; id += 1) {
     ask(2);
     links.flush();
     expect(other.frames.length).toBe(id);
-    other.answer(id);
   }
-  expect(replies).toBe(3);
+  for (let id = 1; id <= PEER_BUSY_REQUESTS; id += 1) other.answer(id);
+  expect(replies).toBe(PEER_BUSY_REQUESTS);
 });
 
-it('while a request is unanswered, the requests of a turn are in one frame with those of the next', async () => {
+it('where many are unanswered, the requests of several turns are in one frame for each server', async () => {
   const [two, three] = [connections.get(2)!, connections.get(3)!];
-  ask(2);
-  links.flush();
-  ask(2);
-  ask(3);
-  links.flush();
+  const busy = keepBusy(2);
   ask(2);
   ask(3);
   links.flush();
-  expect([two.frames, three.frames]).toEqual([[[1]], []]);
+  for (let turns = 1; turns < PEER_COLLECT_TURNS; turns += 1) await turn();
+  ask(2);
+  ask(3);
+  links.flush();
+  expect([two.frames, three.frames]).toEqual([[busy], []]);
   await turn();
-  expect([two.frames, three.frames]).toEqual([[[1], [2, 3]], [[1, 2]]]);
+  const next = busy.length + 1;
+  expect([two.frames, three.frames]).toEqual([[busy, [next, next + 1]], [[1, 2]]]);
 });
 
-it('requests do not wait for an answer', async () => {
+it('requests do not wait for an answer, and leave at once again after the answers', async () => {
   const other = connections.get(2)!;
-  for (let i = 0; i < 3; i += 1) {
-    ask(2);
-    links.flush();
-    await turn();
-  }
-  expect(other.frames).toEqual([[1], [2], [3]]);
-  for (const id of [3, 1, 2]) other.answer(id);
-  expect(replies).toBe(3);
+  const busy = keepBusy(2);
   ask(2);
   links.flush();
-  expect(other.frames.at(-1)).toEqual([4]);
+  for (let turns = 0; turns < PEER_COLLECT_TURNS; turns += 1) await turn();
+  const next = busy.length + 1;
+  expect(other.frames).toEqual([busy, [next]]);
+  for (const id of [next, ...busy]) other.answer(id);
+  expect(replies).toBe(next);
+  ask(2);
+  links.flush();
+  expect(other.frames.at(-1)).toEqual([next + 1]);
 });

@@ -68,9 +68,9 @@ export class PeerLink {
     return this.#unansweredBytes > MAX_LINK_BYTES;
   }
 
-  /** Whether the other server has requests that it has not answered. */
-  get isBusy(): boolean {
-    return this.#unanswered.size > this.#outgoing.length / PARTS_OF_REQUEST;
+  /** Number of requests that were sent and are not answered. */
+  get unanswered(): number {
+    return this.#unanswered.size - this.#outgoing.length / PARTS_OF_REQUEST;
   }
 
   /** Sends the requests so far. */

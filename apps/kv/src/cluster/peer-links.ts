@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
-import { PEER_REDIAL_MS } from '../limits.js';
+import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS, PEER_REDIAL_MS } from '../limits.js';
 import { PEER_PURPOSE } from './peer-frames.js';
 import { PeerLink } from './peer-link.js';
 
@@ -14,7 +14,7 @@ export class PeerLinks {
   readonly #links = new Map<number, PeerLink>();
   readonly #closed = new AbortController();
   readonly #listeners: (() => void)[] = [];
-  #isScheduled = false;
+  #isCollecting = false;
 
   constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
 
@@ -34,19 +34,17 @@ export class PeerLinks {
   }
 
   /**
-   * Sends the requests so far: at once where no request is unanswered, else with those of the next turn of the event loop. A frame
-   * costs both servers as much as several requests do, so larger frames leave more of a busy processor to the requests.
+   * Sends the requests so far: at once where few are unanswered, else with those of the next turns of the event loop. A frame
+   * costs both servers as much as several requests do, so larger frames leave more of a busy processor to the requests. Turns of an
+   * idle processor take microseconds.
    */
   flush(): void {
-    if (this.#isScheduled) return;
-    for (const link of this.#links.values()) {
-      if (link.isBusy) {
-        this.#isScheduled = true;
-        setImmediate(() => this.#send());
-        return;
-      }
-    }
-    this.#send();
+    if (this.#isCollecting) return;
+    let unanswered = 0;
+    for (const link of this.#links.values()) unanswered += link.unanswered;
+    this.#isCollecting = unanswered >= PEER_BUSY_REQUESTS;
+    if (this.#isCollecting) this.#collect(PEER_COLLECT_TURNS);
+    else this.#send();
   }
 
   close(): void {
@@ -54,8 +52,15 @@ export class PeerLinks {
     for (const link of this.#links.values()) link.close();
   }
 
+  #collect(turns: number): void {
+    setImmediate(() => {
+      if (turns > 1) this.#collect(turns - 1);
+      else this.#send();
+    });
+  }
+
   #send(): void {
-    this.#isScheduled = false;
+    this.#isCollecting = false;
     for (const link of this.#links.values()) link.flush();
   }
 
