@@ -36,6 +36,8 @@ export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
 export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+/** Replies of one client that are sent at once and are no longer than this together are copied into one piece of memory. */
+export const COPIED_OUTPUT_BYTES = 16 * 1024;
 /** Commands of one client that wait for other servers; then its input is not read. */
 export const PAUSE_UNANSWERED = 1024;
 /** Bytes of one client's commands that wait for other servers, likewise. */
@@ -76,6 +78,10 @@ export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;
 export const PEER_RUN_BYTES = 1024 * 1024;
 /** … and with more unread bytes no request of that server is run. */
 export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
+/** With so many unanswered requests at other servers, further ones are collected … */
+export const PEER_BUSY_REQUESTS = 8;
+/** … for so many turns of the event loop. */
+export const PEER_COLLECT_TURNS = 4;
 /** Pieces of memory in one frame between servers. */
 export const MAX_FRAME_PARTS = 8192;
 /** Bytes of commands that may wait for the answers of one other server. */

@@ -86,6 +86,36 @@ it('commands are timed only where a threshold can be reached', () => {
   expect(times({ slowLogUs: -1, latencyMs: 1 })).toEqual([true, true]);
 });
 
+it.each([
+  { slowLogUs: 0, latencyMs: 0 },
+  { slowLogUs: 10_000, latencyMs: 0 },
+  { slowLogUs: 10_000, latencyMs: 3 },
+  { slowLogUs: 2000, latencyMs: 30 },
+  { slowLogUs: -1, latencyMs: 3 },
+])('commands are in the lists from $slowLogUs µs and $latencyMs ms on', ({ slowLogUs, latencyMs }) => {
+  const durations = [0, 0.001, 1.9994, 1.9995, 2, 2.999, 3, 9.9994, 9.9995, 10, 29.999, 30, 31];
+  const slow = durations.filter((ms) => slowLogUs >= 0 && Math.round(ms * 1000) >= slowLogUs);
+  const late = durations.filter((ms) => latencyMs > 0 && ms >= latencyMs);
+  const monitor = new Monitor({ slowLogUs, latencyMs });
+  const counted: number[] = [];
+  for (const ms of durations) {
+    monitor.latency.reset([]);
+    monitor.ran(commandOf('scan', false), argumentsOf('SCAN', '0'), CLIENT, ms);
+    if (monitor.latency.history('command').length > 0) counted.push(ms);
+  }
+  expect(monitor.slowLog.length).toBe(slow.length);
+  expect(counted).toEqual(late);
+});
+
+it('a command whose run takes microseconds is not timed: WAIT, and those on one key', () => {
+  const runner = new CommandRunner(new ManualLog(), {});
+  const ran = vi.spyOn(runner.executor.node.monitor, 'ran');
+  runner.turn(['SET', 'k', 'v'], ['WAIT', '3', '0'], ['GET', 'k'], ['PING'], ['ECHO', 'text']);
+  expect(ran).not.toHaveBeenCalled();
+  runner.turn(['SCAN', '0']);
+  expect(ran).toHaveBeenCalledTimes(1);
+});
+
 it('a password is not in the slow log', () => {
   const monitor = new Monitor({ slowLogUs: 0 });
   monitor.ran(commandOf('auth', false, ['no_auth']), argumentsOf('AUTH', 'secret'), CLIENT, 1);

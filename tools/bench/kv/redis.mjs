@@ -3,14 +3,9 @@
 // servers with three backups of every write, one of which has all keys and serves the same clients the same commands;
 // both unreplicated too. Redis's WAIT is weaker: after a failover what was acknowledged may be gone, and it may answer with fewer replicas.
 // Needs the built dist, and redis-server.
-import { fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { alone, bench, cluster, end, freePort, redis, replicatedRedis } from './servers.mjs';
 
 const command = fileURLToPath(new URL('../../../apps/kv/dist/main.js', import.meta.url));
 const { values } = parseArgs({
@@ -26,103 +21,21 @@ const CASES = values.cases.split(',').map((text) => {
   const [clients, batch] = text.split('x').map(Number);
   return { clients, batch };
 });
-const children = [];
-const directory = mkdtempSync(join(tmpdir(), 'kv-redis-'));
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-async function redis(port, more = []) {
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...more];
-  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'], cwd: directory });
-  children.push(child);
-  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept')) break;
-  child.stdout.resume();
-}
-
-async function replicatedRedis() {
-  const port = await freePort();
-  await redis(port, ['--repl-diskless-sync-delay', '0']);
-  for (let i = 0; i < 3; i += 1) {
-    await redis(await freePort(), ['--replicaof', '127.0.0.1', String(port)]);
-  }
-  const socket = connect(port, '127.0.0.1');
-  for (;;) {
-    socket.write('WAIT 3 100\r\n');
-    const [answer] = await once(socket, 'data');
-    if (String(answer) === ':3\r\n') break;
-  }
-  socket.destroy();
-  return port;
-}
-
-function member(args) {
-  const child = fork(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  children.push(child);
-  return child;
-}
-
-async function event(child, name) {
-  for (;;) {
-    const [message] = await once(child, 'message');
-    if (message[name] !== undefined) return message[name];
-  }
-}
-
-async function ours() {
-  const ports = await Promise.all(Array.from({ length: 5 }, freePort));
-  const common = ['-m', ports.map((port) => `127.0.0.1:${port}`).join(','), '-d', join(directory, 'ours')];
-  const coordinator = member(['coordinator', ...common]);
-  const serving = event(coordinator, 'serving');
-  const polling = ['--window-ms', values['window-ms']];
-  const servers = [1, 2, 3, 4].map((id) =>
-    member(['server', ...common, '-i', String(id), '-p', '0', ...polling]),
-  );
-  const [port] = await Promise.all(servers.map((server) => event(server, 'ready')));
-  await serving;
-  return port;
-}
-
-async function alone() {
-  const server = member(['server', '-r', '0', '-p', '0']);
-  return event(server, 'ready');
-}
 
 /** Keys of the server itself only: its clients are those of one primary. */
 async function measure(port, { clients, batch }, wait) {
-  const args = [
-    'bench',
-    '--connect',
-    `127.0.0.1:${port}`,
-    '-w',
-    'write-only',
-    '--records',
-    '20000',
-    '--json',
-  ];
-  args.push('-c', clients, '-b', batch, '-t', values.seconds, '--wait', wait, '--no-fill', '--one-primary');
-  const child = spawn(process.execPath, [command, ...args.map(String)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  for await (const chunk of child.stdout) text += chunk;
-  return JSON.parse(text);
+  const keys = ['-w', 'write-only', '--records', 20_000, '--no-fill', '--one-primary'];
+  return bench(command, port, [...keys, '-c', clients, '-b', batch, '-t', values.seconds, '--wait', wait]);
 }
 
 try {
   const subjects = [
     ['Redis, SET + WAIT 3', await replicatedRedis(), 3],
-    ['kv, SET + WAIT 3, 4 servers', await ours(), 3],
+    ['kv, SET + WAIT 3, 4 servers', await cluster(command, values['window-ms']), 3],
   ];
   const single = await freePort();
   await redis(single);
-  subjects.push(['Redis, alone', single, 0], ['kv --replicas 0', await alone(), 0]);
+  subjects.push(['Redis, alone', single, 0], ['kv --replicas 0', await alone(command), 0]);
   console.log(
     'clients batch  subject                          sets/s     p50 µs   p99 µs  errors  short WAITs',
   );
@@ -139,6 +52,5 @@ try {
     }
   }
 } finally {
-  for (const child of children) child.kill('SIGKILL');
-  rmSync(directory, { recursive: true, force: true });
+  end();
 }

@@ -33,43 +33,44 @@ export interface LoadResult {
   readonly p99: number;
 }
 
+/** First and last slot, and the address of their server. */
+type SlotRange = readonly [from: number, to: number, server: readonly [host: string, port: number]];
+
+/** The servers of all slots, as one of them says; its error reply, where it is not a cluster. */
+async function slotRanges({ host, port }: Endpoint, tls?: ClientTls): Promise<readonly SlotRange[] | Error> {
+  const connection = await Connection.open(host, port, tls);
+  try {
+    const [reply] = await connection.batch(encodeCommand(['CLUSTER', 'SLOTS']), 1);
+    return reply as readonly SlotRange[] | Error;
+  } finally {
+    connection.close();
+  }
+}
+
 /** Which connection of a client has a slot. */
 type SlotMap = Uint8Array;
 
 async function slotMap({ endpoints, direct, tls }: LoadOptions): Promise<SlotMap> {
   const map = new Uint8Array(SLOTS);
   if (!direct) return map;
-  const connection = await Connection.open(endpoints[0]!.host, endpoints[0]!.port, tls);
-  const ranges = (await connection.command('CLUSTER', 'SLOTS')) as [number, number, [string, number]][];
-  connection.close();
+  const ranges = await slotRanges(endpoints[0]!, tls);
+  if (ranges instanceof Error) throw ranges;
   for (const [from, to, [, port]] of ranges) {
-    map.fill(
-      Math.max(
-        0,
-        endpoints.findIndex((endpoint) => endpoint.port === port),
-      ),
-      from,
-      to + 1,
-    );
+    const index = endpoints.findIndex((endpoint) => endpoint.port === port);
+    map.fill(Math.max(0, index), from, to + 1);
   }
   return map;
 }
 
 /** A hash tag of keys of the first server; any tag, where the server is not a cluster. */
-export async function tagOf({ host, port }: Endpoint, tls?: ClientTls): Promise<string> {
-  const connection = await Connection.open(host, port, tls);
-  try {
-    const reply = await connection.command('CLUSTER', 'SLOTS').catch(() => []);
-    const ranges = reply as [number, number, [string, number]][];
-    for (let tag = 0; ; tag += 1) {
-      const key = Buffer.from(`{${tag}}`);
-      const slot = slotOf(key, 0, key.length);
-      if (ranges.length === 0) return key.toString();
-      if (ranges.some(([from, to, node]) => slot >= from && slot <= to && node[1] === port))
-        return key.toString();
-    }
-  } finally {
-    connection.close();
+export async function tagOf(endpoint: Endpoint, tls?: ClientTls): Promise<string> {
+  const reply = await slotRanges(endpoint, tls);
+  const ranges = reply instanceof Error ? [] : reply;
+  for (let tag = 0; ; tag += 1) {
+    const key = Buffer.from(`{${tag}}`);
+    const slot = slotOf(key, 0, key.length);
+    const owner = ranges.find(([from, to]) => slot >= from && slot <= to)?.[2];
+    if (ranges.length === 0 || owner?.[1] === endpoint.port) return key.toString();
   }
 }
 

@@ -3,8 +3,8 @@ import { encodeCommand } from '../resp/encode.js';
 import { slotOf } from '../store/slot.js';
 import { Zipf } from './zipf.js';
 
-/** YCSB's A: half reads, half updates; B: 95 % reads. */
-export const WORKLOADS = { a: 0.5, b: 0.95, 'write-only': 0 } as const;
+/** YCSB's A: half reads, half updates; B: 95 % reads; C: reads. */
+export const WORKLOADS = { a: 0.5, b: 0.95, c: 1, 'write-only': 0 } as const;
 export type WorkloadName = keyof typeof WORKLOADS;
 
 const KEY_BYTES = 30;

@@ -1,30 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/load.js';
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
 import type { ClientTls } from '../client/connection.js';
-import { LocalCluster } from '../demo/processes.js';
+import { withLocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
+import { type ReplicationFlags, replicationArguments, replicationOptions } from './replication-options.js';
 import type { Tell } from './tell.js';
 import {
-  type ClientTlsFlags,
+  type ClusterTlsFlags,
   clientTls,
-  clientTlsOptions,
   clusterTls,
-  type ServerTlsFlags,
+  clusterTlsOptions,
   serverTlsArguments,
-  serverTlsOptions,
 } from './tls-options.js';
 
-interface BenchFlags extends ServerTlsFlags, ClientTlsFlags {
+interface BenchFlags extends ReplicationFlags, ClusterTlsFlags {
   readonly workload: WorkloadName;
   readonly connect?: Endpoint[];
   readonly servers: number;
-  readonly replicas: number;
-  readonly mode: 'one-sided' | 'rpc';
-  readonly windowMs?: number;
   readonly records: number;
   readonly clients: number;
   readonly batch: number;
@@ -43,7 +36,7 @@ export function addBenchCommand(program: Command, tell: Tell): void {
       "YCSB's workloads (Zipf 0.99, 30-byte keys, 100-byte values) on a cluster of this machine, or on any server",
     )
     .addOption(
-      new Option('-w, --workload <name>', 'a: half reads; b: 95 % reads')
+      new Option('-w, --workload <name>', 'a: half reads; b: 95 % reads; c: reads')
         .choices(Object.keys(WORKLOADS))
         .default('a'),
     )
@@ -53,13 +46,6 @@ export function addBenchCommand(program: Command, tell: Tell): void {
       endpoints,
     )
     .option('-s, --servers <n>', 'server processes of the new cluster', wholeNumber(1, 32), 5)
-    .option('-r, --replicas <n>', 'backups of every write; 0: no replication', wholeNumber(0, 16), 3)
-    .addOption(
-      new Option('--mode <name>', 'rpc: the baseline, in which backups copy the writes')
-        .choices(['one-sided', 'rpc'])
-        .default('one-sided'),
-    )
-    .option('--window-ms <n>', 'time that the servers poll after work', wholeNumber(0, 60_000))
     .option('--records <n>', 'records to load first', wholeNumber(1, 100_000_000), 100_000)
     .option('-c, --clients <n>', 'connections', wholeNumber(1, 10_000), 30)
     .option('-b, --batch <n>', 'operations that a client sends at once', wholeNumber(1, 10_000), 1)
@@ -69,7 +55,7 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     .option('--one-primary', 'use only keys of the first server, which then does not forward commands', false)
     .option('--no-fill', 'do not load the records before the measurement')
     .option('--json', 'one JSON document instead of text', false);
-  serverTlsOptions(clientTlsOptions(command)).action((flags: BenchFlags) => bench(flags, tell));
+  clusterTlsOptions(replicationOptions(command)).action((flags: BenchFlags) => bench(flags, tell));
 }
 
 async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
@@ -78,25 +64,11 @@ async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
     return;
   }
   const tls = clusterTls(flags);
-  const directory = mkdtempSync(join(tmpdir(), 'kv-bench-'));
-  const { servers, replicas, mode } = flags;
-  const polling = flags.windowMs === undefined ? [] : ['--window-ms', String(flags.windowMs)];
-  const serverArguments = [
-    '--replicas',
-    String(replicas),
-    '--mode',
-    mode,
-    ...polling,
-    ...serverTlsArguments(flags),
-  ];
-  const cluster = await LocalCluster.start({ servers, directory, serverArguments });
-  try {
-    const all = cluster.ports.map((port) => ({ host: '127.0.0.1', port }));
+  const serverArguments = [...replicationArguments(flags), ...serverTlsArguments(flags)];
+  await withLocalCluster({ servers: flags.servers, serverArguments }, async ({ ports }) => {
+    const all = ports.map((port) => ({ host: '127.0.0.1', port }));
     tellResult(flags, await measure(flags, all, tls), tell);
-  } finally {
-    await cluster.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
+  });
 }
 
 async function measure(

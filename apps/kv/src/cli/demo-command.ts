@@ -2,16 +2,9 @@ import type { Command } from 'commander';
 import { runDemo } from '../demo/run.js';
 import { wholeNumber } from '../values.js';
 import type { Tell } from './tell.js';
-import {
-  type ClientTlsFlags,
-  clientTlsOptions,
-  clusterTls,
-  type ServerTlsFlags,
-  serverTlsArguments,
-  serverTlsOptions,
-} from './tls-options.js';
+import { type ClusterTlsFlags, clusterTls, clusterTlsOptions, serverTlsArguments } from './tls-options.js';
 
-interface DemoFlags extends ServerTlsFlags, ClientTlsFlags {
+interface DemoFlags extends ClusterTlsFlags {
   readonly servers: number;
   readonly keys: number;
   readonly json: boolean;
@@ -31,7 +24,7 @@ export function addDemoCommand(program: Command, tell: Tell): void {
     )
     .option('-k, --keys <n>', 'keys to load', wholeNumber(1, 100_000_000), 100_000)
     .option('--json', 'one JSON document instead of text', false);
-  serverTlsOptions(clientTlsOptions(command)).action(async (flags: DemoFlags) => {
+  clusterTlsOptions(command).action(async (flags: DemoFlags) => {
     const { servers, keys, json } = flags;
     const options = { servers, keys, tls: clusterTls(flags), serverArguments: serverTlsArguments(flags) };
     const result = await runDemo(options, json ? () => {} : (line) => tell(line, {}));

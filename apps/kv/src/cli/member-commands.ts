@@ -1,18 +1,18 @@
 import { join } from 'node:path';
 import type { Member } from '@rdmc/mesh';
 import type { MetricsAddress } from '@rdmc/metrics';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { KvError } from '../errors.js';
 import {
   DEFAULT_MAX_CLIENTS,
   DEFAULT_PORT,
-  DEFAULT_REPLICAS,
   DEFAULT_SLOW_LOG_COMMANDS,
   DEFAULT_SLOW_LOG_US,
 } from '../limits.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
 import { members, metricsAddress, slowLogThreshold, wholeNumber } from '../values.js';
 import { clusterKey } from './key.js';
+import { type ReplicationFlags, replicationOptions } from './replication-options.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
 import { type CoordinatorStateFlags, coordinatorStateOptions } from './state-options.js';
 import type { Tell } from './tell.js';
@@ -27,18 +27,15 @@ interface MemberFlags {
   readonly joinSeconds: number;
 }
 
-interface ServerFlags extends MemberFlags, ServerTlsFlags {
+interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly id?: number;
   readonly host: string;
   readonly port: number;
   readonly announce?: string;
-  readonly replicas: number;
-  readonly mode: 'one-sided' | 'rpc';
   readonly segmentMib: number;
   readonly segments: number;
   readonly buffers: number;
   readonly device?: string;
-  readonly windowMs?: number;
   readonly maxClients: number;
   readonly protectedMode: boolean;
   readonly metrics?: MetricsAddress;
@@ -90,27 +87,14 @@ function addServerCommand(program: Command, tell: Tell): void {
     .option('--host <address>', 'address for clients; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
     .option('--no-protected-mode', 'accept clients beyond loopback without a password')
     .option('--announce <host>', 'address that clients are told instead of --host')
-    .option(
-      '-r, --replicas <n>',
-      'backups of every write; 0: none, for comparison',
-      wholeNumber(0, 16),
-      DEFAULT_REPLICAS,
-    )
-    .addOption(
-      new Option(
-        '--mode <name>',
-        'how backups are written; rpc: their processors copy the writes, for comparison',
-      )
-        .choices(['one-sided', 'rpc'])
-        .default('one-sided'),
-    )
     .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
     .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
-    .option('--window-ms <n>', 'time that the data plane polls after work', wholeNumber(0, 60_000))
     .option('--device <name>', 'RDMA device (default: one that is present)')
     .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS);
-  serverTlsOptions(monitorFlags(command)).action((flags: ServerFlags) => startServer(flags, tell));
+  serverTlsOptions(monitorFlags(replicationOptions(command))).action((flags: ServerFlags) =>
+    startServer(flags, tell),
+  );
 }
 
 /** The options of what can be observed. */

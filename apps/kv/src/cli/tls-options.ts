@@ -28,6 +28,14 @@ export function clientTlsOptions(command: Command): Command {
     .option('--cacert <path>', 'authority of the certificates in PEM (default: those of Node.js)');
 }
 
+/** Of a command that starts servers and connects to them. */
+export interface ClusterTlsFlags extends ServerTlsFlags, ClientTlsFlags {}
+
+/** The options of both ends. */
+export function clusterTlsOptions(command: Command): Command {
+  return serverTlsOptions(clientTlsOptions(command));
+}
+
 /** The files of a server's certificate; undefined: without TLS. @throws KvError ERR_RDMC_KV_INVALID_TLS */
 export function serverTls({ tlsCert, tlsKey }: ServerTlsFlags): ServerTls | undefined {
   if (tlsCert === undefined && tlsKey === undefined) return undefined;
@@ -50,7 +58,7 @@ export function clientTls({ tls, cacert }: ClientTlsFlags): ClientTls | undefine
 }
 
 /** Of a command that starts servers and connects to them: both ends have TLS, or none. @throws KvError, as the others */
-export function clusterTls(flags: ServerTlsFlags & ClientTlsFlags): ClientTls | undefined {
+export function clusterTls(flags: ClusterTlsFlags): ClientTls | undefined {
   const server = serverTls(flags);
   const client = clientTls({ ...flags, tls: flags.tls || server !== undefined });
   if (client === undefined || server !== undefined) return client;

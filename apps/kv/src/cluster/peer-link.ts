@@ -12,6 +12,9 @@ import {
 import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
+/** A header, and the command. */
+const PARTS_OF_REQUEST = 2;
+
 /** The sender of requests, which hears of those that the other server did not do. */
 export interface Asker {
   /** The other server does not own the slot. */
@@ -20,7 +23,7 @@ export interface Asker {
   lost(request: Request): void;
 }
 
-/** The connection on which this server sends requests to another one. The requests of one turn are one frame. */
+/** The connection on which this server sends requests to another one. The requests between two calls of `flush` are one frame. */
 export class PeerLink {
   readonly #ended = new AbortController();
   readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
@@ -65,7 +68,12 @@ export class PeerLink {
     return this.#unansweredBytes > MAX_LINK_BYTES;
   }
 
-  /** Sends the requests of this turn. */
+  /** Number of requests that were sent and are not answered. */
+  get unanswered(): number {
+    return this.#unanswered.size - this.#outgoing.length / PARTS_OF_REQUEST;
+  }
+
+  /** Sends the requests so far. */
   flush(): void {
     if (this.#outgoing.length === 0) return;
     this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);

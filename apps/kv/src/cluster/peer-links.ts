@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
-import { PEER_REDIAL_MS } from '../limits.js';
+import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS, PEER_REDIAL_MS } from '../limits.js';
 import { PEER_PURPOSE } from './peer-frames.js';
 import { PeerLink } from './peer-link.js';
 
@@ -14,6 +14,7 @@ export class PeerLinks {
   readonly #links = new Map<number, PeerLink>();
   readonly #closed = new AbortController();
   readonly #listeners: (() => void)[] = [];
+  #isCollecting = false;
 
   constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
 
@@ -32,13 +33,35 @@ export class PeerLinks {
     return link?.isOpen ? link : undefined;
   }
 
+  /**
+   * Sends the requests so far: at once where few are unanswered, else with those of the next turns of the event loop. A frame
+   * costs both servers as much as several requests do, so larger frames leave more of a busy processor to the requests. Turns of an
+   * idle processor take microseconds.
+   */
   flush(): void {
-    for (const link of this.#links.values()) link.flush();
+    if (this.#isCollecting) return;
+    let unanswered = 0;
+    for (const link of this.#links.values()) unanswered += link.unanswered;
+    this.#isCollecting = unanswered >= PEER_BUSY_REQUESTS;
+    if (this.#isCollecting) this.#collect(PEER_COLLECT_TURNS);
+    else this.#send();
   }
 
   close(): void {
     this.#closed.abort();
     for (const link of this.#links.values()) link.close();
+  }
+
+  #collect(turns: number): void {
+    setImmediate(() => {
+      if (turns > 1) this.#collect(turns - 1);
+      else this.#send();
+    });
+  }
+
+  #send(): void {
+    this.#isCollecting = false;
+    for (const link of this.#links.values()) link.flush();
   }
 
   async #open(member: number): Promise<void> {

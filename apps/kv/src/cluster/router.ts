@@ -32,8 +32,9 @@ export interface RouterOptions {
 }
 
 /**
- * Sends every command to the server that has its key. Commands for this server run at once; those for another one are
- * sent at the turn's end, all in one frame; those for slots without a server wait. One server gets a client's commands in order.
+ * Sends every command to the server that has its key. Commands for this server run at once; those for another one are sent at the
+ * turn's end, all in one frame, or some turns later; those for slots without a server wait. One server gets a client's commands in
+ * order.
  */
 export class Router implements Asker {
   readonly #local: LocalRequests;

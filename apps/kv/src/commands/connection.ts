@@ -152,15 +152,17 @@ function ok(x: CommandContext): void {
   x.writer.ok();
 }
 
+const BRIEF = { isBrief: true };
+
 export const connectionCommands: readonly Command[] = [
-  define('ping', -1, 'fast', ping),
-  define('echo', 2, 'fast', echo),
+  define('ping', -1, 'fast', ping, BRIEF),
+  define('echo', 2, 'fast', echo, BRIEF),
   define('hello', -1, 'noscript no_auth fast', hello),
   define('auth', -2, 'noscript no_auth fast', auth),
   define('quit', -1, 'noscript no_auth fast', quit),
   define('reset', 1, 'noscript no_auth fast', reset),
   define('select', 2, 'fast', select),
-  define('wait', 3, 'noscript', wait),
+  define('wait', 3, 'noscript', wait, BRIEF),
   define('client', -2, 'admin', client),
   define('time', 1, 'fast', time),
   define('readonly', 1, 'fast', ok),

@@ -1,4 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { KvError } from '../errors.js';
@@ -129,5 +131,26 @@ export class LocalCluster {
 
   async stop(): Promise<void> {
     await Promise.all([this.coordinator, ...this.servers].map((member) => member.kill('SIGKILL')));
+  }
+}
+
+/**
+ * Runs a cluster whose files are in a temporary directory; when `use` has ended, the processes and the directory are removed.
+ * @throws KvError when a process ends before all slots are served; what `use` throws
+ */
+export async function withLocalCluster<T>(
+  options: Omit<LocalClusterOptions, 'directory'>,
+  use: (cluster: LocalCluster) => Promise<T>,
+): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), 'kv-cluster-'));
+  try {
+    const cluster = await LocalCluster.start({ ...options, directory });
+    try {
+      return await use(cluster);
+    } finally {
+      await cluster.stop();
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
   }
 }

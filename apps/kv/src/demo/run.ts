@@ -1,10 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type ClientTls, Connection } from '../client/connection.js';
 import { KvError } from '../errors.js';
 import { encodeCommand } from '../resp/encode.js';
-import { LocalCluster } from './processes.js';
+import { type LocalCluster, type MemberEvent, withLocalCluster } from './processes.js';
 
 export interface DemoOptions {
   readonly servers: number;
@@ -75,47 +72,47 @@ export async function runDemo(
   { servers, keys, serverArguments = [], tls }: DemoOptions,
   say: (line: string) => void,
 ): Promise<DemoResult> {
-  const directory = mkdtempSync(join(tmpdir(), 'kv-demo-'));
   say(`starting a coordinator and ${servers} servers …`);
-  const cluster = await LocalCluster.start({ servers, directory, serverArguments });
-  try {
+  return withLocalCluster({ servers, serverArguments }, async (cluster) => {
     say(`ready: redis-cli ${tls ? '--tls ' : ''}-p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
     const connection = await Connection.open('127.0.0.1', cluster.ports[0]!, tls);
     const loader = new Loader(connection);
-    const started = performance.now();
-    let next = 0;
-    for (; next < keys; next += BATCH) await loader.load(next, Math.min(BATCH, keys - next));
-    const seconds = (performance.now() - started) / 1000;
-    say(`${loader.acknowledged.length} keys of ${VALUE_BYTES} bytes set in ${seconds.toFixed(1)} s`);
+    await loadAll(loader, keys, say);
     const before = loader.acknowledged.length;
-
-    const victim = cluster.servers.at(-1)!;
-    const { coordinator } = cluster;
-    const seen = coordinator.eventCount;
-    say(`killing ${victim.name} (process ${victim.pid}) with -9 during writes …`);
-    const killed = victim.kill('SIGKILL');
-    for (let i = 0; i < BATCHES_AFTER_KILL; i += 1, next += BATCH) await loader.load(next, BATCH);
-    await killed;
-    const { entries, milliseconds } = await coordinator.until(({ recovered }) => recovered, seen);
-    say(`its log was recovered by the others: ${entries} entries in ${milliseconds} ms`);
-    const during = loader.acknowledged.length - before;
+    const { entries, milliseconds } = await loseServer(cluster, loader, keys, say);
+    const duringTheKill = loader.acknowledged.length - before;
     say(
-      `${during} writes were acknowledged meanwhile; ${loader.unknown} got an error, and their outcome is unknown`,
+      `${duringTheKill} writes were acknowledged meanwhile; ${loader.unknown} got an error, and their outcome is unknown`,
     );
-
     await verify(connection, loader.acknowledged);
     say(`all ${loader.acknowledged.length} acknowledged keys have their values`);
     connection.close();
     const { unknown, acknowledged } = loader;
-    return {
-      acknowledged: acknowledged.length,
-      duringTheKill: during,
-      unknown,
-      recoveryMs: milliseconds,
-      entries,
-    };
-  } finally {
-    await cluster.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
+    return { acknowledged: acknowledged.length, duringTheKill, unknown, recoveryMs: milliseconds, entries };
+  });
+}
+
+async function loadAll(loader: Loader, keys: number, say: (line: string) => void): Promise<void> {
+  const started = performance.now();
+  for (let next = 0; next < keys; next += BATCH) await loader.load(next, Math.min(BATCH, keys - next));
+  const seconds = (performance.now() - started) / 1000;
+  say(`${loader.acknowledged.length} keys of ${VALUE_BYTES} bytes set in ${seconds.toFixed(1)} s`);
+}
+
+/** Kills the last server while keys from the given one on are written; resolves when its log was recovered. */
+async function loseServer(
+  { servers, coordinator }: LocalCluster,
+  loader: Loader,
+  from: number,
+  say: (line: string) => void,
+): Promise<NonNullable<MemberEvent['recovered']>> {
+  const victim = servers.at(-1)!;
+  const seen = coordinator.eventCount;
+  say(`killing ${victim.name} (process ${victim.pid}) with -9 during writes …`);
+  const killed = victim.kill('SIGKILL');
+  for (let batch = 0; batch < BATCHES_AFTER_KILL; batch += 1) await loader.load(from + batch * BATCH, BATCH);
+  await killed;
+  const recovered = await coordinator.until((event) => event.recovered, seen);
+  say(`its log was recovered by the others: ${recovered.entries} entries in ${recovered.milliseconds} ms`);
+  return recovered;
 }

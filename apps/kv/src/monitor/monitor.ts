@@ -26,6 +26,8 @@ export class Monitor {
   /** Whether commands are timed that are brief by their nature: only under a threshold that they can reach. */
   readonly timesBrief: boolean;
   readonly timesOthers: boolean;
+  /** Commands that took less are in neither list. */
+  readonly #leastMs: number;
 
   constructor({ slowLogUs, slowLogCommands, latencyMs }: MonitorOptions = {}) {
     this.slowLog = new SlowLog(
@@ -37,6 +39,9 @@ export class Monitor {
     const isLow = thresholdUs >= 0 && thresholdUs < BRIEF_MS * 1000;
     this.timesBrief = isLow || this.latency.isOn;
     this.timesOthers = thresholdUs >= 0 || this.latency.isOn;
+    // The slow log rounds to whole microseconds.
+    const slowMs = thresholdUs >= 0 ? (thresholdUs - 1) / 1000 : Number.POSITIVE_INFINITY;
+    this.#leastMs = this.latency.isOn ? Math.min(slowMs, this.latency.thresholdMs) : slowMs;
   }
 
   /** A command that was timed has run. */
@@ -46,6 +51,7 @@ export class Monitor {
     client: { readonly address: string; readonly name: string },
     durationMs: number,
   ): void {
+    if (durationMs < this.#leastMs) return;
     this.latency.add(command.isBrief ? 'fast-command' : 'command', durationMs);
     if (!command.flags.some((flag) => NOT_LOGGED.includes(flag))) this.slowLog.add(args, durationMs, client);
   }

@@ -1,8 +1,14 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
 import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
-import { MAX_OUTPUT_BYTES, PAUSE_FORWARDED_BYTES, PAUSE_OUTPUT_BYTES, PAUSE_UNANSWERED } from '../limits.js';
+import {
+  COPIED_OUTPUT_BYTES,
+  MAX_OUTPUT_BYTES,
+  PAUSE_FORWARDED_BYTES,
+  PAUSE_OUTPUT_BYTES,
+  PAUSE_UNANSWERED,
+} from '../limits.js';
 import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Transaction } from '../transactions/transaction.js';
@@ -42,6 +48,7 @@ export class Client implements Sink, Session {
   #authenticated = false;
   /** The transaction whose bytes were counted last. */
   #counted: Transaction | undefined;
+  #countedBytes = 0;
 
   constructor(
     readonly id: number,
@@ -118,11 +125,7 @@ export class Client implements Sink, Session {
     let ready = 0;
     while (ready < queue.length && queue[ready]!.isReady(acknowledged, turn)) ready += 1;
     if (ready === 1) this.#write(queue[0]!.bytes!);
-    else if (ready > 1) {
-      this.socket.cork();
-      for (let i = 0; i < ready; i += 1) this.#write(queue[i]!.bytes!);
-      this.socket.uncork();
-    }
+    else if (ready > 1) this.#writeTogether(queue, ready);
     if (ready > 0) this.#queue = ready === queue.length ? [] : queue.slice(ready);
     if (this.#queue.length === 0 && this.#ending) this.socket.end();
     else this.#resume();
@@ -136,6 +139,24 @@ export class Client implements Sink, Session {
       this.#queuedBytes += failed.bytes!.length - chunk.bytes.length;
       this.#queue[index] = failed;
     }
+  }
+
+  /** Small replies are copied: one piece of memory costs the system, and Node.js, much less than several. */
+  #writeTogether(queue: readonly Chunk[], count: number): void {
+    const all: Buffer[] = [];
+    let length = 0;
+    for (let i = 0; i < count; i += 1) {
+      const bytes = queue[i]!.bytes!;
+      all.push(bytes);
+      length += bytes.length;
+    }
+    if (length <= COPIED_OUTPUT_BYTES) {
+      this.#write(Buffer.concat(all, length));
+      return;
+    }
+    this.socket.cork();
+    for (const bytes of all) this.#write(bytes);
+    this.socket.uncork();
   }
 
   #write(bytes: Buffer): void {
@@ -197,10 +218,17 @@ export class Client implements Sink, Session {
   #account(hasBegunAnew: boolean): void {
     const { unfinished } = this.host;
     const { transaction } = this;
+    const bytes = this.parser.pendingBytes + (transaction?.heldBytes ?? 0);
+    const wasCounted = this.#countedBytes > 0;
+    this.#countedBytes = bytes;
+    if (bytes === 0 && !wasCounted) {
+      this.#counted = transaction;
+      return;
+    }
     // The memory of a transaction counts as old as its MULTI: a further command does not make it younger.
     if (hasBegunAnew && (!transaction || transaction !== this.#counted)) unfinished.set(this, 0);
     this.#counted = transaction;
-    unfinished.set(this, this.parser.pendingBytes + (transaction?.heldBytes ?? 0));
+    unfinished.set(this, bytes);
   }
 
   #closed(): void {

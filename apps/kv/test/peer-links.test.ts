@@ -1,0 +1,102 @@
+/** When requests to other servers leave: with connections that are in the test's hand. */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { FrameHandler, MeshConnection } from '@rdmc/mesh';
+import { beforeEach, expect, it } from 'vitest';
+import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
+import type { Asker } from '../src/cluster/peer-link.js';
+import { PeerLinks } from '../src/cluster/peer-links.js';
+import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS } from '../src/limits.js';
+import { encodeCommand } from './support/encode.js';
+
+/** Another server that answers when it is told to. */
+class FakeConnection {
+  readonly signal = new AbortController().signal;
+  readonly isOpen = true;
+  /** The ids of the requests of each frame. */
+  readonly frames: number[][] = [];
+  #take: FrameHandler = () => {};
+
+  receive(_maxFrameBytes: number, take: FrameHandler): void {
+    this.#take = take;
+  }
+
+  send(_type: number, ...parts: readonly Buffer[]): void {
+    this.frames.push([...requestsIn(Buffer.concat(parts))].map(({ id }) => id));
+  }
+
+  answer(id: number): void {
+    const reply = Buffer.from('+OK\r\n');
+    void this.#take({ type: PeerFrame.REPLIES, payload: Buffer.concat([u32(id), u32(reply.length), reply]) });
+  }
+}
+
+const asker: Asker = { refused() {}, lost() {} };
+let connections: Map<number, FakeConnection>;
+let links: PeerLinks;
+let replies: number;
+
+beforeEach(async () => {
+  connections = new Map([2, 3].map((member) => [member, new FakeConnection()]));
+  const openConnection = async (member: number) => connections.get(member) as unknown as MeshConnection;
+  links = new PeerLinks({ openConnection, peers: new Map() });
+  await links.connect([2, 3]);
+  replies = 0;
+});
+
+function ask(member: number): void {
+  const done = (): void => {
+    replies += 1;
+  };
+  const bytes = encodeCommand(['SET', 'k', 'v']);
+  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, 1, asker);
+}
+
+/** Makes the servers as busy as they can be without a delay of requests: `member` has the first ids. */
+function keepBusy(member: number): number[] {
+  const ids = Array.from({ length: PEER_BUSY_REQUESTS }, (_, index) => index + 1);
+  for (const _ of ids) ask(member);
+  links.flush();
+  return ids;
+}
+
+it('requests leave at once where few are unanswered', () => {
+  const other = connections.get(2)!;
+  for (let id = 1; id <= PEER_BUSY_REQUESTS; id += 1) {
+    ask(2);
+    links.flush();
+    expect(other.frames.length).toBe(id);
+  }
+  for (let id = 1; id <= PEER_BUSY_REQUESTS; id += 1) other.answer(id);
+  expect(replies).toBe(PEER_BUSY_REQUESTS);
+});
+
+it('where many are unanswered, the requests of several turns are in one frame for each server', async () => {
+  const [two, three] = [connections.get(2)!, connections.get(3)!];
+  const busy = keepBusy(2);
+  ask(2);
+  ask(3);
+  links.flush();
+  for (let turns = 1; turns < PEER_COLLECT_TURNS; turns += 1) await turn();
+  ask(2);
+  ask(3);
+  links.flush();
+  expect([two.frames, three.frames]).toEqual([[busy], []]);
+  await turn();
+  const next = busy.length + 1;
+  expect([two.frames, three.frames]).toEqual([[busy, [next, next + 1]], [[1, 2]]]);
+});
+
+it('requests do not wait for an answer, and leave at once again after the answers', async () => {
+  const other = connections.get(2)!;
+  const busy = keepBusy(2);
+  ask(2);
+  links.flush();
+  for (let turns = 0; turns < PEER_COLLECT_TURNS; turns += 1) await turn();
+  const next = busy.length + 1;
+  expect(other.frames).toEqual([busy, [next]]);
+  for (const id of [next, ...busy]) other.answer(id);
+  expect(replies).toBe(next);
+  ask(2);
+  links.flush();
+  expect(other.frames.at(-1)).toEqual([next + 1]);
+});

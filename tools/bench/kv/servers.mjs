@@ -1,0 +1,96 @@
+// The servers that the benchmarks of kv compare: Redis, alone or with three replicas, and clusters of kv. Needs redis-server.
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const children = [];
+const directory = mkdtempSync(join(tmpdir(), 'kv-redis-'));
+let clusters = 0;
+
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Redis at that port, in memory only. */
+export async function redis(port, more = []) {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', ...more];
+  const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'], cwd: directory });
+  children.push(child);
+  for await (const chunk of child.stdout) if (String(chunk).includes('Ready to accept')) break;
+  child.stdout.resume();
+}
+
+/** A primary with three replicas that are in step; resolves with its port. */
+export async function replicatedRedis() {
+  const port = await freePort();
+  await redis(port, ['--repl-diskless-sync-delay', '0']);
+  for (let i = 0; i < 3; i += 1) {
+    await redis(await freePort(), ['--replicaof', '127.0.0.1', String(port)]);
+  }
+  const socket = connect(port, '127.0.0.1');
+  for (;;) {
+    socket.write('WAIT 3 100\r\n');
+    const [answer] = await once(socket, 'data');
+    if (String(answer) === ':3\r\n') break;
+  }
+  socket.destroy();
+  return port;
+}
+
+function member(command, args) {
+  const child = fork(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  children.push(child);
+  return child;
+}
+
+async function event(child, name) {
+  for (;;) {
+    const [message] = await once(child, 'message');
+    if (message[name] !== undefined) return message[name];
+  }
+}
+
+/** A coordinator and four servers with three backups of every write; resolves with the port of the first server. */
+export async function cluster(command, windowMs) {
+  clusters += 1;
+  const ports = await Promise.all(Array.from({ length: 5 }, freePort));
+  const members = ports.map((port) => `127.0.0.1:${port}`).join(',');
+  const common = ['-m', members, '-d', join(directory, `cluster-${clusters}`)];
+  const coordinator = member(command, ['coordinator', ...common]);
+  const serving = event(coordinator, 'serving');
+  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
+  const servers = [1, 2, 3, 4].map((id) =>
+    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...polling]),
+  );
+  const [port] = await Promise.all(servers.map((server) => event(server, 'ready')));
+  await serving;
+  return port;
+}
+
+/** One server without replication; resolves with its port. */
+export async function alone(command) {
+  return event(member(command, ['server', '-r', '0', '-p', '0']), 'ready');
+}
+
+/** A run of `kv bench` with these arguments against the server at that port; resolves with its result. */
+export async function bench(command, port, args) {
+  const all = [command, 'bench', '--connect', `127.0.0.1:${port}`, '--json', ...args.map(String)];
+  const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let text = '';
+  for await (const chunk of child.stdout) text += chunk;
+  return JSON.parse(text);
+}
+
+/** Ends all servers, and removes their files. */
+export function end() {
+  for (const child of children) child.kill('SIGKILL');
+  rmSync(directory, { recursive: true, force: true });
+}
