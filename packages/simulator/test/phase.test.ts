@@ -44,7 +44,7 @@ describe('a member that is late once, with one send at a time', () => {
   it('costs nothing with the shipped windows: further sends fill the idle port', () => {
     const { shipped } = windowsByName;
     expect(timeWith(shipped, 1)).toBe(timeWith(shipped, 0));
-    expect(timeWith(shipped, 1)).toBeLessThan(1.02 * STEPS);
+    expect(timeWith(shipped, 1)).toBeLessThan(STEPS + 3);
   });
 });
 

@@ -93,7 +93,7 @@ export const figure8: Figure = {
     simulated({
       figure: ID,
       kind: 'predicted',
-      how: 'The simulator with the preset sierra (32 Gbit/s of data), beyond the paper to 4,096 members.',
+      how: 'The simulator with the preset sierra (32 Gbit/s of data), beyond the paper to 4,096 members; the facts have their windows.',
       minutes: 4,
       runs,
       outcome,
