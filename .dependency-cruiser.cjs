@@ -42,7 +42,7 @@ const may = {
   'tools/mutants': [],
   'tools/netlab': ['packages/common'],
   'tools/roce-vm': ['packages/common'],
-  'tools/site': ['packages/schedule'],
+  'tools/site': ['packages/schedule', 'apps/lab'],
   'tools/chaos': [
     'packages/common',
     'packages/verbs',
@@ -54,6 +54,7 @@ const may = {
     'apps/kv',
   ],
   'apps/kv': ['packages/common', 'packages/node', 'packages/mesh', 'packages/metrics', 'packages/tailwind'],
+  'apps/lab': ['packages/common', 'packages/schedule', 'packages/simulator'],
   'apps/paramserver': ['packages/common', 'packages/mesh', 'packages/hipower'],
   'apps/training': [
     'packages/common',

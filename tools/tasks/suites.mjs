@@ -29,6 +29,7 @@ const MEASURED = {
 const DEFAULT_SECONDS = 10;
 /** Small suites: one process of the runner runs them, because it takes a second of a processor to start. */
 const TOGETHER = [
+  'apps/lab',
   'packages/common',
   'packages/metrics',
   'packages/node',

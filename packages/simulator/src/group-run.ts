@@ -1,7 +1,7 @@
 import type { Clock } from './clock.js';
 import type { HostCosts, NicCosts } from './cluster.js';
 import { SimulatorError } from './errors.js';
-import { blocksOf, type SimulatedGroup, scheduleOf } from './group.js';
+import { allBlocksOf, type SimulatedGroup, scheduleOf } from './group.js';
 import { Member, type MemberContext } from './member.js';
 import type { Executor } from './offload.js';
 import type { SendQueue } from './send-queue.js';
@@ -45,6 +45,8 @@ export class GroupRun implements MemberContext {
   /** When each message was sent, and when the last member had it. */
   readonly sentAt: number[] = [];
   readonly completeAt: number[] = [];
+  /** Called when a message is complete everywhere. */
+  messageComplete: () => void = () => this.sendNext();
   readonly #missing: number[] = [];
 
   constructor(
@@ -75,10 +77,23 @@ export class GroupRun implements MemberContext {
     return found?.lasts ?? 0;
   }
 
-  start(): void {
+  /** The first turn of each member, in which it posts its first receives. */
+  open(): void {
     for (const member of this.members) member.open();
-    const { messages, inFlight } = this.group;
-    for (let message = 0; message < Math.min(messages, inFlight); message += 1) this.#send(message);
+  }
+
+  /** Sends the first messages. */
+  start(): void {
+    for (let message = 0; message < this.group.inFlight; message += 1) this.sendNext();
+  }
+
+  /** Sends the next message, if there is one. */
+  sendNext(): void {
+    const message = this.sentAt.length;
+    if (message === this.group.messages) return;
+    this.sentAt.push(this.clock.now);
+    this.#missing.push(this.members.length);
+    this.members[0]!.send(message);
   }
 
   /** A member has the message and has relayed its part. */
@@ -86,14 +101,13 @@ export class GroupRun implements MemberContext {
     this.#missing[message]! -= 1;
     if (this.#missing[message] !== 0) return;
     this.completeAt[message] = this.clock.now;
-    const next = this.sentAt.length;
-    if (next < this.group.messages) this.#send(next);
+    this.messageComplete();
   }
 
   /** @throws SimulatorError ERR_RDMC_SIMULATION_STUCK unless every member has every block, and no queue holds a send */
   checkConserved(): void {
     const { messages } = this.group;
-    const wanted = blocksOf(this.group) * messages;
+    const wanted = allBlocksOf(this.group);
     for (const { rank, blocks, finishedAt, sendQueues, machine } of this.members) {
       const fine =
         blocks === (rank === 0 ? 0 : wanted) &&
@@ -107,11 +121,5 @@ export class GroupRun implements MemberContext {
           `${machine.outstandingSends} sends have not completed`,
       );
     }
-  }
-
-  #send(message: number): void {
-    this.sentAt.push(this.clock.now);
-    this.#missing.push(this.members.length);
-    this.members[0]!.send(message);
   }
 }

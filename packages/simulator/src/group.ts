@@ -5,8 +5,10 @@ export interface SimulatedGroup {
   /** The node of each rank; the root first. */
   readonly members: readonly number[];
   readonly algorithm: Algorithm;
-  /** Of each message. */
+  /** Of each message, or of the largest one. */
   readonly byteLength: number;
+  /** The length of each message, if they differ. */
+  readonly byteLengths?: readonly number[] | undefined;
   readonly blockBytes: number;
   readonly messages: number;
   /** Messages that the root gives to its worker before the first of them is complete everywhere. */
@@ -15,14 +17,35 @@ export interface SimulatedGroup {
   readonly racks: readonly number[] | undefined;
 }
 
-/** Blocks of one message; an empty message has one empty block. */
+/** Blocks of one message, or of the largest one; an empty message has one empty block. */
 export function blocksOf({ byteLength, blockBytes }: SimulatedGroup): number {
-  return Math.max(1, Math.ceil(byteLength / blockBytes));
+  return blocksIn(byteLength, blockBytes);
+}
+
+/** The length of a message. */
+export function lengthOf({ byteLength, byteLengths }: SimulatedGroup, message: number): number {
+  return byteLengths?.[message] ?? byteLength;
+}
+
+/** Blocks of all messages of a group. */
+export function allBlocksOf(group: SimulatedGroup): number {
+  const { byteLengths, blockBytes, messages } = group;
+  if (byteLengths === undefined) return blocksOf(group) * messages;
+  return byteLengths.reduce((sum, byteLength) => sum + blocksIn(byteLength, blockBytes), 0);
+}
+
+/** Bytes of all messages of a group. */
+export function allBytesOf({ byteLength, byteLengths, messages }: SimulatedGroup): number {
+  return byteLengths?.reduce((sum, each) => sum + each, 0) ?? byteLength * messages;
 }
 
 /** Transfers of all messages of a group. */
 export function transfersOf(group: SimulatedGroup): number {
-  return (group.members.length - 1) * blocksOf(group) * group.messages;
+  return (group.members.length - 1) * allBlocksOf(group);
+}
+
+function blocksIn(byteLength: number, blockBytes: number): number {
+  return Math.max(1, Math.ceil(byteLength / blockBytes));
 }
 
 /** The arguments of its schedule. */

@@ -12,7 +12,7 @@ import { createSchedule } from '@rdmc/schedule';
 import { BlockSend, type BlockSender, type BlockToPair } from './block-send.js';
 import { after, type Clock } from './clock.js';
 import type { HostCosts, NicCosts } from './cluster.js';
-import type { SimulatedGroup } from './group.js';
+import { lengthOf, type SimulatedGroup } from './group.js';
 import type { HostedMember, TurnWork } from './host.js';
 import type { Executor } from './offload.js';
 import { type PostedReceive, ReceiveQueue } from './posted.js';
@@ -116,9 +116,10 @@ export class Member implements GroupPort, HostedMember, BlockSender {
 
   /** At the root: sends the next message. */
   send(message: number): void {
-    const { byteLength, blockBytes } = this.run.group;
+    const { blockBytes } = this.run.group;
     this.#command(this.run.hostCosts.sendSetUp, () => {
       this.tracer?.called(this.run.clock.now);
+      const byteLength = lengthOf(this.run.group, message);
       this.machine.send(message, OPEN_MESSAGES * blockBytes, byteLength, NO_KEY, blockBytes);
     });
   }
@@ -176,7 +177,8 @@ export class Member implements GroupPort, HostedMember, BlockSender {
   incoming(message: number): void {
     const { hostCosts, group, offload } = this.run;
     // An offloaded group has no thread that copies, so the memory is ready when the copy is done.
-    const copy = offload ? (hostCosts.copyMiB * Math.min(group.blockBytes, group.byteLength)) / 2 ** 20 : 0;
+    const first = offload ? Math.min(group.blockBytes, lengthOf(group, message)) : 0;
+    const copy = (hostCosts.copyMiB * first) / 2 ** 20;
     this.#command(hostCosts.incomingSetUp + copy, () => {
       this.machine.place(message, OPEN_MESSAGES * group.blockBytes, NO_KEY);
     });

@@ -49,10 +49,10 @@ export function memoryLimit(): number {
   return Math.min(heap - used, totalmem());
 }
 
-/** @throws SimulatorError ERR_RDMC_SIMULATION_TOO_LARGE */
-export function checkMemory(groups: readonly SimulatedGroup[], traces: boolean, limit: number): void {
+/** Returns the estimate. @throws SimulatorError ERR_RDMC_SIMULATION_TOO_LARGE */
+export function checkMemory(groups: readonly SimulatedGroup[], traces: boolean, limit: number): number {
   const needed = estimateMemory(groups, traces);
-  if (needed <= limit) return;
+  if (needed <= limit) return needed;
   throw new SimulatorError(
     'ERR_RDMC_SIMULATION_TOO_LARGE',
     `The simulation needs about ${mebibytes(needed)} MiB, and this process may use ${mebibytes(limit)} MiB`,

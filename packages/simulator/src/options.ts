@@ -8,6 +8,7 @@ import type { SlowPair } from './fabric.js';
 import type { SimulatedGroup } from './group.js';
 import { scheduleOf } from './group.js';
 import type { Delay } from './group-run.js';
+import { loadOf, type SimulatedObject } from './objects.js';
 import type { Preemption, PreemptionRate } from './preemption.js';
 import { presetNamed } from './presets.js';
 import { Random } from './random.js';
@@ -56,6 +57,15 @@ export interface SimulateOptions {
   readonly memoryLimitBytes?: number | undefined;
 }
 
+/** Those that do not say what is sent. */
+type HardwareOptions = Omit<SimulateOptions, 'byteLength' | 'messages' | 'senders' | 'trace'>;
+
+/** The options of {@link simulateObjects}: `inFlight` counts the objects of all groups together. */
+export interface SimulateObjectsOptions extends HardwareOptions {
+  /** What is sent, in this order. */
+  readonly objects: readonly SimulatedObject[];
+}
+
 const KNOWN: readonly (keyof SimulateOptions)[] = [
   'cluster',
   'nodes',
@@ -77,6 +87,8 @@ const KNOWN: readonly (keyof SimulateOptions)[] = [
   'trace',
   'memoryLimitBytes',
 ];
+const OF_ONE_LOAD: readonly string[] = ['byteLength', 'messages', 'senders', 'trace'];
+const KNOWN_FOR_OBJECTS = ['objects', ...KNOWN.filter((name) => !OF_ONE_LOAD.includes(name))];
 const MAX_NODES = 65_536;
 const MAX_MESSAGES = 1_000_000;
 const MAX_BYTES = 2 ** 50;
@@ -93,6 +105,28 @@ const { onlyKnownOptions, integerOption, booleanOption } = optionChecks(
 /** @throws SimulatorError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_PRESET; ScheduleError */
 export function checkOptions(options: SimulateOptions): Simulation {
   onlyKnownOptions(WHERE, options, KNOWN);
+  const hardware = checkHardware(options);
+  const traces = booleanOption(WHERE, 'trace', options.trace ?? false);
+  return { ...hardware, groups: groupsOf(options, hardware), traces };
+}
+
+/** The same for objects with members of their own. */
+export function checkObjectOptions(options: SimulateObjectsOptions): Simulation {
+  onlyKnownOptions(WHERE, options, KNOWN_FOR_OBJECTS);
+  const hardware = checkHardware(options);
+  const { objects } = options;
+  if (!Array.isArray(objects) || objects.length === 0)
+    throw invalid('objects must be an array with an object');
+  for (const [index, object] of objects.entries()) checkObject(object, index, hardware.nodes);
+  const { algorithm, blockBytes, inFlight } = checkShape(options);
+  const load = loadOf(objects, { algorithm, blockBytes, racks: hardware.racks });
+  for (const group of load.groups) createSchedule(scheduleOf(group));
+  return { ...hardware, ...load, inFlight, traces: false };
+}
+
+type Hardware = Omit<Simulation, 'groups' | 'traces'>;
+
+function checkHardware(options: HardwareOptions): Hardware {
   const cluster = typeof options.cluster === 'string' ? presetNamed(options.cluster) : options.cluster;
   if (typeof cluster !== 'object' || cluster === null)
     throw invalid('cluster must be a preset or a description');
@@ -104,7 +138,6 @@ export function checkOptions(options: SimulateOptions): Simulation {
     cluster,
     nodes,
     racks,
-    groups: groupsOf(options, nodes, racks),
     windows: windowsOf(options.windows ?? 'shipped'),
     windowMs: positive('windowMs', options.windowMs ?? DEFAULT_WINDOW_MS),
     offload: booleanOption(WHERE, 'offload', options.offload ?? false),
@@ -113,24 +146,31 @@ export function checkOptions(options: SimulateOptions): Simulation {
     preemptionRate: options.preemptionRate && checkRate(options.preemptionRate),
     delays: options.delays ?? [],
     seed,
-    traces: booleanOption(WHERE, 'trace', options.trace ?? false),
   };
 }
 
-function groupsOf(
-  options: SimulateOptions,
-  nodes: number,
-  racks: readonly number[] | undefined,
-): SimulatedGroup[] {
-  const count = integerOption(WHERE, 'senders', options.senders ?? 1, 1, nodes);
-  const byteLength = integerOption(WHERE, 'byteLength', options.byteLength, 0, MAX_BYTES);
+function checkShape(options: HardwareOptions): Pick<SimulatedGroup, 'algorithm' | 'blockBytes' | 'inFlight'> {
   const blockBytes = options.blockBytes ?? DEFAULT_BLOCK_BYTES;
-  const shape = {
+  return {
     algorithm: options.algorithm ?? 'binomial-pipeline',
-    byteLength,
     blockBytes: integerOption(WHERE, 'blockBytes', blockBytes, 1, MAX_BLOCK_BYTES),
-    messages: integerOption(WHERE, 'messages', options.messages ?? 1, 1, MAX_MESSAGES),
     inFlight: integerOption(WHERE, 'inFlight', options.inFlight ?? 1, 1, MAX_IN_FLIGHT),
+  };
+}
+
+function checkObject({ members, byteLength }: SimulatedObject, index: number, nodes: number): void {
+  integerOption(WHERE, `objects[${index}].byteLength`, byteLength, 0, MAX_BYTES);
+  const isList = Array.isArray(members) && members.length >= 2 && new Set(members).size === members.length;
+  if (!isList) throw invalid(`objects[${index}].members must be at least two nodes, each once`);
+  for (const node of members) integerOption(WHERE, `objects[${index}].members`, node, 0, nodes - 1);
+}
+
+function groupsOf(options: SimulateOptions, { nodes, racks }: Hardware): SimulatedGroup[] {
+  const count = integerOption(WHERE, 'senders', options.senders ?? 1, 1, nodes);
+  const shape = {
+    ...checkShape(options),
+    byteLength: integerOption(WHERE, 'byteLength', options.byteLength, 0, MAX_BYTES),
+    messages: integerOption(WHERE, 'messages', options.messages ?? 1, 1, MAX_MESSAGES),
   };
   const groups = Array.from({ length: count }, (_, root) => {
     const members = Array.from({ length: nodes }, (_, rank) => (root + rank) % nodes);

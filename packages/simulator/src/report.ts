@@ -1,6 +1,6 @@
 import type { Clock } from './clock.js';
 import type { Fabric, RackCrossings } from './fabric.js';
-import { type SimulatedGroup, stepsOf, transfersOf } from './group.js';
+import { allBytesOf, lengthOf, type SimulatedGroup, stepsOf, transfersOf } from './group.js';
 import type { GroupRun } from './group-run.js';
 import type { Host, HostUse } from './host.js';
 import type { TraceRecord } from './trace.js';
@@ -11,6 +11,8 @@ export interface MessageReport {
   readonly group: number;
   /** The message of the group, from 0. */
   readonly message: number;
+  /** Its length. */
+  readonly byteLength: number;
   /** The root's call of `send`. */
   readonly sentAt: number;
   /** The last member has it, and has relayed its part. */
@@ -57,12 +59,15 @@ export interface Finished {
 
 export function reportOf({ groups, traces, clock, fabric, hosts, runs }: Finished): SimulationReport {
   const messages = runs.flatMap(({ sentAt, completeAt }, group) =>
-    sentAt.map((at, message) => ({ group, message, sentAt: at, completeAt: completeAt[message]! })),
+    sentAt.map((at, message) => {
+      const byteLength = lengthOf(groups[group]!, message);
+      return { group, message, byteLength, sentAt: at, completeAt: completeAt[message]! };
+    }),
   );
   const end = messages.reduce((latest, { completeAt }) => Math.max(latest, completeAt), 0);
   return {
     microseconds: end,
-    gbitPerSecond: totalBytes(groups) / 125 / end,
+    gbitPerSecond: groups.reduce((sum, group) => sum + allBytesOf(group), 0) / 125 / end,
     messages,
     transfers: groups.reduce((sum, group) => sum + transfersOf(group), 0),
     steps: stepsOf(groups[0]!),
@@ -71,8 +76,4 @@ export function reportOf({ groups, traces, clock, fabric, hosts, runs }: Finishe
     events: clock.events,
     trace: traces ? runs.flatMap(({ members }) => members.flatMap((m) => m.tracer!.records)) : undefined,
   };
-}
-
-function totalBytes(groups: readonly SimulatedGroup[]): number {
-  return groups.reduce((sum, { byteLength, messages }) => sum + byteLength * messages, 0);
 }

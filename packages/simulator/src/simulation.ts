@@ -6,6 +6,7 @@ import type { SimulatedGroup } from './group.js';
 import { type Delay, type GroupContext, GroupRun } from './group-run.js';
 import { Host } from './host.js';
 import { Network } from './network.js';
+import { ObjectQueue } from './object-queue.js';
 import { type Executor, NicExecutor } from './offload.js';
 import { type Preemption, type PreemptionRate, Preemptions } from './preemption.js';
 import { Random } from './random.js';
@@ -18,6 +19,9 @@ export interface Simulation {
   readonly cluster: Cluster;
   readonly nodes: number;
   readonly groups: readonly SimulatedGroup[];
+  /** The group of each object, if the groups take turns; then `inFlight` objects are under way. */
+  readonly order?: readonly number[] | undefined;
+  readonly inFlight?: number | undefined;
   readonly windows: Windows;
   /** How long threads poll after work, in milliseconds: 0 for interrupts only, Infinity for polling only. */
   readonly windowMs: number;
@@ -37,7 +41,7 @@ const ROUND_OF_A_BLOCK = 0.01;
 
 /** Runs the groups until no event is left. @throws SimulatorError ERR_RDMC_SIMULATION_STUCK */
 export function run(simulation: Simulation): SimulationReport {
-  const { cluster, nodes, groups, racks, slowPairs } = simulation;
+  const { cluster, nodes, groups, racks, slowPairs, order } = simulation;
   const clock = new Clock();
   const rate = bytesPerMicrosecond(cluster.gbitPerSecond);
   const least = Math.min(...groups.map((group) => Math.min(group.blockBytes, group.byteLength)));
@@ -49,7 +53,11 @@ export function run(simulation: Simulation): SimulationReport {
   });
   const runs = groups.map((group, index) => new GroupRun(context, group, index));
   for (const { members } of runs) for (const member of members) hosts[member.node]!.add(member);
-  for (const groupRun of runs) groupRun.start();
+  for (const groupRun of runs) {
+    groupRun.open();
+    if (order === undefined) groupRun.start();
+  }
+  if (order) new ObjectQueue(runs, order).start(simulation.inFlight ?? 1);
   clock.run(() => network.settle());
   for (const groupRun of runs) groupRun.checkConserved();
   if (!fabric.idle) throw new SimulatorError('ERR_RDMC_SIMULATION_STUCK', 'A link still carries bytes');

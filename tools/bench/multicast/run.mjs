@@ -24,6 +24,7 @@ const WARM_UP_ROUNDS = 10;
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const round2 = (value) => Math.round(value * 100) / 100;
+const round4 = (value) => Math.round(value * 1e4) / 1e4;
 
 /** Milliseconds in which both cores, busy at once, copy `bytes` each, block by block. */
 function copyMilliseconds(bytes = LARGE) {
@@ -193,13 +194,9 @@ const benchmarks = {
           bestBlock: best.block,
           bestMs: round2(best.ms),
           ratio: round2(auto.ms / best.ms),
+          all: medians.map(({ block, ms }) => ({ block, ms: round4(ms) })),
         });
-        say(
-          JSON.stringify({
-            ...rows.at(-1),
-            all: medians.map(({ block, ms }) => `${block}:${round2(ms)}`).join(' '),
-          }),
-        );
+        say(JSON.stringify(rows.at(-1)));
       }
       await cluster.stop();
     }

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chart, shown } from '@rdmc/lab';
 import { describe, expect, it } from 'vitest';
 import { PAGES } from '../src/build/pages.js';
-import { chart } from '../src/charts/chart.js';
 import { figure } from '../src/charts/figure.js';
-import { results, shown } from '../src/charts/result.js';
-import { linearScale, logScale } from '../src/charts/scale.js';
+import { results } from '../src/charts/result.js';
 import { root } from '../src/root.js';
 
 const all = [...results()];
@@ -42,16 +41,4 @@ describe.each(all)('docs/results/%s', (name, result) => {
     expect(html).not.toContain('\n');
     expect(chart(result, 'x')).not.toContain('NaN');
   });
-});
-
-it('a linear scale begins at 0 and ends above the largest value', () => {
-  const { ticks, at } = linearScale(9.828, 300, 0);
-  expect(ticks).toEqual([0, 2, 4, 6, 8, 10]);
-  expect([at(0), at(5), at(10)]).toEqual([300, 150, 0]);
-});
-
-it('a logarithmic scale has powers of 10', () => {
-  const { ticks, at } = logScale(4575, 1_309_187, 400, 0);
-  expect(ticks).toEqual([1e3, 1e4, 1e5, 1e6, 1e7]);
-  expect(at(1e4)).toBe(300);
 });

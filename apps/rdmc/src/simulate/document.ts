@@ -5,6 +5,7 @@ import * as z from 'zod';
 const message = z.object({
   group: z.number(),
   message: z.number(),
+  byteLength: z.number(),
   sentAt: z.number(),
   completeAt: z.number(),
 });

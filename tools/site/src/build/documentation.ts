@@ -21,17 +21,20 @@ import { root } from '../root.js';
 import { PAGES, type Page } from './pages.js';
 import { withoutCopies } from './repository-links.js';
 
-/** The explorer is one file beside the folder of documents. */
-const EXPLORER: readonly CommentDisplayPart[] = [
-  {
-    kind: 'text',
-    text: '\n<p><a href="../explorer.html">The explorer on its own page</a></p>\n<iframe class="explorer" src="../explorer.html" title="Schedule explorer"></iframe>\n',
-  },
-];
+/** Pages beside the folder of documents, at the end of the documents about them. */
+const BESIDE: Readonly<Record<string, string>> = {
+  'docs/schedule-explorer.md':
+    '\n<p><a href="../explorer.html">The explorer on its own page</a></p>\n<iframe class="explorer" src="../explorer.html" title="Schedule explorer"></iframe>\n',
+  'docs/results/papers.md': '\n<p><a href="../figures.html">All figures on one page</a></p>\n',
+};
 const WHERE_SOURCES_ARE = 'https://github.com/rdmc/rdmc/blob/main';
 
-/** Writes the guides, the results and the reference of all packages. @returns the number of warnings and errors */
-export async function writeDocumentation(out: string): Promise<number> {
+/**
+ * Writes the guides, the results and the reference of all packages.
+ * @param style the path of the site's style
+ * @returns the number of warnings and errors
+ */
+export async function writeDocumentation(out: string, style: string): Promise<number> {
   const packages = publicPackages();
   const app = await Application.bootstrap({
     name: 'RDMC',
@@ -46,7 +49,7 @@ export async function writeDocumentation(out: string): Promise<number> {
     disableGit: true,
     gitRevision: 'main',
     sourceLinkTemplate: `${WHERE_SOURCES_ARE}/{path}#L{line}`,
-    customCss: join(root, 'tools/site/page/site.css'),
+    customCss: style,
     highlightLanguages: [
       'bash',
       'console',
@@ -96,8 +99,9 @@ function arrange(document: DocumentReflection): void {
   const [first, ...others] = document.content;
   if (first?.kind !== 'text') throw new Error(`${page.file} does not begin with a title`);
   const text = first.text.replace(/^# .*\n/, (title) => `${title}\n${chartsOf(page)}\n`);
-  const explorer = page.file === 'docs/schedule-explorer.md' ? EXPLORER : [];
-  document.content = [{ kind: 'text', text }, ...others, ...explorer];
+  const beside = BESIDE[page.file];
+  const end: CommentDisplayPart[] = beside === undefined ? [] : [{ kind: 'text', text: beside }];
+  document.content = [{ kind: 'text', text }, ...others, ...end];
 }
 
 /** The generator's list of headings leaves out code. */

@@ -24,6 +24,7 @@ export const PAGES: readonly Page[] = [
   { file: 'docs/install-sizes.md', title: 'Sizes of installations', group: 'Reference' },
   { file: 'CONTRIBUTING.md', title: 'Contributing', group: 'Reference' },
   result('README.md', 'Results'),
+  result('papers.md', 'The figures of the papers'),
   result('multicast.md', 'Multicast on one host'),
   result('network.md', 'Over a network', ['network-multicast.json']),
   result('hipower.md', 'HiPower', ['hipower-rate.json']),

@@ -1,0 +1,56 @@
+import type { Way } from '../catalogue/figure.js';
+import type { Outcome } from '../record/record.js';
+import { jsonOf, shown } from './command.js';
+
+const ARGS = ['tools/bench/multicast/run.mjs', 'tiny'];
+
+/** A row that the benchmark prints; `null` without Open MPI. */
+interface Row {
+  readonly n: number;
+  readonly perSecond: number;
+  readonly mpiPerSecond: number | null;
+}
+
+/** The figure of the benchmark's rows. Exported for tests. */
+export function tinyOutcome(rows: readonly Row[]): Outcome {
+  const hasMpi = rows.some(({ mpiPerSecond }) => mpiPerSecond !== null);
+  const ends = (of: (row: Row) => number | null) => `${of(rows[0]!)} / ${of(rows.at(-1)!)}`;
+  const mpi = { name: 'Open MPI', values: rows.map(({ mpiPerSecond }) => mpiPerSecond) };
+  return {
+    panels: [
+      {
+        title: 'Messages of one byte among processes of one host, as blocks',
+        description: 'Messages per second, 5,000 queued at once, over shared memory. Higher is better.',
+        kind: 'lines',
+        x: { label: 'processes, the sender included', values: rows.map(({ n }) => n) },
+        y: { label: 'messages per second', scale: 'log10', digits: 0 },
+        series: [
+          { name: 'rdmc, as blocks', values: rows.map(({ perSecond }) => perSecond), own: true },
+          ...(hasMpi ? [mpi] : []),
+        ],
+      },
+    ],
+    facts: {
+      rate: ends((row) => row.perSecond),
+      ...(hasMpi ? { mpi: ends((row) => row.mpiPerSecond) } : {}),
+    },
+    notes: [],
+    missing: hasMpi ? [] : ['Open MPI'],
+  };
+}
+
+/** Real groups over shared memory, beside MPI_Bcast in a loop. */
+export function tinyMessages(): Way {
+  return {
+    id: 'measured',
+    kind: 'measured',
+    how: 'Processes of one host over shared memory, as blocks: regions that the application gives.',
+    command: shown(ARGS),
+    minutes: 2,
+    rivals: ['Open MPI'],
+    run: async (bench) => {
+      const output = await bench.command(ARGS);
+      return tinyOutcome(jsonOf<{ result: Row[] }>(output, shown(ARGS)).result);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { latencyPanel } from '../../benchmark/hipower.js';
+import type { Figure } from '../figure.js';
+import { hipowerWay } from './common.js';
+
+const BYTES = 512;
+
+export const figure5b: Figure = {
+  id: 'hipower-5b',
+  paper: 'hipower',
+  label: 'Figure 5b',
+  title: 'One to one: latency',
+  shows:
+    'Latency by the size of a message, CPU memory. HiPower is lower below 4 KB and never higher than Vanilla; TCP is always higher.',
+  facts: [
+    { id: 'unloaded', quantity: '512 B, unloaded: pull / push over Vanilla', paper: 'lower', origin: 'text' },
+    {
+      id: 'loaded',
+      quantity: '512 B, 0.9 of the load: pull / push over Vanilla',
+      paper: 'lower',
+      origin: 'text',
+    },
+  ],
+  ways: [
+    hipowerWay(
+      'latency',
+      4,
+      'Two processes of one host over shared memory, at shares of the rate of the baseline; messages of 512 bytes.',
+      (output) => {
+        const panel = latencyPanel(output, BYTES);
+        const [pull, push, base] = panel.series.map(({ values }) => values as number[]);
+        const ratios = (load: number) =>
+          [pull!, push!].map((values) => (values.at(load)! / base!.at(load)!).toFixed(2)).join(' / ');
+        return { panels: [panel], facts: { unloaded: ratios(0), loaded: ratios(-1) } };
+      },
+    ),
+  ],
+  lacks:
+    'A sweep over sizes is measured by the benchmark (RDMC_BENCH_SIZES), and is not recorded; plain TCP is missing.',
+};

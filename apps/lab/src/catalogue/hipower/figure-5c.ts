@@ -1,0 +1,48 @@
+import type { Figure } from '../figure.js';
+import { tablesWay } from './common.js';
+
+export const figure5c: Figure = {
+  id: 'hipower-5c',
+  paper: 'hipower',
+  label: 'Figure 5c',
+  title: 'One to one: processor time',
+  shows:
+    'CPU of requester and responder by the size of a message. HiPower needs less at both; large messages little at either.',
+  facts: [
+    {
+      id: 'responder',
+      quantity: 'responder, 512 B: pull / push over Vanilla',
+      paper: 'lower; not in the text',
+      origin: 'text',
+    },
+    {
+      id: 'requester',
+      quantity: 'requester, 512 B: pull / push over Vanilla',
+      paper: 'lower; not in the text',
+      origin: 'text',
+    },
+  ],
+  ways: [
+    tablesWay(
+      ['one'],
+      3,
+      'Processor time of whole processes, polling included, without the threads of the device.',
+      ([table]) => {
+        const both = (side: 'requester' | 'responder') =>
+          `${table!.ratio(side, 'pull', 512)} / ${table!.ratio(side, 'push', 512)}`;
+        return {
+          panels: (['requester', 'responder'] as const).map((side) =>
+            table!.panel(side, {
+              title: `Processor time of the ${side}`,
+              description:
+                'Microseconds for each message, over shared memory; both axes are logarithmic. Lower is better.',
+              unit: 'microseconds per message',
+              digits: 2,
+            }),
+          ),
+          facts: { responder: both('responder'), requester: both('requester') },
+        };
+      },
+    ),
+  ],
+};

@@ -1,0 +1,49 @@
+import type { ThroughputTable } from '../../benchmark/hipower.js';
+import type { Figure } from '../figure.js';
+import { tablesWay } from './common.js';
+
+const PEERS =
+  'Microseconds for each message, two peers, over shared memory; both axes are logarithmic. Lower is better.';
+
+/** The largest saving of any size. */
+function saving(table: ThroughputTable, side: 'requester' | 'responder'): string {
+  const ratios = table.sizes.map((size) => Number(table.ratio(side, 'pull', size)));
+  return `up to −${(100 * (1 - Math.min(...ratios))).toFixed(0)}%`;
+}
+
+export const figure6b: Figure = {
+  id: 'hipower-6b',
+  paper: 'hipower',
+  label: 'Figure 6b',
+  title: 'Gather and broadcast: processor time of the master',
+  shows: 'CPU of the master, by the size of a message.',
+  facts: [
+    { id: 'gather', quantity: 'gather, master', paper: 'up to −79%', origin: 'text' },
+    { id: 'broadcast', quantity: 'broadcast, master', paper: '−20%', origin: 'text' },
+  ],
+  ways: [
+    tablesWay(
+      ['gather', 'broadcast'],
+      4,
+      'Processor time of whole processes, polling included; two workers.',
+      ([gather, broadcast]) => ({
+        panels: [
+          gather!.panel('responder', {
+            title: 'Gather: processor time of the master',
+            description: PEERS,
+            unit: 'microseconds per message',
+            digits: 2,
+          }),
+          broadcast!.panel('requester', {
+            title: 'Broadcast: processor time of the master',
+            description: PEERS,
+            unit: 'microseconds per message',
+            digits: 2,
+          }),
+        ],
+        facts: { gather: saving(gather!, 'responder'), broadcast: saving(broadcast!, 'requester') },
+      }),
+    ),
+  ],
+  lacks: 'Four workers.',
+};

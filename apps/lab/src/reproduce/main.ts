@@ -1,0 +1,73 @@
+/** `npm run reproduce`: runs figures of the papers again, and records them. */
+import { codeOf, messageOf } from '@rdmc/common';
+import { runProgram } from '../benchmark/command.js';
+import { catalogue } from '../catalogue/catalogue.js';
+import type { Bench } from '../catalogue/figure.js';
+import { readRecords } from '../record/read.js';
+import { listLines } from './list.js';
+import { HELP, type ReproduceOptions, reproduceOptions } from './options.js';
+import { reproduce, type Surroundings } from './reproduce.js';
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const USAGE_ERRORS: readonly (string | undefined)[] = ['ERR_RDMC_LAB_OPTION', 'ERR_RDMC_UNKNOWN_FIGURE'];
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+const errorLine = (error: unknown) => `error ${codeOf(error) ?? ''}: ${messageOf(error)}`;
+
+/** A program that several figures need runs once. */
+function benchOf(): Bench {
+  const outputs = new Map<string, Promise<string>>();
+  return {
+    say,
+    command(args, env) {
+      const key = JSON.stringify([args, env]);
+      const output = outputs.get(key) ?? runProgram(args, env);
+      outputs.set(key, output);
+      return output;
+    },
+  };
+}
+
+/** Runs the figures one after the other, also after failures. Returns the ids of those that failed. */
+async function runAll({ figures, way, out }: ReproduceOptions): Promise<string[]> {
+  // A record that cannot be read is an error now, not after hours.
+  readRecords(out);
+  const around: Surroundings = { bench: benchOf(), print, folder: out, isRoot: process.getuid?.() === 0 };
+  const wanted = figures ?? catalogue;
+  const minutes = wanted
+    .flatMap(({ ways }) => ways)
+    .reduce((sum, each) => sum + (each.run ? each.minutes : 0), 0);
+  if (figures === undefined)
+    say(`All figures: about ${minutes} minutes on two idle cores, most of a run is measured`);
+  const failed: string[] = [];
+  for (const figure of wanted) {
+    try {
+      await reproduce(figure, way, around);
+    } catch (error) {
+      say(errorLine(error));
+      failed.push(figure.id);
+    }
+  }
+  return failed;
+}
+
+async function main(): Promise<number> {
+  const options = reproduceOptions(process.argv.slice(2));
+  if (options.help) print(HELP);
+  else if (options.list) for (const line of listLines(options.out)) print(line);
+  else {
+    const failed = await runAll(options);
+    if (failed.length > 0) say(`FAILED: ${failed.join(', ')}`);
+    return failed.length === 0 ? 0 : EXIT_FAILED;
+  }
+  return 0;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  say(errorLine(error));
+  process.exitCode = USAGE_ERRORS.includes(codeOf(error)) ? EXIT_USAGE : EXIT_FAILED;
+}

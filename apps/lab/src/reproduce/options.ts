@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { figureOf } from '../catalogue/catalogue.js';
+import type { Figure } from '../catalogue/figure.js';
+import { LabError } from '../errors.js';
+import { recordsFolder } from '../record/folder.js';
+
+export const HELP = `usage: npm run reproduce -- [options]
+
+Runs the figures of the three papers again and records them. Without --figure all of them: that takes hours.
+
+Options:
+  --figure ID   one figure, or several separated by commas
+  --way ID      only this way to have them: simulated, measured, netlab
+  --list        the figures, how each is had, and what is recorded; runs nothing
+  --out FOLDER  where records are written and read (default: docs/results/figures)
+  --help
+
+Simulated figures take minutes of one processor. Measured ones need an idle machine to mean something. Those between
+network namespaces need root; without it their recorded numbers are printed.
+npm run report draws all records as one page.
+`;
+
+/** What the command line asks for. */
+export interface ReproduceOptions {
+  readonly help: boolean;
+  readonly list: boolean;
+  /** Absent: all of them. */
+  readonly figures: readonly Figure[] | undefined;
+  readonly way: string | undefined;
+  readonly out: string;
+}
+
+/** @throws LabError ERR_RDMC_LAB_OPTION, ERR_RDMC_UNKNOWN_FIGURE */
+export function reproduceOptions(args: readonly string[]): ReproduceOptions {
+  const { figure, way, list, out, help } = parsed(args);
+  const ids = figure?.flatMap((text) => text.split(','));
+  return {
+    help: help ?? false,
+    list: list ?? false,
+    figures: ids?.map(figureOf),
+    way,
+    out: out ?? recordsFolder,
+  };
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: {
+        figure: { type: 'string', multiple: true },
+        way: { type: 'string' },
+        list: { type: 'boolean' },
+        out: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }).values;
+  } catch (error) {
+    throw new LabError('ERR_RDMC_LAB_OPTION', (error as Error).message);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Panel } from '../record/record.js';
+
+export const KIB = 2 ** 10;
+export const MIB = 2 ** 20;
+
+/** A value as a record has it: with so many digits, not more. */
+export function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}
+
+/** One line of a panel. */
+export function line<X>(
+  name: string,
+  xs: readonly X[],
+  digits: number,
+  numberOf: (x: X) => number | null,
+): Panel['series'][number] {
+  const values = xs.map((x) => {
+    const value = numberOf(x);
+    return value === null ? null : rounded(value, digits);
+  });
+  return { name, values };
+}
+
+/** Numbers separated by `/`, as the table of facts prints several values. */
+export function several(values: readonly number[], digits: number): string {
+  return values.map((value) => value.toFixed(digits)).join(' / ');
+}

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { catalogue } from '../src/catalogue/catalogue.js';
+import { recordsFolder } from '../src/record/folder.js';
+import { readRecords } from '../src/record/read.js';
+import { reportPage } from '../src/report/page.js';
+import { panelFigure } from '../src/report/panel-figure.js';
+import { RECORD } from './support/record.js';
+
+/** The part of the page about one figure. */
+function articleOf(page: string, id: string): string {
+  const start = page.indexOf(`<article id="${id}">`);
+  expect(start).toBeGreaterThan(0);
+  return page.slice(start, page.indexOf('</article>', start));
+}
+
+describe('the report', () => {
+  it('has every figure, and says honestly that it is not recorded, with the command', () => {
+    const page = reportPage([]);
+    for (const { id, ways } of catalogue) {
+      const article = articleOf(page, id);
+      expect(article.match(/not recorded yet/g), id).toHaveLength(Math.max(1, ways.length));
+      for (const { run } of ways) if (run) expect(article).toContain(`npm run reproduce -- --figure ${id}`);
+    }
+  });
+
+  it('marks a record with its kind, machine, day, commit, command and missing rivals', () => {
+    const article = articleOf(reportPage([RECORD]), 'rdmc-8');
+    expect(article).toContain('<span class="mark-kind predicted">predicted</span>: simulated');
+    expect(article).toContain('predicted on 2026-11-23; a machine, 2 cores; commit 0123abcd+');
+    expect(article).toContain('<code>npm run reproduce -- --figure rdmc-8</code>');
+    expect(article).toContain('Without Open MPI: it was not installed.');
+    expect(article).not.toContain('not recorded yet');
+  });
+
+  it('has the paper’s number beside ours', () => {
+    expect(articleOf(reportPage([RECORD]), 'rdmc-8')).toContain('<td>almost the same time</td><td>1.01</td>');
+  });
+
+  it('escapes what records say', () => {
+    expect(reportPage([RECORD])).toContain('a note with &lt;b>'.replace('>', '&gt;'));
+  });
+
+  it('is the same page for the same records', () => {
+    expect(reportPage([RECORD])).toBe(reportPage([RECORD]));
+  });
+
+  it('is whole from the records of the repository: a chart or a table for each panel, ids once, nothing undefined', () => {
+    const records = readRecords(recordsFolder);
+    const page = reportPage(records);
+    const ids = [...page.matchAll(/ id="([^"]+)"/g)].map((match) => match[1]!);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(page.match(/<figure /g) ?? []).toHaveLength(records.flatMap(({ panels }) => panels).length);
+    expect(page).not.toMatch(/NaN|undefined|Infinity/);
+  });
+});
+
+describe('a panel', () => {
+  const panel = RECORD.panels[0]!;
+
+  it('is a picture with a title, a description and its numbers as a table', () => {
+    expect(panelFigure(panel, 'x')).toMatchInlineSnapshot(
+      `"<figure class="result"><svg class="chart" viewBox="0 0 760 380" role="img" aria-labelledby="x-t x-d"><title id="x-t">T &amp; U</title><desc id="x-d">D.</desc><path class="grid" d="M92 316H530"/><text class="tick" x="84" y="320" text-anchor="end">0</text><path class="grid" d="M92 216H530"/><text class="tick" x="84" y="220" text-anchor="end">0.5</text><path class="grid" d="M92 116H530"/><text class="tick" x="84" y="120" text-anchor="end">1</text><path class="grid" d="M92 16H530"/><text class="tick" x="84" y="20" text-anchor="end">1.5</text><text class="tick" x="165" y="336" text-anchor="middle">a, b</text><text class="tick" x="311" y="336" text-anchor="middle">c]</text><text class="tick" x="457" y="336" text-anchor="middle">&quot;d&quot;</text><text class="axis" x="311" y="362" text-anchor="middle">x</text><text class="axis" transform="translate(18 166) rotate(-90)" text-anchor="middle">y</text><g class="series s0"><path class="line own" d="M165 16L457 316"/><circle class="mark" cx="165" cy="16" r="5"/><circle class="mark" cx="457" cy="316" r="5"/></g><g class="series s0"><circle class="mark" cx="548" cy="316" r="5"/></g><text class="name" x="560" y="320">s</text></svg><figcaption><strong>T &amp; U.</strong> D.</figcaption><details><summary>The numbers: y</summary><div class="scroll"><table><thead><tr><th scope="col">x</th><th scope="col">s</th></tr></thead><tbody><tr><th scope="row">a, b</th><td>1.5</td></tr><tr><th scope="row">c]</th><td>–</td></tr><tr><th scope="row">&quot;d&quot;</th><td>0.0</td></tr></tbody></table></div></details></figure>"`,
+    );
+  });
+
+  it('is a table only, if it says so', () => {
+    const html = panelFigure({ ...panel, kind: 'table' }, 'x');
+    expect(html).not.toContain('<svg');
+    expect(html).toContain('<td>1.5</td>');
+    expect(html).toContain('<td>–</td>');
+  });
+
+  it('can have bars, of which some are missing', () => {
+    const html = panelFigure({ ...panel, kind: 'bars' }, 'x');
+    expect(html.match(/<rect /g)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,171 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { SimulateOptions } from '@rdmc/simulator';
+import { temporaryDirectory } from '@rdmc/testing';
+import { describe, expect, it } from 'vitest';
+import type { Figure, Way } from '../src/catalogue/figure.js';
+import { recordOf } from '../src/record/read.js';
+import type { Outcome } from '../src/record/record.js';
+import { writeRecord } from '../src/record/write.js';
+import { reproduceOptions } from '../src/reproduce/options.js';
+import { reproduce } from '../src/reproduce/reproduce.js';
+import { root } from '../src/root.js';
+import { runSweep, simulated } from '../src/simulation/sweep.js';
+import { RECORD } from './support/record.js';
+
+const OUTCOME: Outcome = { panels: RECORD.panels, facts: { flat: '1.02' }, notes: [], missing: ['Open MPI'] };
+const WAY: Way = {
+  id: 'simulated',
+  kind: 'predicted',
+  how: 'How.',
+  command: 'the command',
+  minutes: 1,
+  rivals: ['Open MPI'],
+  run: async () => OUTCOME,
+};
+const FIGURE: Figure = {
+  id: 'rdmc-8',
+  paper: 'rdmc',
+  label: 'Figure 8',
+  title: 'Title',
+  shows: 'Shows.',
+  facts: [{ id: 'flat', quantity: 'flat', paper: 'almost', origin: 'text' }],
+  ways: [WAY],
+};
+
+/** Reproduces a figure with one way; what it prints, and the folder of its records. */
+async function printedBy(way: Partial<Way>, { isRoot = true, folder = temporaryDirectory('lab') } = {}) {
+  const lines: string[] = [];
+  const bench = { say: () => {}, command: async () => '' };
+  await reproduce({ ...FIGURE, ways: [{ ...WAY, ...way }] }, undefined, {
+    bench,
+    print: (line) => lines.push(line),
+    folder,
+    isRoot,
+  });
+  return { text: lines.join('\n'), folder };
+}
+
+describe('a figure that is run again', () => {
+  it('is recorded with machine, day, commit, command and kind', async () => {
+    const { folder } = await printedBy({});
+    expect(recordOf(folder, 'rdmc-8', 'simulated')).toMatchObject({
+      version: 1,
+      kind: 'predicted',
+      command: 'the command',
+      date: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      commit: expect.stringMatching(/^([0-9a-f]{8}\+?|unknown)$/),
+      machine: expect.stringContaining(`Node.js ${process.versions.node}`),
+      facts: { flat: '1.02' },
+    });
+  });
+
+  it('has the load of the machine if it was measured, and not if it was simulated', async () => {
+    const { folder } = await printedBy({ kind: 'measured' });
+    expect(recordOf(folder, 'rdmc-8', 'simulated')!.load).toMatch(
+      /^load average [\d.]+ before, [\d.]+ after$/,
+    );
+    expect(recordOf((await printedBy({})).folder, 'rdmc-8', 'simulated')!.load).toBeUndefined();
+  });
+
+  it('prints its facts beside the paper, its numbers, and rivals that are missing', async () => {
+    const { text } = await printedBy({});
+    expect(text).toContain('flat: 1.02 here; the paper: almost');
+    expect(text).toContain('without Open MPI: it is not installed');
+    expect(text).toContain('1.5');
+  });
+
+  it('says that it needs root, and prints what is recorded', async () => {
+    const folder = temporaryDirectory('lab');
+    let ran = false;
+    const way = {
+      needsRoot: true,
+      run: async () => {
+        ran = true;
+        return OUTCOME;
+      },
+    };
+    expect((await printedBy(way, { isRoot: false, folder })).text).toMatch(
+      /needs root.*\n.*not recorded yet\n.*the command/,
+    );
+    writeRecord(folder, RECORD);
+    expect((await printedBy(way, { isRoot: false, folder })).text).toMatch(
+      /needs root.*\n.*predicted on 2026-11-23/,
+    );
+    expect(ran).toBe(false);
+  });
+
+  it('prints the command of a way that is run by hand', async () => {
+    expect((await printedBy({ run: undefined })).text).toContain('not recorded yet\n  command: the command');
+  });
+});
+
+describe('a simulation larger than memory', () => {
+  it('is refused before the first simulation of the figure starts', async () => {
+    const said: string[] = [];
+    const small = { cluster: 'fractus', nodes: 2, byteLength: 1 };
+    const sweep = {
+      figure: 'rdmc-8',
+      kind: 'predicted',
+      how: '',
+      minutes: 1,
+      runs: () =>
+        new Map<string, SimulateOptions>([
+          ['small', small],
+          ['large', { ...small, nodes: 65_536, byteLength: 2 ** 36, memoryLimitBytes: 2 ** 31 }],
+        ]),
+      outcome: () => OUTCOME,
+    } as const;
+    await expect(runSweep(sweep, { say: (line) => said.push(line) })).rejects.toMatchObject({
+      code: 'ERR_RDMC_SIMULATION_TOO_LARGE',
+    });
+    expect(said).toEqual([]);
+    expect(simulated(sweep).command).toBe('npm run reproduce -- --figure rdmc-8');
+  });
+});
+
+describe('the command line', () => {
+  /** Of the built command. */
+  function run(...args: string[]) {
+    const command = join(root, 'apps/lab/dist/reproduce.js');
+    const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
+    return { status, stdout, stderr };
+  }
+
+  it('takes several figures', () => {
+    const { figures } = reproduceOptions(['--figure', 'rdmc-4,rdmc-5', '--figure', 'tailwind-7']);
+    expect(figures!.map(({ id }) => id)).toEqual(['rdmc-4', 'rdmc-5', 'tailwind-7']);
+  });
+
+  it('refuses a figure that does not exist with status 2, and lists the ids', () => {
+    const { status, stderr } = run('--figure', 'rdmc-99');
+    expect(status).toBe(2);
+    expect(stderr).toContain('error ERR_RDMC_UNKNOWN_FIGURE');
+    expect(stderr).toContain('tailwind-13');
+  });
+
+  it('refuses an unknown option with status 2', () => {
+    expect(run('--figures')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('ERR_RDMC_LAB_OPTION'),
+    });
+  });
+
+  it('lists every figure with what is recorded', () => {
+    const folder = temporaryDirectory('lab');
+    writeRecord(folder, RECORD);
+    const { status, stdout } = run('--list', '--out', folder);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/rdmc-8 .*\n +simulated: predicted, recorded 2026-11-23/);
+    expect(stdout).toMatch(/hipower-5a .*\n +measured: measured, not recorded yet/);
+  });
+
+  it('names a record of another version before it runs anything', () => {
+    const folder = temporaryDirectory('lab');
+    writeFileSync(join(folder, 'rdmc-8.simulated.json'), JSON.stringify({ ...RECORD, version: 2 }));
+    const { status, stderr } = run('--figure', 'hipower-6c', '--out', folder);
+    expect(status).toBe(1);
+    expect(stderr).toContain('error ERR_RDMC_RECORD_VERSION: rdmc-8.simulated.json has version 2');
+  });
+});

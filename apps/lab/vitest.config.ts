@@ -1,0 +1,3 @@
+import { suite } from '../../tools/testing/config/suite.js';
+
+export default suite();
