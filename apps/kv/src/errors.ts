@@ -28,6 +28,11 @@ export const kvErrors = errorTable({
     'members did not come in time',
     'start them; the message names them',
   ],
+  ERR_RDMC_KV_FOREIGN_STATE: [
+    'refused',
+    'the coordinator has the state of another cluster',
+    'start it with the directory of this one',
+  ],
   ERR_RDMC_LOG_FENCED: [
     'refused',
     'the server was declared dead, and others have its keys',

@@ -258,13 +258,17 @@ it('another run has servers drop what takeovers of earlier runs left, before its
   await placement.close();
 });
 
-it('a server whose log was declared dead, or is that of another one, is not registered', async () => {
-  const mesh = new FakeMesh([1, 2]);
+it('a server whose log was declared dead is not registered, and one that is not known goes on', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
   const records = [record(1, 'recovering'), { ...record(2, 'live'), owner: 7 }];
-  const placement = start(mesh, new FakeStore(), records, {});
-  for (const id of [1, 2]) {
-    await expect(mesh.register(id)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FENCED' });
+  const failed: string[] = [];
+  const events: PlacementEvents = { failed: ({ code, server }) => failed.push(`${server}: ${code}`) };
+  const placement = start(mesh, new FakeStore(), records, events);
+  await expect(mesh.register(1)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FENCED' });
+  for (const id of [2, 3]) {
+    await expect(mesh.register(id)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_FOREIGN_STATE' });
   }
+  expect(failed).toEqual(['2: ERR_RDMC_KV_FOREIGN_STATE', '3: ERR_RDMC_KV_FOREIGN_STATE']);
   await placement.close();
 });
 

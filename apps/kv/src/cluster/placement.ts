@@ -15,6 +15,7 @@ import {
   takeoverAnswer,
 } from './messages.js';
 import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
+import { declaredDead, foreignState } from './refused-registration.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -112,18 +113,26 @@ export class Placement {
 
   /**
    * Also of a server that had registered at an earlier run, or before it was cut off.
-   * @throws KvError ERR_RDMC_LOG_FENCED: the log was declared dead meanwhile, and others have the slots or will
+   * @throws KvError ERR_RDMC_LOG_FENCED: the log was declared dead meanwhile, and others have the slots or will;
+   *   ERR_RDMC_KV_FOREIGN_STATE: this coordinator was started with another state than the cluster's
    */
   async #register(from: number, body: unknown): Promise<null> {
     const { logId } = readShape(registerMessage, body);
     const records = await this.coordinator.logs();
     const record = records.find((each) => String(each.logId) === logId);
-    if (record?.owner !== from || record.state !== 'live') throw declaredDead(from, logId);
+    if (record?.owner !== from) throw this.#foreignState(from, logId);
+    if (record.state !== 'live') throw declaredDead(from, logId);
     // Meanwhile it may have been lost.
     if (!this.#servers.includes(from)) return null;
     this.#logs.set(logId, from);
     this.#enqueue();
     return null;
+  }
+
+  #foreignState(server: number, logId: string): KvError {
+    const error = foreignState(server, logId);
+    this.events.failed?.({ logId, server, code: error.code, reason: error.message });
+    return error;
   }
 
   /** A server that is back registers again, if its log lives. */
@@ -292,14 +301,6 @@ export class Placement {
       await this.#attempt(member!, String(logId), []).catch(() => {});
     }
   }
-}
-
-function declaredDead(server: number, logId: string): KvError {
-  return new KvError(
-    'ERR_RDMC_LOG_FENCED',
-    `the log of server ${server} (number ${logId}) was declared dead while the server was not reached: others have its ` +
-      'keys. Start it again',
-  );
 }
 
 function allSlots(): number[] {
