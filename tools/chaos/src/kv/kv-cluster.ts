@@ -23,6 +23,7 @@ export class KvCluster {
   servers: readonly KvProcess[] = [];
   /** Processes of members that were started again. */
   readonly #former: KvProcess[] = [];
+  readonly #starting = new Set<KvProcess>();
   #members: string | undefined;
   #isRemoved = false;
 
@@ -30,7 +31,9 @@ export class KvCluster {
 
   /** The processes that were started, those that ended included. */
   get processes(): KvProcess[] {
-    return [...this.#former, ...this.servers, this.coordinator].filter((each) => each !== undefined);
+    return [...this.#former, ...this.#starting, ...this.servers, this.coordinator].filter(
+      (each) => each !== undefined,
+    );
   }
 
   /** @param environment returns the variables of one server, by its number from 1 */
@@ -57,9 +60,12 @@ export class KvCluster {
     const id = index + 1;
     if (!hasFiles) rmSync(join(this.directory, `server-${id}`), { recursive: true, force: true });
     const server = this.#launchServer(id, {});
+    // Clients do not ask it before: a request that does not reach it has no known outcome.
+    this.#starting.add(server);
+    await server.ready;
+    this.#starting.delete(server);
     this.#former.push(former);
     this.servers = this.servers.map((each) => (each === former ? server : each));
-    await server.ready;
     return server;
   }
 
