@@ -346,7 +346,7 @@ export const tailwind: readonly Mutant[] = [
     id: 'tailwind/attempt-of-earlier-run',
     package: PACKAGE,
     function: 'finishedRecovery',
-    find: "(log.state === 'recovering' && log.recovererRun !== run)",
+    find: "log.state === 'recovering' && log.recovererRun !== run",
     replace: 'false',
     fault: 'A recovery that began in an earlier run of the coordinator finishes.',
     tests: ['packages/tailwind/test/coordinator.test.ts'],
