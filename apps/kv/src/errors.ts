@@ -23,15 +23,20 @@ export const kvErrors = errorTable({
   ],
   ERR_RDMC_KV_PROTOCOL: ['refused', 'the other end violated the protocol', 'check the client'],
   ERR_RDMC_KV_MEMBER_LOST: ['peer-lost', 'a connection with a member ended', 'try again'],
-  ERR_RDMC_KV_COORDINATOR_LOST: [
+  ERR_RDMC_KV_JOIN_TIMEOUT: [
     'peer-lost',
-    'the coordinator is lost',
-    'start all members again with the same directories',
+    'members did not come in time',
+    'start them; the message names them',
   ],
-  ERR_RDMC_KV_LEFT_BEHIND: [
+  ERR_RDMC_KV_FOREIGN_STATE: [
     'refused',
-    'the cluster runs without this member',
-    'end the coordinator, and start all again',
+    'the coordinator has the state of another cluster',
+    'start it with the directory of this one',
+  ],
+  ERR_RDMC_LOG_FENCED: [
+    'refused',
+    'the server was declared dead, and others have its keys',
+    'start it again',
   ],
   ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover failed', 'it is tried again; see its cause'],
   ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'read its last lines'],

@@ -91,3 +91,7 @@ export const PEER_REDIAL_MS = 100;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;
+/** The wait before a request to the coordinator that it could not answer is repeated. */
+export const REGISTER_RETRY_MS = 500;
+/** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
+export const DEFAULT_RETURN_MS = 20_000;

@@ -107,6 +107,30 @@ it('what comes of a takeover after it was given up is not kept', async () => {
   expect(log.appends).toEqual([]);
 });
 
+it('a further run of the coordinator ends takeovers of earlier runs, and drops what they left', async () => {
+  take(frame(4, [record('k', 5, 'old')]));
+  await through(finish(4, 1));
+  take(frame(5, [record('half', 6, 'x')]));
+  const halfway = finish(5, 2);
+  halfway.catch(() => {});
+  const own = slot('k');
+  await through(
+    imports.reset(7, [
+      [0, own - 1],
+      [own + 1, 16_383],
+    ]),
+  );
+  await expect(halfway).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  // The record gave it the slot of the first one meanwhile.
+  expect(recovered().get('k')).toBe('old');
+  take(frame(6, [record('late', 7, 'x')]));
+  await expect(finish(6, 1)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  await through(imports.reset(7, [[0, 16_383]]));
+  expect(recovered()).toEqual(new Map([['k', undefined]]));
+  take(frame(7, [record('k', 5, 'old')]));
+  expect(await through(finish(7, 1))).toBe(1);
+});
+
 const value = 'v'.repeat(100_000);
 const many = Array.from({ length: 30 }, (_, i) => record(`k${i}`, i + 1, value));
 

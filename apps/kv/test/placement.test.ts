@@ -4,7 +4,13 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { expect, it } from 'vitest';
-import { abandonMessage, Topic, takeoverMessage } from '../src/cluster/messages.js';
+import {
+  abandonMessage,
+  resetMessage,
+  Topic,
+  tableMessage,
+  takeoverMessage,
+} from '../src/cluster/messages.js';
 import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
 
 /** A mesh with these servers, on which the test is every other member. */
@@ -16,6 +22,7 @@ class FakeMesh {
   readonly leaders: number[] = [];
   /** Who was asked to forget which attempt, and its slots. */
   readonly abandoned: { member: number; takeover: number; ranges: readonly [number, number][] }[] = [];
+  onTakeover: (body: unknown) => void = () => {};
   takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
     entries: 0,
     milliseconds: 0,
@@ -35,19 +42,27 @@ class FakeMesh {
   onLeave(): Subscription {
     return subscription(() => {});
   }
-  broadcast(): void {}
+  broadcast(_: string, body: unknown): void {
+    this.told.push(body);
+  }
   async request(member: number, topic: string, body: unknown): Promise<unknown> {
     if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
+    if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
+    this.onTakeover(body);
     return this.takeover(member, readShape(takeoverMessage, body).takeover);
   }
+  /** What was told to all. */
+  readonly told: unknown[] = [];
+  /** Who was asked to drop what earlier runs had left. */
+  readonly reset: { member: number; below: number; ranges: readonly [number, number][] }[] = [];
   /** As a leader that has the log's recovery for itself. */
   async plan(leader: number, takeover: number): Promise<void> {
     await this.#handlers.get(Topic.PLAN)!(leader, { takeover });
   }
-  register(id: number): void {
-    this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
+  async register(id: number): Promise<void> {
+    await this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
   }
   lose(id: number): void {
     this.peers.set(id, { id, state: 'failed' });
@@ -77,9 +92,19 @@ class FakeStore {
 const record = (id: number, state: string): LogRecord =>
   ({ logId: BigInt(id), owner: id, state }) as unknown as LogRecord;
 
-function start(mesh: FakeMesh, store: FakeStore, records: LogRecord[], events: PlacementEvents): Placement {
+const NEVER_MS = 2 ** 31 - 1;
+
+function start(
+  mesh: FakeMesh,
+  store: FakeStore,
+  records: LogRecord[],
+  events: PlacementEvents,
+  waits: { startMs?: number; returnMs?: number } = {},
+): Placement {
   const coordinator = { logs: async () => records } as unknown as Coordinator;
-  return new Placement(mesh as unknown as Mesh, coordinator, store as unknown as StateStore, events);
+  const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as StateStore };
+  const times = { startMs: NEVER_MS, returnMs: NEVER_MS, ...waits };
+  return new Placement({ ...place, servers: [...mesh.peers.keys()], ...times }, events);
 }
 
 it('slots are given out when the store that was out of reach is there again', async () => {
@@ -87,15 +112,15 @@ it('slots are given out when the store that was out of reach is there again', as
   const store = new FakeStore();
   store.failures = 2;
   const failed: (string | undefined)[] = [];
-  const records = [record(1, 'open'), record(2, 'open')];
+  const records = [record(1, 'live'), record(2, 'live')];
   let placement!: Placement;
   await new Promise<void>((serving) => {
     placement = start(mesh, store, records, {
       serving: () => serving(),
       failed: ({ code, logId }) => failed.push(`${code} of ${logId}`),
     });
-    mesh.register(1);
-    mesh.register(2);
+    void mesh.register(1);
+    void mesh.register(2);
   });
   expect(failed).toEqual(Array(2).fill('ERR_RDMC_STATE_UNREACHABLE of undefined'));
   await placement.close();
@@ -104,14 +129,14 @@ it('slots are given out when the store that was out of reach is there again', as
 it('a log that one server cannot recover is given to another one', async () => {
   const mesh = new FakeMesh([1, 2, 3, 4]);
   const store = new FakeStore();
-  const records = [1, 2, 3, 4].map((id) => record(id, 'open'));
+  const records = [1, 2, 3, 4].map((id) => record(id, 'live'));
   let placement!: Placement;
   let recovered!: Promise<unknown>;
   await new Promise<void>((serving) => {
     recovered = new Promise((resolve) => {
       placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
     });
-    for (const id of [1, 2, 3, 4]) mesh.register(id);
+    for (const id of [1, 2, 3, 4]) void mesh.register(id);
   });
   mesh.takeover = async (leader) => {
     if (leader !== 4) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
@@ -128,14 +153,14 @@ it('a log that one server cannot recover is given to another one', async () => {
 it('a new plan has the heirs forget what earlier attempts brought them, and is kept only then', async () => {
   const mesh = new FakeMesh([1, 2, 3]);
   const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'open'));
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
   let placement!: Placement;
   let recovered!: Promise<unknown>;
   await new Promise<void>((serving) => {
     recovered = new Promise((resolve) => {
       placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
     });
-    for (const id of [1, 2, 3]) mesh.register(id);
+    for (const id of [1, 2, 3]) void mesh.register(id);
   });
   const attempts: number[] = [];
   const abandonedBefore: number[] = [];
@@ -164,5 +189,121 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   ]);
   const slots = mesh.abandoned.slice(0, 2).flatMap(({ ranges }) => ranges);
   expect(slots.map(([from, to]) => to - from + 1).reduce((sum, count) => sum + count, 0)).toBe(5461);
+  await placement.close();
+});
+
+/** A run of a coordinator, until it serves, over servers 1 to 3 that have had their slots in an earlier run. */
+async function firstRun(store: FakeStore, records: LogRecord[]): Promise<FakeMesh> {
+  const mesh = new FakeMesh([1, 2, 3]);
+  let placement!: Placement;
+  await new Promise<void>((serving) => {
+    placement = start(mesh, store, records, { serving: () => serving() });
+    for (const id of [1, 2, 3]) void mesh.register(id);
+  });
+  await placement.close();
+  return mesh;
+}
+
+const epochsOf = (mesh: FakeMesh): number[] => mesh.told.map((body) => readShape(tableMessage, body).epoch);
+
+it('another run waits for all servers with slots, and its tables are newer than those of the run before', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  const before = await firstRun(store, records);
+  const mesh = new FakeMesh([1, 2, 3]);
+  let serving = (): void => {};
+  const served = new Promise<void>((resolve) => {
+    serving = resolve;
+  });
+  const placement = start(mesh, store, records, { serving: () => serving() });
+  await mesh.register(3);
+  await mesh.register(1);
+  // Its work so far is done when a request of the next one is: nothing was told, and no log was declared lost.
+  await placement.idle();
+  expect([mesh.told, mesh.leaders, mesh.reset]).toEqual([[], [], []]);
+  await mesh.register(2);
+  await served;
+  expect(mesh.leaders).toEqual([]);
+  expect(Math.min(...epochsOf(mesh))).toBeGreaterThan(Math.max(...epochsOf(before)));
+  await placement.close();
+});
+
+it('another run has servers drop what takeovers of earlier runs left, before its own first takeover', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  await firstRun(store, records);
+  const mesh = new FakeMesh([1, 2, 3]);
+  const resets: number[] = [];
+  const takeovers: number[] = [];
+  let placement!: Placement;
+  await new Promise<unknown>((recovered) => {
+    mesh.takeover = async (_, takeover) => {
+      resets.push(mesh.reset.length);
+      takeovers.push(takeover);
+      records[1] = record(2, 'recovered');
+      store.values.set('kv/takeover/2', { value: '[[5461,10921,"1"]]', revision: 1 });
+      return { entries: 0, milliseconds: 0 };
+    };
+    // Server 2 does not come.
+    placement = start(mesh, store, records, { recovered }, { returnMs: 1 });
+    void mesh.register(1);
+    void mesh.register(3);
+  });
+  expect(resets).toEqual([2]);
+  expect(mesh.reset.map(({ member }) => member).sort()).toEqual([1, 3]);
+  const [first] = mesh.reset;
+  expect(first!.below).toBeLessThanOrEqual(takeovers[0]!);
+  // All slots but its own: server 1 has the first 5461.
+  expect(mesh.reset.find(({ member }) => member === 1)!.ranges).toEqual([[5461, 16_383]]);
+  await placement.close();
+});
+
+it('a server whose log was declared dead is not registered, and one that is not known goes on', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
+  const records = [record(1, 'recovering'), { ...record(2, 'live'), owner: 7 }];
+  const failed: string[] = [];
+  const events: PlacementEvents = { failed: ({ code, server }) => failed.push(`${server}: ${code}`) };
+  const placement = start(mesh, new FakeStore(), records, events);
+  await expect(mesh.register(1)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FENCED' });
+  for (const id of [2, 3]) {
+    await expect(mesh.register(id)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_FOREIGN_STATE' });
+  }
+  expect(failed).toEqual(['2: ERR_RDMC_KV_FOREIGN_STATE', '3: ERR_RDMC_KV_FOREIGN_STATE']);
+  await placement.close();
+});
+
+it('the first start of a cluster waits for all servers, however late they are', async () => {
+  const mesh = new FakeMesh([1, 2]);
+  const records = [record(1, 'live'), record(2, 'live')];
+  let serving = (): void => {};
+  const served = new Promise<void>((resolve) => {
+    serving = resolve;
+  });
+  const placement = start(mesh, new FakeStore(), records, { serving: () => serving() }, { startMs: 0 });
+  await mesh.register(1);
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  await placement.idle();
+  expect(mesh.told).toEqual([]);
+  await mesh.register(2);
+  await served;
+  await placement.close();
+});
+
+it('the log of a server that is starting is not given up, and one of an earlier process is', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  await firstRun(store, records);
+  // Of server 3: what it had was taken over, then it was started again, twice.
+  records[2] = record(3, 'recovered');
+  store.values.set('kv/takeover/3', { value: '[[10922,16383,"1"]]', revision: 1 });
+  records.push({ ...record(4, 'recovering'), owner: 3 }, { ...record(5, 'live'), owner: 3 });
+  const mesh = new FakeMesh([1, 2, 3]);
+  const dropped: string[] = [];
+  mesh.onTakeover = (body) => dropped.push(readShape(takeoverMessage, body).logId);
+  const placement = start(mesh, store, records, {});
+  await mesh.register(1);
+  await mesh.register(2);
+  await placement.idle();
+  expect(new Set(dropped)).toEqual(new Set(['4']));
   await placement.close();
 });

@@ -45,6 +45,11 @@ export const tailwindErrors = errorTable({
     'the coordinator has not confirmed a replacement',
     'start it again',
   ],
+  ERR_RDMC_COORDINATOR_STALE: [
+    'refused',
+    'another coordinator has followed this one',
+    'end the former one; members ask the other by themselves',
+  ],
   ERR_RDMC_MEMBER_LOST: ['peer-lost', 'the connection with a member ended', 'use another member'],
   ERR_RDMC_COORDINATOR_CLOSED: ['closed', 'the coordinator is closed', 'open it again'],
   ERR_RDMC_NODE_CLOSED: ['closed', 'the node is closed', 'join again'],

@@ -119,15 +119,9 @@ export class Logs {
   }
 }
 
-/** A process that returns under its id must not be taken for the one that had rights: the logs have no rules for that. */
-function requireFixedList({ mesh }: NodeContext<TailwindRecords>): void {
-  if (mesh.incarnation === 0) return;
-  throw invalidOption('tailwind(): logs need a fixed list of members; give `members` in place of `join`');
-}
-
 /**
- * Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })` with `members`.
- * @throws TailwindError ERR_RDMC_INVALID_OPTION from `Node.join` where members come and go (`join`)
+ * Replicated logs and their backups, for `Node.join({ protocols: { logs: tailwind() } })`. With `join` in place of `members`,
+ * the coordinator and backups may be lost and return while logs are written.
  */
 export function tailwind(): NodeProtocol<Logs> {
   return nodeProtocol({
@@ -136,9 +130,6 @@ export function tailwind(): NodeProtocol<Logs> {
     records: tailwindRecords,
     // Beside this file when built.
     worker: new URL('./worker.js', import.meta.url),
-    application: (context) => {
-      requireFixedList(context);
-      return new Logs(context);
-    },
+    application: (context) => new Logs(context),
   });
 }

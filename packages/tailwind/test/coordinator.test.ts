@@ -12,6 +12,7 @@ import {
 } from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { TermGuard } from '../src/coordinator/term-guard.js';
 import { startCluster, startCoordinator } from './support/cluster.js';
 
 /** A clock that stands still, and counts how often it is read. */
@@ -206,7 +207,9 @@ describe('the coordinator', () => {
 
   it('answers invalid requests with a code', async () => {
     const { members } = await rig();
-    const ask = (body: unknown) => members[1]!.mesh.request(0, 'tailwind.coordinator', body);
+    const call = (body: unknown) => members[1]!.mesh.request(0, 'tailwind.coordinator', body);
+    const ask = (request: unknown) => call({ term: 0, request });
+    await expect(call({ op: 'logs' })).rejects.toEqual(refusal('ERR_RDMC_PROTOCOL'));
     await expect(ask({ op: 'dance' })).rejects.toEqual(refusal('ERR_RDMC_PROTOCOL'));
     await expect(ask({ op: 'lease', logId: '99999999999999999999' })).rejects.toEqual(
       refusal('ERR_RDMC_PROTOCOL'),
@@ -214,6 +217,49 @@ describe('the coordinator', () => {
     await expect(members[1]!.mesh.request(0, 'tailwind.backup', { op: 'open' })).rejects.toEqual(
       refusal('ERR_RDMC_PROTOCOL'),
     );
+  });
+});
+
+describe('runs of a coordinator over one state', () => {
+  it('have rising terms, and what one says that another has followed is refused at both ends', async () => {
+    const [member, other] = await startCluster(2);
+    const path = join(temporaryDirectory(), 'state');
+    const client = new CoordinatorClient(other!.mesh, 0);
+    const first = await startCoordinator(member!, {}, path);
+    const { logId } = await client.createLog();
+    await first.close();
+    const second = await startCoordinator(member!, {}, path);
+    expect(second.term).toBe(first.term + 1);
+    await client.log(logId);
+    await second.close();
+    // Its state is another one, where runs have only begun: as a coordinator that was stopped, and goes on.
+    await startCoordinator(member!);
+    await expect(client.log(logId)).rejects.toEqual(refusal('ERR_RDMC_COORDINATOR_STALE'));
+    const unaware = new CoordinatorClient(other!.mesh, 0);
+    expect(await unaware.logs()).toEqual([]);
+  });
+
+  it('refuse answers of a lower term', () => {
+    const guard = new TermGuard();
+    guard.take(3);
+    guard.take(3);
+    expect(() => guard.take(2)).toThrow(refusal('ERR_RDMC_COORDINATOR_STALE'));
+    expect(guard.highest).toBe(3);
+  });
+
+  it('do not let recoveries of earlier runs finish', async () => {
+    const [member, other] = await startCluster(2);
+    const path = join(temporaryDirectory(), 'state');
+    const client = new CoordinatorClient(other!.mesh, 0);
+    const first = await startCoordinator(member!, {}, path);
+    const log = await new CoordinatorClient(member!.mesh, 0).createLog();
+    const attempt = await client.beginRecovery(log.logId);
+    await first.close();
+    await startCoordinator(member!, {}, path);
+    await expect(client.finishRecovery(attempt, [])).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+    const again = await client.beginRecovery(log.logId);
+    await client.finishRecovery(again, []);
+    expect((await client.log(log.logId)).state).toBe('recovered');
   });
 });
 

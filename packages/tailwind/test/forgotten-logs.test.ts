@@ -115,10 +115,11 @@ it('stays fenced while a claim waits for an answer of the coordinator, which may
     onFailure: () => none,
     onLeave: () => none,
     members: [],
+    peers: new Map(),
   };
   const parts = { mesh, plane, link: await WorkerLink.inline(plane), logger: undefined, open: new Set() };
   const service = BackupService.serve(parts as never, backup as never, { coordinator: coordinator as never });
-  const log = { logId: 7n, owner: 0 } as LogRecord;
+  const log = { logId: 7n, owner: 0, ownerIncarnation: 0 } as LogRecord;
   const claim = ask(0, { op: 'claim', logId: '7', session: SESSION });
   backup.fence(7n);
   const sweep = async (): Promise<void> => {

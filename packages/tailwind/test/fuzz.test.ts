@@ -244,7 +244,11 @@ it('a coordinator’s state is used, or refused with a code', async () => {
     if (!store) return;
     const registry = new LogRegistry(store);
     const actions = [() => registry.logs(), () => registry.log(1n), () => registry.declareDead(1n)];
-    for (const action of [...actions, () => registry.createLog(0), () => registry.clusterId()]) {
+    for (const action of [
+      ...actions,
+      () => registry.createLog({ member: 0, incarnation: 0 }),
+      () => registry.clusterId(),
+    ]) {
       await answered([...codes, 'ERR_RDMC_STATE_CONFLICT'], action as () => Promise<unknown>);
     }
     await store.close();

@@ -3,8 +3,7 @@ import { type LocalKey, remoteKey } from '@rdmc/verbs';
 
 import { Mesh } from '@rdmc/mesh';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { Node } from '@rdmc/node';
-import { type LogOptions, type Logs, tailwind } from '@rdmc/tailwind';
+import type { LogOptions, Logs } from '@rdmc/tailwind';
 import { Backup } from '@rdmc/tailwind/backup';
 import { Coordinator, CoordinatorClient, FileStore } from '@rdmc/tailwind/coordinator';
 import { membersAt, refusal, startMembers, temporaryDirectory } from '@rdmc/testing';
@@ -51,13 +50,6 @@ it('a node whose joining is aborted rejects with an AbortError', async () => {
   const cause = new Error('enough');
   abort.abort(cause);
   await expect(joining).rejects.toMatchObject({ name: 'AbortError', code: 'ERR_RDMC_ABORTED', cause });
-});
-
-it('a node whose members come and go is refused: logs need a fixed list', async () => {
-  const listen = { host: '127.0.0.1', port: 0 };
-  const joining = Node.join({ id: 0, join: [], listen, device: 'soft', protocols: { logs: tailwind() } });
-  await expect(joining).rejects.toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION' });
-  await expect(joining).rejects.toThrow(/fixed list/);
 });
 
 describe('a node that closes', () => {

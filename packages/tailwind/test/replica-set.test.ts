@@ -27,7 +27,11 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   link.onEnd((error) => ended.abort(error));
   const freed: { member: number; isWanted: () => boolean }[] = [];
   const refusals = new Map<Need, Error | undefined>();
-  const connections = new Connections({ ...options, link, session: '0'.repeat(32) }, backups, options.random);
+  const connections = new Connections(
+    { ...options, link, session: '0'.repeat(32), isBegun: () => true },
+    backups,
+    options.random,
+  );
   const environment = {
     options,
     link,

@@ -9,7 +9,7 @@ import { PlannedEnd } from './planned-end.js';
 import { ServedMetrics } from './serve-metrics.js';
 import type { Tell } from './tell.js';
 
-/** Exit code of a process that ended because the cluster did: start it again, with all the others. */
+/** Exit code of a process whose part others have now: start it again. */
 export const EXIT_AGAIN = 75;
 const EXIT_FAILED = 1;
 
@@ -52,7 +52,7 @@ export async function runServer(
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
   server.signal.addEventListener('abort', () => {
     const reason: unknown = server.signal.reason;
-    const isAgain = codeOf(reason) === 'ERR_RDMC_KV_COORDINATOR_LOST';
+    const isAgain = codeOf(reason) === 'ERR_RDMC_LOG_FENCED';
     tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
     end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);
   });
@@ -69,8 +69,8 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
     failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
     memberLost: (event) => tellLost('coordinator', event, tell),
   });
-  end.beforeExit(() => coordinator.close());
-  tell('coordinator: all members have joined', { ready: 0 });
+  end.beforeExit(() => coordinator.end());
+  tell(`coordinator: started, run ${coordinator.term}`, { ready: 0 });
   coordinator.lost?.addEventListener('abort', () => {
     tell('coordinator: another coordinator uses the state now', { ended: 'ERR_RDMC_STATE_LOST' });
     end.begin(EXIT_AGAIN);

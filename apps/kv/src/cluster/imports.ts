@@ -42,13 +42,15 @@ export class Imports {
   readonly #imports = new Set<Import>();
   /** Finished or given up: what still comes of them is not kept. */
   readonly #over = new Set<number>();
+  /** Of earlier runs of the coordinator, likewise. */
+  #overBelow = 0;
 
   constructor(private readonly store: Store) {}
 
   /** A frame of entries, in the log's order or any other. @throws KvError, TailwindError for what is none */
   take(frame: Buffer, session: string): void {
     const takeover = frame.readUInt32LE(0);
-    if (this.#over.has(takeover)) return;
+    if (this.#isOver(takeover)) return;
     const found = this.#of(takeover, session);
     for (const { type, payload } of recordsIn(frame)) {
       const record = decodeRecord(type, payload);
@@ -72,7 +74,7 @@ export class Imports {
    * @throws why the log cannot take it, or the frames cannot come; then the takeover has failed
    */
   async finish({ takeover, frames, session }: ImportedFrames, signal: AbortSignal): Promise<number> {
-    if (this.#over.has(takeover)) throw failed(takeover, GIVEN_UP);
+    if (this.#isOver(takeover)) throw failed(takeover, GIVEN_UP);
     const found = this.#of(takeover, session);
     while (found.frames < frames) await changeOf(found, signal);
     found.isComplete = true;
@@ -96,6 +98,26 @@ export class Imports {
     for (const found of this.#imports) {
       if (found.takeover === takeover) this.#end(found, failed(takeover, GIVEN_UP));
     }
+    await this.#remove(ranges);
+  }
+
+  /**
+   * A further run of the coordinator begins. It does not know which takeovers of former runs have failed, and what they
+   * left here: so none of them can end any more, and all keys in slots of others go. Resolves when that is durable.
+   */
+  async reset(below: number, ranges: readonly (readonly [number, number])[]): Promise<void> {
+    this.#overBelow = Math.max(this.#overBelow, below);
+    for (const found of this.#imports) {
+      if (this.#isOver(found.takeover)) this.#end(found, failed(found.takeover, GIVEN_UP));
+    }
+    await this.#remove(ranges);
+  }
+
+  #isOver(takeover: number): boolean {
+    return takeover < this.#overBelow || this.#over.has(takeover);
+  }
+
+  async #remove(ranges: readonly (readonly [number, number])[]): Promise<void> {
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {

@@ -19,6 +19,8 @@ export const Topic = {
   IMPORTED: 'kv.imported',
   /** coordinator → others: forget what you got */
   ABANDON: 'kv.abandon',
+  /** a further run of the coordinator → each server: takeovers of former runs are over; forget what you got of them */
+  RESET: 'kv.reset',
 } as const;
 
 const slot = whole(0, SLOTS - 1);
@@ -41,6 +43,9 @@ export const planMessage = openRecord({ takeover });
 /** `session` names the connection that the frames came on. */
 export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
+
+/** All takeovers below this number are over. The ranges are those that the server does not own. */
+export const resetMessage = openRecord({ below: takeover, ranges: list(tuple(slot, slot)) });
 
 export type Share = Shaped<typeof share>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;

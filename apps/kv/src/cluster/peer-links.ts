@@ -12,18 +12,26 @@ import { PeerLink } from './peer-link.js';
  */
 export class PeerLinks {
   readonly #links = new Map<number, PeerLink>();
+  /** Attempts under way. */
+  readonly #attempts = new Map<number, Promise<void>>();
   readonly #closed = new AbortController();
   readonly #listeners: (() => void)[] = [];
   #isCollecting = false;
 
   constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
 
-  /** Connects to all of them. @throws MeshError when one cannot be reached */
-  async connect(servers: readonly number[]): Promise<void> {
-    await Promise.all(servers.map((member) => this.#open(member)));
+  /** Connects to a server unless it is connected. Resolves when it is, or when the mesh does not have it. */
+  reach(member: number): Promise<void> {
+    if (this.link(member)) return Promise.resolve();
+    let attempt = this.#attempts.get(member);
+    if (attempt === undefined) {
+      attempt = this.#openAgain(member).finally(() => this.#attempts.delete(member));
+      this.#attempts.set(member, attempt);
+    }
+    return attempt;
   }
 
-  /** Calls the listener when a connection that had ended was made again. */
+  /** Calls the listener when a connection was made. */
   onLinked(listener: () => void): void {
     this.#listeners.push(listener);
   }
@@ -69,7 +77,7 @@ export class PeerLinks {
     const connection = await this.mesh.openConnection(member, PEER_PURPOSE, { signal });
     const link = new PeerLink(connection);
     this.#links.set(member, link);
-    link.signal.addEventListener('abort', () => void this.#openAgain(member));
+    link.signal.addEventListener('abort', () => void this.reach(member));
     if (signal.aborted) link.close();
   }
 
@@ -79,7 +87,7 @@ export class PeerLinks {
       try {
         await this.#open(member);
         for (const listener of this.#listeners) listener();
-        return;
+        if (this.link(member)) return;
       } catch {
         await delay(PEER_REDIAL_MS);
       }

@@ -4,6 +4,7 @@
  * ```
  * kv/slots              [[from, to, log], …]     at the cluster's first start; never changed
  * kv/takeover/<log>     [[from, to, heir], …]    whose slots <log>'s are once its record says 'recovered'
+ * kv/last               17                       the last number of a slot table or of a takeover, in any run
  * ```
  *
  * So the step that ends a log's recovery is also the one that gives its slots away: there is no moment in between.
@@ -16,6 +17,7 @@ import { SLOTS } from '../limits.js';
 export type LogRange = readonly [from: number, to: number, logId: string];
 
 const SLOTS_KEY = 'kv/slots';
+const LAST_KEY = 'kv/last';
 const TAKEOVER_PREFIX = 'kv/takeover/';
 const rangesText = list(tuple(whole(), whole(), text()));
 
@@ -35,6 +37,14 @@ export class PlacementState {
   async storedOwners(logs: readonly LogRecord[]): Promise<string[] | undefined> {
     const stored = await this.store.get(SLOTS_KEY);
     return stored && this.owners(readShape(rangesText, JSON.parse(stored.value)), logs);
+  }
+
+  /** A number above all before, also those of earlier runs: durable before it is used. */
+  async next(): Promise<number> {
+    const stored = await this.store.get(LAST_KEY);
+    const next = (stored ? readShape(whole(0), JSON.parse(stored.value)) : 0) + 1;
+    await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
+    return next;
   }
 
   /** Durable before the recovery that may make it true begins. */

@@ -5,6 +5,7 @@ import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { Leftovers } from './leftovers.js';
 import {
   planMessage,
   registerMessage,
@@ -14,6 +15,8 @@ import {
   takeoverAnswer,
 } from './messages.js';
 import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
+import { declaredDead, foreignState } from './refused-registration.js';
+import { RollCall, type RollCallOptions } from './roll-call.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
 export interface PlacementEvents {
@@ -36,34 +39,48 @@ export interface PlacementEvents {
   memberLost?(event: { member: number; reason: string }): void;
 }
 
+export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
+  readonly mesh: Mesh;
+  readonly coordinator: Coordinator;
+  readonly store: StateStore;
+}
+
 /**
  * Decides which server has which slots: at the first start an equal part each; when a server is lost, its part is
  * shared out among the others, which recover it; at a restart every server recovers what it had. One recovery at a time.
+ *
+ * Servers do not need it to serve what they have. Another run, over the same state, first waits for those that run, and has
+ * them drop what unfinished takeovers of earlier runs left.
  */
 export class Placement {
   readonly #state: PlacementState;
-  /** The logs of this run's servers. */
+  /** The logs of the servers that are here. */
   readonly #logs = new Map<string, number>();
+  readonly #leftovers: Leftovers;
+  readonly #rollCall: RollCall;
   readonly #ended = new AbortController();
   readonly #subscriptions: Subscription[];
-  #initial: readonly LogRange[] = [];
-  #epoch = 0;
-  #lastTakeover = 0;
+  /** All takeovers of this run have higher numbers. */
+  #before: number | undefined;
   #current: TakeoverMessage | undefined;
   /** Attempts whose outcome is not known, by log. */
   readonly #failed = new Map<string, TakeoverMessage[]>();
   #attempts = 0;
   readonly #tries = new Map<string, number>();
   readonly #work = new SerialQueue();
-  #begun = false;
+  private readonly mesh: Mesh;
+  private readonly coordinator: Coordinator;
 
   constructor(
-    private readonly mesh: Mesh,
-    private readonly coordinator: Coordinator,
-    store: StateStore,
+    { mesh, coordinator, store, ...times }: PlacementOptions,
     private readonly events: PlacementEvents,
   ) {
+    this.mesh = mesh;
+    this.coordinator = coordinator;
     this.#state = new PlacementState(store);
+    const isHere = (logId: string): boolean => this.#logs.has(logId);
+    this.#leftovers = new Leftovers({ mesh, ended: this.#ended.signal, isHere });
+    this.#rollCall = new RollCall({ ...times, onTimeout: () => this.#enqueue() });
     this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(readShape(planMessage, body).takeover)),
@@ -72,10 +89,16 @@ export class Placement {
     ];
   }
 
+  /** Resolves when there is nothing left to do now. */
+  idle(): Promise<void> {
+    return this.#work.idle();
+  }
+
   async close(): Promise<void> {
     for (const each of this.#subscriptions) each.close();
+    this.#rollCall.close();
     this.#ended.abort();
-    await this.#work.idle();
+    await this.idle();
   }
 
   get #servers(): number[] {
@@ -88,22 +111,38 @@ export class Placement {
     return [...this.#logs].filter(([, member]) => servers.has(member));
   }
 
-  #register(from: number, body: unknown): null {
-    this.#logs.set(readShape(registerMessage, body).logId, from);
-    this.#beginOnce();
+  /**
+   * Also of a server that had registered at an earlier run, or before it was cut off.
+   * @throws KvError ERR_RDMC_LOG_FENCED: the log was declared dead meanwhile, and others have the slots or will;
+   *   ERR_RDMC_KV_FOREIGN_STATE: this coordinator was started with another state than the cluster's
+   */
+  async #register(from: number, body: unknown): Promise<null> {
+    const { logId } = readShape(registerMessage, body);
+    const records = await this.coordinator.logs();
+    const record = records.find((each) => String(each.logId) === logId);
+    if (record?.owner !== from) throw this.#foreignState(from, logId);
+    if (record.state !== 'live') throw declaredDead(from, logId);
+    // Meanwhile it may have been lost.
+    if (!this.#servers.includes(from)) return null;
+    this.#logs.set(logId, from);
+    this.#enqueue();
     return null;
   }
 
-  #lost(member: number, reason: string): void {
-    this.events.memberLost?.({ member, reason });
-    if (this.#begun) this.#enqueue();
-    else this.#beginOnce();
+  #foreignState(server: number, logId: string): KvError {
+    const error = foreignState(server, logId);
+    this.events.failed?.({ logId, server, code: error.code, reason: error.message });
+    return error;
   }
 
-  #beginOnce(): void {
-    const registered = new Set(this.#logs.values());
-    if (this.#begun || this.#logs.size === 0 || !this.#servers.every((id) => registered.has(id))) return;
-    this.#begun = true;
+  /** A server that is back registers again, if its log lives. */
+  #lost(member: number, reason: string): void {
+    for (const [logId, server] of this.#logs) {
+      if (server !== member) continue;
+      this.#logs.delete(logId);
+      this.#leftovers.forget(logId);
+    }
+    this.events.memberLost?.({ member, reason });
     this.#enqueue();
   }
 
@@ -134,17 +173,18 @@ export class Placement {
   /** Until every slot has a server that is there. */
   async #settle(): Promise<void> {
     const signal = this.#ended.signal;
-    const first = (): LogRange[] =>
-      shareOut(allSlots(), this.#living).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
-    this.#initial = await this.#state.initial(first);
     while (!signal.aborted) {
       const logs = await this.coordinator.logs();
-      const owners = await this.#state.owners(this.#initial, logs);
+      const stored = await this.#state.storedOwners(logs);
       const living = new Map(this.#living);
-      this.#announce(owners, living);
+      if (!this.#rollCall.hasBegun(stored, logs, living)) return;
+      const owners = stored ?? (await this.#assign(logs));
+      this.#before ??= await this.#state.next();
+      await this.#leftovers.drop(owners, living, this.#before);
+      await this.#announce(owners, living);
       const orphans = [...new Set(owners)].filter((logId) => !living.has(logId));
       if (orphans.length === 0 || living.size === 0) {
-        await this.#dropUnused(logs, living);
+        await this.#dropUnused(owners, logs, living);
         return;
       }
       // In turn: one that cannot be recovered now does not hold up the others.
@@ -156,12 +196,21 @@ export class Placement {
     }
   }
 
-  #announce(owners: readonly string[], living: ReadonlyMap<string, number>): void {
-    this.#epoch += 1;
+  /** The first layout of the cluster: an equal part for each server. */
+  async #assign(logs: readonly LogRecord[]): Promise<string[]> {
+    const first = (): LogRange[] =>
+      shareOut(allSlots(), this.#living).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
+    return this.#state.owners(await this.#state.initial(first), logs);
+  }
+
+  async #announce(owners: readonly string[], living: ReadonlyMap<string, number>): Promise<void> {
+    const epoch = await this.#state.next();
     const ranges = rangesOf(owners.map((logId) => living.get(logId) ?? NOBODY));
-    const body = { epoch: this.#epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
-    this.mesh.broadcast(Topic.TABLE, body);
-    if (ranges.every(({ member }) => member !== NOBODY)) this.events.serving?.(this.#epoch);
+    this.mesh.broadcast(Topic.TABLE, {
+      epoch,
+      ranges: ranges.map(({ from, to, member }) => [from, to, member]),
+    });
+    if (ranges.every(({ member }) => member !== NOBODY)) this.events.serving?.(epoch);
   }
 
   /** The slots go to the server that had them, if it is back with a new log; else to all. */
@@ -188,8 +237,7 @@ export class Placement {
 
   /** One server recovers a log for all that get a part of it. What fails may still end well, if only its answer was lost. */
   async #attempt(leader: number, logId: string, shares: Share[]) {
-    this.#lastTakeover += 1;
-    const takeover = this.#lastTakeover;
+    const takeover = await this.#state.next();
     this.#current = { takeover, logId, shares };
     const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: this.#ended.signal };
     try {
@@ -234,10 +282,20 @@ export class Placement {
     );
   }
 
-  /** Logs of earlier runs that have no slots any more: their replicas are freed. */
-  async #dropUnused(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<void> {
-    for (const { logId, state } of logs) {
-      if (state === 'recovered' || this.#logs.has(String(logId)) || living.size === 0) continue;
+  /**
+   * Logs that are nobody's and have no slots: their replicas are freed. A server that is starting has a log before it
+   * registers.
+   */
+  async #dropUnused(
+    owners: readonly string[],
+    logs: readonly LogRecord[],
+    living: ReadonlyMap<string, number>,
+  ): Promise<void> {
+    const having = new Set(owners);
+    for (const { logId, owner, state } of logs) {
+      const mayRegister = state === 'live' && this.#servers.includes(owner);
+      const isUsed = having.has(String(logId)) || this.#logs.has(String(logId));
+      if (state === 'recovered' || mayRegister || isUsed || living.size === 0) continue;
       const members = [...living.values()];
       const member = members[this.#attempts % members.length];
       await this.#attempt(member!, String(logId), []).catch(() => {});

@@ -8,6 +8,10 @@ export const NOBODY = -1;
 export class SlotTable {
   readonly #owners = new Int32Array(SLOTS).fill(NOBODY);
   #ranges: readonly SlotRange[] = [{ from: 0, to: SLOTS - 1, member: NOBODY }];
+  /** As the coordinator said last. */
+  #told: readonly SlotRange[] = this.#ranges;
+  /** Members that are lost here. */
+  readonly #lost = new Set<number>();
   /** Rises with each table of the coordinator. */
   epoch = 0;
   readonly #listeners: (() => void)[] = [];
@@ -36,11 +40,9 @@ export class SlotTable {
   }
 
   update(epoch: number, ranges: readonly SlotRange[]): void {
-    this.#owners.fill(NOBODY);
-    for (const { from, to, member } of ranges) this.#owners.fill(member, from, to + 1);
-    this.#ranges = rangesOf(this.#owners);
+    this.#told = ranges;
     this.epoch = epoch;
-    for (const listener of this.#listeners) listener();
+    this.#show();
   }
 
   /** Calls the listener after each update. */
@@ -48,12 +50,24 @@ export class SlotTable {
     this.#listeners.push(listener);
   }
 
-  /** A member was lost: its slots do not have a server until the coordinator's next table. */
+  /** A member was lost: its slots do not have a server until it is back, or the coordinator's next table. */
   drop(member: number): void {
-    const ranges = this.#ranges.map((range) =>
-      range.member === member ? { ...range, member: NOBODY } : range,
-    );
-    this.update(this.epoch, ranges);
+    this.#lost.add(member);
+    this.#show();
+  }
+
+  /** A member that was lost is connected again. If it is another process, it refuses requests for slots of the former. */
+  restore(member: number): void {
+    if (this.#lost.delete(member)) this.#show();
+  }
+
+  #show(): void {
+    this.#owners.fill(NOBODY);
+    for (const { from, to, member } of this.#told) {
+      if (!this.#lost.has(member)) this.#owners.fill(member, from, to + 1);
+    }
+    this.#ranges = rangesOf(this.#owners);
+    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -1,6 +1,6 @@
 import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import { abandonMessage, importedMessage, Topic, takeoverMessage } from './messages.js';
+import { abandonMessage, importedMessage, resetMessage, Topic, takeoverMessage } from './messages.js';
 import { type TakeoverOptions, takeOver } from './takeover.js';
 
 interface TakeoverTrace {
@@ -33,6 +33,11 @@ export class TakeoverService {
       mesh.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = readShape(abandonMessage, body);
         await imports.abandon(takeover, ranges);
+        return null;
+      }),
+      mesh.onRequest(Topic.RESET, async (_, body) => {
+        const { below, ranges } = readShape(resetMessage, body);
+        await imports.reset(below, ranges);
         return null;
       }),
     ];

@@ -101,7 +101,13 @@ export class LocalCluster {
     readonly servers: readonly MemberProcess[],
     /** Where clients connect, by server. */
     readonly ports: readonly number[],
+    private readonly commandLines: ReadonlyMap<string, readonly string[]>,
   ) {}
+
+  /** The arguments with which a member was started, by its name: for another process with its place and files. */
+  argumentsOf(name: string): readonly string[] {
+    return this.commandLines.get(name)!;
+  }
 
   /** Resolves when all slots are served. @throws KvError when a process ends */
   static async start({
@@ -114,15 +120,18 @@ export class LocalCluster {
     for (const { server } of reserved) server.close();
     const members = reserved.map(({ host, port }) => `${host}:${port}`).join(',');
     const common = ['--members', members, '--directory', join(directory, 'cluster')];
-    const coordinator = new MemberProcess('the coordinator', ['coordinator', ...common], command);
-    const servers = Array.from({ length: count }, (_, index) => {
-      const own = ['--id', String(index + 1), '--port', '0', ...serverArguments];
-      return new MemberProcess(`server ${index + 1}`, ['server', ...common, ...own], command);
-    });
+    const commandLines = new Map([['the coordinator', ['coordinator', ...common]]]);
+    for (let id = 1; id <= count; id += 1) {
+      const own = ['--id', String(id), '--port', '0', ...serverArguments];
+      commandLines.set(`server ${id}`, ['server', ...common, ...own]);
+    }
+    const [coordinator, ...servers] = [...commandLines].map(
+      ([name, args]) => new MemberProcess(name, args, command),
+    ) as [MemberProcess, ...MemberProcess[]];
     try {
       const ports = await Promise.all(servers.map((server) => server.until(({ ready }) => ready)));
       await coordinator.until(({ serving }) => serving);
-      return new LocalCluster(coordinator, servers, ports);
+      return new LocalCluster(coordinator, servers, ports, commandLines);
     } catch (error) {
       await Promise.all([coordinator, ...servers].map((member) => member.kill('SIGKILL')));
       throw error;

@@ -5,7 +5,10 @@ import { type Clock, Coordinator, FileStore, type StateStore } from '@rdmc/tailw
 import { EtcdStore } from '@rdmc/tailwind/etcd';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
+import { PlacementState } from '../cluster/placement-state.js';
+import { DEFAULT_RETURN_MS } from '../limits.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
+import { placeOf, waitForMembers } from './join-cluster.js';
 
 /** The place of a coordinator's state. */
 export interface CoordinatorState {
@@ -22,6 +25,8 @@ export interface CoordinatorState {
 export interface CoordinatorOptions extends MemberOptions, CoordinatorState {
   /** How long a server may answer reads without asking again (default 2 s). */
   readonly leaseMs?: number | undefined;
+  /** How long servers that run may take to find a coordinator that was started again (default 20 s). */
+  readonly returnMs?: number | undefined;
   /** The clock by which recoveries wait for the end of leases, in milliseconds (default: time since boot, suspended time included). */
   readonly clock?: Clock | undefined;
 }
@@ -51,36 +56,75 @@ export class KvCoordinator {
     readonly lost: AbortSignal | undefined,
   ) {}
 
-  /** Resolves when all members have joined. @throws MeshError, TailwindError */
+  /**
+   * Resolves when it coordinates: at the first start of a cluster when all servers have joined, later at once, since servers
+   * run without it, and find it again.
+   * @throws KvError ERR_RDMC_KV_JOIN_TIMEOUT; MeshError, TailwindError
+   */
   static async start(options: CoordinatorOptions, events: PlacementEvents = {}): Promise<KvCoordinator> {
     const store = await openStore(options);
     try {
-      const { members, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, leaseMs, clock } = options;
-      const mesh = await Mesh.join({
-        id: COORDINATOR,
-        members,
-        timeoutMs: joinTimeoutMs,
-        ...(key !== undefined && { key }),
-        ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
+      const mesh = await Mesh.join(placeOf(COORDINATOR, options));
+      return await KvCoordinator.#begin(mesh, store, options, events).catch(async (error: unknown) => {
+        await mesh.close();
+        throw error;
       });
-      const coordinator = await Coordinator.open({
-        mesh,
-        store,
-        ...(leaseMs !== undefined && { leaseMs }),
-        ...(clock && { clock }),
-      });
-      const placement = new Placement(mesh, coordinator, store, events);
-      return new KvCoordinator(mesh, coordinator, placement, store.signal);
     } catch (error) {
       await store.close();
       throw error;
     }
   }
 
-  /** Closes the coordinator and its store, and leaves the mesh. */
-  async close(): Promise<void> {
+  static async #begin(
+    mesh: Mesh,
+    store: StateStore & { readonly signal?: AbortSignal },
+    options: CoordinatorOptions,
+    events: PlacementEvents,
+  ): Promise<KvCoordinator> {
+    const {
+      members,
+      joinTimeoutMs = JOIN_TIMEOUT_MS,
+      returnMs = DEFAULT_RETURN_MS,
+      leaseMs,
+      clock,
+    } = options;
+    const isFirst = (await new PlacementState(store).storedOwners([])) === undefined;
+    const servers = members.map(({ id }) => id).filter((id) => id !== COORDINATOR);
+    const coordinator = await Coordinator.open({
+      mesh,
+      store,
+      ...(leaseMs !== undefined && { leaseMs }),
+      ...(clock && { clock }),
+    });
+    const times = { startMs: joinTimeoutMs, returnMs };
+    const placement = new Placement({ mesh, coordinator, store, servers, ...times }, events);
+    const made = new KvCoordinator(mesh, coordinator, placement, store.signal);
+    try {
+      if (isFirst) await waitForMembers(mesh, members, { servers: servers.length, timeoutMs: joinTimeoutMs });
+      return made;
+    } catch (error) {
+      await made.close();
+      throw error;
+    }
+  }
+
+  /** Rises with each start over the same state. */
+  get term(): number {
+    return this.coordinator.term;
+  }
+
+  /**
+   * Closes the coordinator and its store. The mesh's connections end with the process: servers would forget a member that
+   * leaves, and they must call the one that follows at this address.
+   */
+  async end(): Promise<void> {
     await this.placement.close();
     await this.coordinator.close();
+  }
+
+  /** As `end`, and leaves the mesh: for the end of the whole cluster. */
+  async close(): Promise<void> {
+    await this.end();
     await this.mesh.close();
   }
 

@@ -1,5 +1,6 @@
 import { Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
+import type { MemberEvent } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
 import { COORDINATOR, Topic, tableMessage } from '../cluster/messages.js';
@@ -19,6 +20,7 @@ import { openBackup } from './open-backup.js';
 import { openLog } from './open-log.js';
 import { PeerRequests } from './peer-requests.js';
 import { requireKeyForPassword, requireProtection } from './protection.js';
+import { Registration } from './registration.js';
 import { type ServerStatistics, statisticsOf } from './server-statistics.js';
 
 const startTrace = new Tracer<{ readonly id: number; readonly replicas: number }>('@rdmc/kv:start');
@@ -34,7 +36,7 @@ export class KvServer {
 
   /**
    * Resolves when this server has its log and is registered; the coordinator then says which slots it serves.
-   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_LEFT_BEHIND, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS; NodeError, MeshError, TailwindError, VerbsError
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_JOIN_TIMEOUT, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
@@ -74,7 +76,7 @@ export class KvServer {
     return this.membership.clientPort.port;
   }
 
-  /** Aborted, with the reason, when this server can serve no more: it was fenced, or the coordinator is lost. */
+  /** Aborted, with the reason, when this server can serve no more: it was declared dead, or its id belongs to another process. */
   get signal(): AbortSignal {
     return this.end.signal;
   }
@@ -122,37 +124,43 @@ async function startServing(
   const requests = new PeerRequests(service, imports);
   const connections = mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests));
   closers.add(() => connections.close());
-  watchMembers(membership, service, events, end, closers);
-  await peers.connect(servers.filter((id) => id !== options.id));
+  node.signal.addEventListener('abort', () => endOnce(end, node.signal.reason));
+  watchMembers(membership, service, events, closers);
+  await Promise.all(servers.filter((id) => id !== options.id).map((id) => peers.reach(id)));
   const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
-  await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(logId) });
+  const onRefused = (error: unknown): void => endOnce(end, error);
+  const registration = new Registration({ mesh, logId, ended: end.signal, onRefused });
+  closers.add(() => registration.close());
+  await registration.registered();
   return { backup, service };
 }
 
-/** Follows the coordinator's slot table, and the losses of members. */
+/** Follows the coordinator's slot table, and the other servers. Without the coordinator this server serves what it has. */
 function watchMembers(
   { node: { mesh } }: Membership,
-  { table }: CommandService,
+  { table, peers }: CommandService,
   events: ServerEvents,
-  end: AbortController,
   closers: CloseStack,
 ): void {
-  const lost = (member: number, reason: string): void => {
-    events.memberLost?.({ member, reason });
-    if (member === COORDINATOR) {
-      endOnce(end, new KvError('ERR_RDMC_KV_COORDINATOR_LOST', `the coordinator is lost: ${reason}`));
-      return;
-    }
-    table.drop(member);
+  const follow = (event: MemberEvent): void => {
+    const { type, member } = event;
+    if (type !== 'joined')
+      events.memberLost?.({ member, reason: type === 'lost' ? event.reason : 'it left' });
+    if (member === COORDINATOR) return;
+    if (type === 'joined') {
+      void peers.reach(member);
+      table.restore(member);
+    } else table.drop(member);
   };
   const subscriptions = [
-    mesh.onFailure(({ member, reason }) => lost(member, reason)),
-    mesh.onLeave((member) => lost(member, 'it left')),
+    mesh.onMember(follow),
     mesh.onMessage(Topic.TABLE, (from, body) => {
       if (from !== COORDINATOR) return;
       const { epoch, ranges } = readShape(tableMessage, body);
+      // A table that was overtaken, of this run of the coordinator or of an earlier one.
+      if (epoch <= table.epoch) return;
       table.update(
         epoch,
         ranges.map(([first, last, member]) => ({ from: first, to: last, member })),

@@ -1,11 +1,11 @@
 import type { Mesh } from '@rdmc/mesh';
 import { COORDINATOR } from '../cluster/messages.js';
 import type { NodeAddress } from '../commands/node-view.js';
-import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT } from '../limits.js';
+import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
 import { ClientPort } from '../server/client-port.js';
 import type { CloseStack } from './close-stack.js';
 import { JOIN_TIMEOUT_MS, type ServerOptions } from './cluster-options.js';
-import { joinCluster, type LogsNode } from './join-cluster.js';
+import { joinCluster, type LogsNode, placeOf, waitForMembers } from './join-cluster.js';
 
 const WILDCARDS = ['0.0.0.0', '::'];
 
@@ -19,28 +19,30 @@ export interface Membership {
   nodes(): NodeAddress[];
 }
 
-/** Listens, and joins the cluster with the port in its attributes. Clients that connect meanwhile wait. */
+/**
+ * Listens, and joins the cluster with the port in its attributes. Clients that connect meanwhile wait.
+ * @throws KvError ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_JOIN_TIMEOUT; as `Node.join`
+ */
 export async function becomeMember(options: ServerOptions, closers: CloseStack): Promise<Membership> {
-  const { id, members, key, host = '127.0.0.1' } = options;
-  const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS } = options;
+  const { id, members, host = '127.0.0.1' } = options;
+  const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS, replicas = DEFAULT_REPLICAS } = options;
   const own = members.find((member) => member.id === id)!;
   const clientPort = await ClientPort.listen({ host, port, maxClients, tls: options.tls });
   closers.add(() => clientPort.close());
   const announced = options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
-  const { joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs, device, windowMs } = options;
+  const { joinTimeoutMs = JOIN_TIMEOUT_MS, device, windowMs } = options;
   const node = await joinCluster({
-    id,
-    members,
-    timeoutMs: joinTimeoutMs,
+    ...placeOf(id, options),
     attributes: { kvPort: clientPort.port, kvHost: announced },
-    ...(key !== undefined && { key }),
-    ...(silenceTimeoutMs !== undefined && { silenceTimeoutMs }),
     ...(device !== undefined && { device }),
     ...(windowMs !== undefined && { windowMs }),
   });
   closers.add(() => node.close());
   const self = { member: id, host: announced, port: clientPort.port, connected: true };
   const servers = members.map((member) => member.id).filter((member) => member !== COORDINATOR);
+  // A log needs its backups from its first append on. With fewer servers than that, its creation says so.
+  const needed = Math.min(replicas, servers.length - 1);
+  await waitForMembers(node.mesh, members, { servers: needed, timeoutMs: joinTimeoutMs });
   return { node, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
 }
 

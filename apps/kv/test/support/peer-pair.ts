@@ -72,7 +72,7 @@ export class PeerPair implements Asker {
         sessionEnded() {},
       }),
     );
-    await pair.asking.connect([2]);
+    await pair.asking.reach(2);
     return pair;
   }
 

@@ -134,6 +134,11 @@ export class Backup {
     return this.replicas.ofLog(logId).length > 0;
   }
 
+  /** Ids of the segments of a log with a replica here, a replacement that is not committed included. */
+  segmentsOf(logId: bigint): bigint[] {
+    return [...new Set(this.replicas.ofLog(logId).map(({ record }) => record.segmentId))];
+  }
+
   /** Ids of the logs with a replica here. */
   get logIds(): bigint[] {
     return [...new Set(this.replicas.all().map(({ record }) => record.logId))];

@@ -5,16 +5,20 @@ import type { LogAuthority, Minimum } from '../log/authority.js';
 import type { SegmentRef } from '../segment-key.js';
 import { Lease } from './lease.js';
 import { type LogRecord, logRecord } from './log-record.js';
-import { COORDINATOR_TOPIC, clusterAnswer, leaseAnswer } from './messages.js';
+import { COORDINATOR_TOPIC, clusterAnswer, coordinatorReply, leaseAnswer } from './messages.js';
+import { TermGuard } from './term-guard.js';
 
 /** The answer of `beginRecovery`, or the part of it that names the attempt. */
 export type RecoveryAttempt = Pick<LogRecord, 'logId' | 'attempt'>;
 
 /**
  * A member's client of the coordinator, which may run at the same member. A member with a mesh and no node creates its
- * own.
+ * own. Where members come and go, the coordinator's process may be replaced: requests then go to the one that is connected,
+ * and fail while none is. Answers of a coordinator that another one has followed are refused (ERR_RDMC_COORDINATOR_STALE).
  */
 export class CoordinatorClient implements LogAuthority {
+  readonly #terms = new TermGuard();
+
   /** @param member the coordinator's id */
   constructor(
     private readonly mesh: Mesh,
@@ -86,7 +90,10 @@ export class CoordinatorClient implements LogAuthority {
     await this.#ask({ op: 'finish-recovery', ...body });
   }
 
-  #ask(body: object): Promise<unknown> {
-    return this.mesh.request(this.member, COORDINATOR_TOPIC, body);
+  async #ask(request: object): Promise<unknown> {
+    const call = { term: this.#terms.highest, request };
+    const reply = await this.mesh.request(this.member, COORDINATOR_TOPIC, call);
+    this.#terms.take(readShape(coordinatorReply, reply).term);
+    return (reply as { readonly answer?: unknown }).answer;
   }
 }

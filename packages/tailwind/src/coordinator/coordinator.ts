@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Lifetime, type Subscription } from '@rdmc/common';
-import type { Mesh } from '@rdmc/mesh';
+import { Lifetime, SerialQueue, type Subscription } from '@rdmc/common';
+import type { MemberEvent, Mesh } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
 import {
   DEFAULT_LEASE_MARGIN_MS,
@@ -13,9 +13,12 @@ import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import { readRequest } from '../rpc/read-request.js';
 import { encodeLogRecord, type LogRecord } from './log-record.js';
-import { LogRegistry, requireLive } from './log-registry.js';
-import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorRequest } from './messages.js';
+import { LogRegistry } from './log-registry.js';
+import { requireLive } from './log-rules.js';
+import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorCall } from './messages.js';
+import { type OwnerProcess, processOf } from './owner-process.js';
 import type { StateStore } from './state-store.js';
+import { requireTerm } from './term-guard.js';
 
 /** The options of `Coordinator.open`. */
 export interface CoordinatorOptions {
@@ -50,12 +53,17 @@ type CheckedCoordinatorOptions = CoordinatorOptions &
  * Decides which member owns which log. It creates logs and declares them dead; from then on it refuses their primaries
  * both leases and the replacement of backups. When the mesh loses a member, the coordinator declares that member's
  * logs dead. It does nothing while logs are written.
+ *
+ * Its loss stops no log. Where members come and go, another run, over the same state, is found by all members; it waits for the
+ * leases of the runs before it before a recovery begins.
  */
 export class Coordinator {
   readonly #registry: LogRegistry;
   /** Time at which the last lease on a log expires. */
   readonly #leases = new Map<bigint, number>();
   readonly #lifetime = new Lifetime();
+  /** Ends of processes, whose logs are being declared dead. */
+  readonly #ends = new SerialQueue();
   readonly #subscriptions: Subscription[];
   readonly #startedAt: number;
 
@@ -69,10 +77,14 @@ export class Coordinator {
     this.#startedAt = options.clock();
     const { mesh } = options;
     this.#subscriptions = [
-      mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#answer(from, body)),
-      mesh.onFailure(({ member }) => void this.#memberLost(member)),
-      mesh.onLeave((member) => void this.#memberLost(member)),
+      mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#reply(from, body)),
+      mesh.onMember((event) => this.#follow(event)),
     ];
+    // Ended before this coordinator began: earlier processes of this member, and members that are lost.
+    if (mesh.incarnation > 0) this.#processEnded({ member: mesh.id, incarnation: mesh.incarnation - 1 });
+    for (const { id, incarnation, state } of mesh.peers.values()) {
+      if (state !== 'connected') this.#processEnded({ member: id, incarnation });
+    }
   }
 
   /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; errors of the store */
@@ -86,13 +98,19 @@ export class Coordinator {
     } = options;
     integerOption(where, 'leaseMs', leaseMs, 1, MAX_LEASE_MS);
     integerOption(where, 'leaseMarginMs', leaseMarginMs, 0, MAX_LEASE_MARGIN_MS);
-    const registry = new LogRegistry(options.store);
+    const registry = await LogRegistry.begin(options.store);
     const checked = { ...options, leaseMs, leaseMarginMs, clock };
     return new Coordinator(await registry.clusterId(), registry, checked);
   }
 
-  /** All logs that were ever created. */
-  logs(): Promise<LogRecord[]> {
+  /** Rises with each coordinator that is opened over this state; what one with a lower term says does not count. */
+  get term(): number {
+    return this.#registry.term;
+  }
+
+  /** All logs that were ever created. Those of members that are known to be lost have been declared dead. */
+  async logs(): Promise<LogRecord[]> {
+    await this.#ends.idle();
     return this.#registry.logs();
   }
 
@@ -118,8 +136,13 @@ export class Coordinator {
     return this.close();
   }
 
-  async #answer(from: number, body: unknown): Promise<unknown> {
-    const data = readRequest(coordinatorRequest, body, from, 'coordinator');
+  async #reply(from: number, body: unknown): Promise<unknown> {
+    const { term, request } = readRequest(coordinatorCall, body, from, 'coordinator');
+    requireTerm(this.term, term);
+    return { term: this.term, answer: await this.#answer(from, request) };
+  }
+
+  async #answer(from: number, data: CoordinatorRequest): Promise<unknown> {
     switch (data.op) {
       case 'cluster':
         return { clusterId: this.clusterId };
@@ -138,12 +161,13 @@ export class Coordinator {
 
   async #change(from: number, request: Change): Promise<LogRecord> {
     const registry = this.#registry;
-    if (request.op === 'create-log') return registry.createLog(from);
+    const process = processOf(this.options.mesh, from);
+    if (request.op === 'create-log') return registry.createLog(process);
     const { op, logId } = request;
-    if (op === 'raise') return registry.raiseMinimum(logId, from, request);
+    if (op === 'raise') return registry.raiseMinimum(logId, process, request);
     if (op === 'give-up-recovery') return registry.giveUpRecovery(logId, from, request.attempt);
     const log = await (op === 'abandon-log'
-      ? registry.abandonLog(logId, from)
+      ? registry.abandonLog(logId, process)
       : registry.finishRecovery(logId, from, request));
     // Not earlier: while the log is not recovered, the next attempt waits for this lease.
     this.#leases.delete(logId);
@@ -152,11 +176,12 @@ export class Coordinator {
 
   async #lease(from: number, logId: bigint) {
     // Refused requests leave no state; otherwise any member could exhaust memory and delay recoveries.
-    requireLive(await this.#registry.log(logId), from);
+    const process = processOf(this.options.mesh, from);
+    requireLive(await this.#registry.log(logId), process);
     const expiresAt = this.options.clock() + this.options.leaseMs;
     // Noted before the state is read again: a recovery that begins meanwhile waits for this lease, granted or not.
     this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));
-    requireLive(await this.#registry.log(logId), from);
+    requireLive(await this.#registry.log(logId), process);
     return { leaseMs: this.options.leaseMs };
   }
 
@@ -172,12 +197,24 @@ export class Coordinator {
     return log;
   }
 
-  async #memberLost(member: number): Promise<void> {
+  /** A process that joins ends the ones before it, also where they were lost while no coordinator ran. */
+  #follow({ type, member, incarnation }: MemberEvent): void {
+    if (type !== 'joined') this.#processEnded({ member, incarnation });
+    else if (incarnation > 0) this.#processEnded({ member, incarnation: incarnation - 1 });
+  }
+
+  #processEnded(process: OwnerProcess): void {
+    void this.#ends.run(() => this.#declareDead(process));
+  }
+
+  /** Declares the logs of this process, and of those before it, dead. The recoveries that it carried out have ended. */
+  async #declareDead({ member, incarnation }: OwnerProcess): Promise<void> {
     try {
-      const mine = (await this.#registry.logs()).filter(
-        ({ owner, state }) => owner === member && state === 'live',
-      );
-      for (const { logId } of mine) await this.#registry.declareDead(logId);
+      for (const { logId, attempt, ...log } of await this.#registry.logs()) {
+        const isTheirs = log.owner === member && log.ownerIncarnation <= incarnation;
+        if (isTheirs && log.state === 'live') await this.#registry.declareDead(logId);
+        if (log.recoverer === member) await this.#registry.giveUpRecovery(logId, member, attempt);
+      }
     } catch (error) {
       // A recovery of the log declares it dead as well.
       const reason = messageOf(error);

@@ -23,11 +23,13 @@ export const logRecord = openRecord({
   incarnation: u32,
   /** The member that owns the log. */
   owner: whole(),
+  /** The mesh's incarnation of the process that owns it; 0 with a fixed list of members. */
+  ownerIncarnation: withDefault(whole(), 0),
   /** live ─▶ recovering: declared dead, for good ─▶ recovered: its data belongs to its successors. */
   state: choice(['live', 'recovering', 'recovered']),
   /** The member that recovers it, or did. */
   recoverer: nullable(whole()),
-  /** The run of the coordinator in which the recovery began: a recovery of another run cannot continue. */
+  /** The run of the coordinator in which the recovery began: a recovery of another run cannot finish. */
   recovererRun: withDefault(nullable(text()), null),
   /** Counts the attempts to recover it: only the last one may finish. */
   attempt: withDefault(u32, 0),

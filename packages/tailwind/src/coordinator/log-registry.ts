@@ -10,19 +10,35 @@ import {
   type LogRecord,
   type SalvagedSegment,
 } from './log-record.js';
+import {
+  abandoned,
+  begunRecovery,
+  declaredDead,
+  finishedRecovery,
+  givenUpRecovery,
+  requireLive,
+} from './log-rules.js';
+import type { OwnerProcess } from './owner-process.js';
 import type { StateStore } from './state-store.js';
 
 const CLUSTER_KEY = 'cluster';
 const LAST_LOG_KEY = 'last-log';
+const TERM_KEY = 'term';
 const LOG_PREFIX = 'log/';
 
 /** The coordinator's rules over its state: reads, checks and writes every change, and repeats it after a conflict. */
 export class LogRegistry {
-  /** @param run unique name of this run of the coordinator */
+  /** @param term of the coordinator's run; 0: this is not a run of a coordinator */
   constructor(
     private readonly store: StateStore,
-    private readonly run: string = randomUUID(),
+    readonly term = 0,
   ) {}
+
+  /** Begins a run, with a term above those of all runs before. */
+  static async begin(store: StateStore): Promise<LogRegistry> {
+    const before = new LogRegistry(store);
+    return new LogRegistry(store, Number(await before.#change(TERM_KEY, (term) => String(termOf(term) + 1))));
+  }
 
   /** The cluster's UUID; undefined if none was ever created. */
   async knownClusterId(): Promise<string | undefined> {
@@ -35,12 +51,13 @@ export class LogRegistry {
   }
 
   /** Creates a log with an id that was never used. */
-  async createLog(owner: number): Promise<LogRecord> {
+  async createLog({ member, incarnation }: OwnerProcess): Promise<LogRecord> {
     const logId = BigInt(await this.#change(LAST_LOG_KEY, (before) => String(lastLogId(before) + 1n)));
     const record: LogRecord = {
       logId,
       incarnation: Number(logId & 0xffff_ffffn),
-      owner,
+      owner: member,
+      ownerIncarnation: incarnation,
       state: 'live',
       recoverer: null,
       recovererRun: null,
@@ -54,12 +71,8 @@ export class LogRegistry {
   }
 
   /** The log is empty and will not be written, so it counts as recovered. Idempotent. */
-  abandonLog(logId: bigint, from: number): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => {
-      if (log.owner === from && log.state === 'recovered' && log.attempt === 0) return log;
-      requireLive(log, from);
-      return { ...log, state: 'recovered' };
-    });
+  abandonLog(logId: bigint, from: OwnerProcess): Promise<LogRecord> {
+    return this.#changeLog(logId, (log) => abandoned(log, from));
   }
 
   async logs(): Promise<LogRecord[]> {
@@ -74,7 +87,7 @@ export class LogRegistry {
   }
 
   /** Raises the minimum. A lower one has no effect. @throws TailwindError ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER */
-  raiseMinimum(logId: bigint, from: number, minimum: Minimum): Promise<LogRecord> {
+  raiseMinimum(logId: bigint, from: OwnerProcess, minimum: Minimum): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
       requireLive(log, from);
       return isBelow(log.minimum, minimum) ? { ...log, minimum } : log;
@@ -83,56 +96,30 @@ export class LogRegistry {
 
   /** Declares a log dead, irrevocably. */
   declareDead(logId: bigint): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => (log.state === 'live' ? { ...log, state: 'recovering' } : log));
+    return this.#changeLog(logId, declaredDead);
   }
 
   /**
-   * Declares a log dead and starts a new attempt to recover it, by `recoverer`. Earlier attempts, also of the same
-   * member, cannot finish any more. `isGone` tells whether the former recoverer has left or failed; one of another run
-   * of the coordinator counts as gone.
+   * Declares a log dead and starts a new attempt to recover it, by `recoverer`.
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => {
-      if (log.state === 'recovered') {
-        throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} has been recovered already`);
-      }
-      const other = log.recovererRun === this.run ? log.recoverer : null;
-      if (other !== null && other !== recoverer && !isGone(other)) {
-        throw new TailwindError('ERR_RDMC_RECOVERY_RUNNING', `Member ${other} is recovering log ${logId}`);
-      }
-      const attempt = log.attempt + 1;
-      return { ...log, state: 'recovering', recoverer, recovererRun: this.run, attempt };
-    });
+    return this.#changeLog(logId, (log) => begunRecovery(log, { from: recoverer, run: this.#run }, isGone));
   }
 
   /** Ends an attempt. Has no effect if it is not the last one, or has finished. */
   giveUpRecovery(logId: bigint, from: number, attempt: number): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => {
-      const isTheirs = log.state === 'recovering' && log.recoverer === from && log.attempt === attempt;
-      return isTheirs ? { ...log, recoverer: null } : log;
-    });
+    return this.#changeLog(logId, (log) => givenUpRecovery(log, { from, attempt }));
   }
 
-  /**
-   * A second call with the same successors has no effect: the answer to the first one may have been lost.
-   * @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE
-   */
+  /** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE */
   finishRecovery(
     logId: bigint,
     from: number,
     { attempt, successors }: { attempt: number; successors: readonly bigint[] },
   ): Promise<LogRecord> {
     return this.#changeLog(logId, (log) => {
-      if (log.recoverer !== from || log.attempt !== attempt) {
-        throw new TailwindError(
-          'ERR_RDMC_NOT_OWNER',
-          `Attempt ${attempt} of member ${from} must not finish the recovery of log ${logId}: only the last attempt may`,
-        );
-      }
-      if (log.state === 'recovering') return { ...log, state: 'recovered', successors: [...successors] };
-      if (log.state === 'recovered' && String(log.successors) === String(successors)) return log;
-      throw new TailwindError('ERR_RDMC_LOG_STATE', `Log ${logId} is ${log.state}, with other successors`);
+      return finishedRecovery(log, { from, attempt, run: this.#run }, successors);
     });
   }
 
@@ -147,6 +134,10 @@ export class LogRegistry {
       }
       return { ...log, state: 'recovering', recoverer: null, recovererRun: null, salvage: [...salvage] };
     });
+  }
+
+  get #run(): string {
+    return String(this.term);
   }
 
   async #changeLog(logId: bigint, change: (log: LogRecord) => LogRecord): Promise<LogRecord> {
@@ -174,23 +165,18 @@ export class LogRegistry {
   }
 }
 
-/** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_FENCED */
-export function requireLive({ logId, owner, state }: LogRecord, from: number): void {
-  if (owner !== from)
-    throw new TailwindError('ERR_RDMC_NOT_OWNER', `Log ${logId} belongs to member ${owner}`);
-  if (state === 'live') return;
-  throw new TailwindError(
-    'ERR_RDMC_LOG_FENCED',
-    `Log ${logId} was declared dead: its primary must not write it any more, and must stop serving it`,
-  );
-}
-
 function lastLogId(text = '0'): bigint {
   try {
     return readShape(u64, text);
   } catch (error) {
     throw damagedState('the number of the last log', error);
   }
+}
+
+function termOf(text = '0'): number {
+  const term = Number(text);
+  if (Number.isSafeInteger(term) && term >= 0) return term;
+  throw damagedState('the term of the coordinator', new Error(`'${text}' is not a number of runs`));
 }
 
 function isBelow(before: Minimum, minimum: Minimum): boolean {

@@ -1,14 +1,23 @@
 import { SUSPECT_MS } from '../constants.js';
 import { BackupConnection, type ConnectionOptions } from '../rpc/backup-client.js';
 
+/** The options of all connections of a log. */
+export interface LogConnectionOptions extends Omit<ConnectionOptions, 'resumes' | 'isCurrent'> {
+  /** Whether the log is being written. */
+  readonly isBegun: () => boolean;
+}
+
 /** A log's connections to backups, created on demand, and the choice among backups. */
 export class Connections {
   readonly #open = new Map<number, Promise<BackupConnection>>();
   /** Backups that failed a request recently, and the time until which others are preferred. */
   readonly #suspects = new Map<number, number>();
 
+  /** How often the mesh's connection with each backup has ended. */
+  readonly #losses = new Map<number, number>();
+
   constructor(
-    private readonly options: ConnectionOptions,
+    private readonly options: LogConnectionOptions,
     private readonly backups: readonly number[],
     private readonly random: () => number,
   ) {}
@@ -27,11 +36,26 @@ export class Connections {
   async to(member: number): Promise<BackupConnection> {
     let connection = this.#open.get(member);
     if (!connection) {
-      connection = BackupConnection.connect(member, this.options);
+      const losses = this.#losses.get(member);
+      const isCurrent = (): boolean => this.#losses.get(member) === losses;
+      const resumes = this.options.isBegun();
+      connection = BackupConnection.connect(member, { ...this.options, resumes, isCurrent });
       this.#open.set(member, connection);
       connection.catch(() => this.#forget(member, connection!));
     }
     return connection;
+  }
+
+  /** The mesh has lost a backup, or it left: connections with it end, also where no segment uses them. */
+  lost(member: number): void {
+    this.#losses.set(member, (this.#losses.get(member) ?? 0) + 1);
+    const open = this.#open.get(member);
+    if (open === undefined) return;
+    this.#forget(member, open);
+    open.then(
+      (connection) => connection.drop().catch(() => {}),
+      () => {},
+    );
   }
 
   /** Drops a connection: all segments lose the replicas that they write through it. */

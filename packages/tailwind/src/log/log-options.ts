@@ -104,7 +104,9 @@ export function checkLogOptions(
     );
   }
   const backups = options.backups ?? [...mesh.peers.keys()];
-  const unknownMember = backups.find((id) => !mesh.peers.has(id));
+  // Where members come and go, one that is not here may come.
+  const isOther = (id: number): boolean => mesh.peers.has(id) || (mesh.incarnation > 0 && id !== mesh.id);
+  const unknownMember = backups.find((id) => !isOther(id));
   if (unknownMember !== undefined)
     throw invalidOption(`${where}: backups: ${unknownMember} is not another member of the mesh`);
   const number = (name: keyof LogOptions, fallback: number, least: number, most: number): number =>

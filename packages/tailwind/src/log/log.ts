@@ -16,6 +16,7 @@ import { LogHead } from './log-head.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
 import type { LogStats } from './log-stats.js';
 import { type Append, isData, type LogEntry, PendingAppend } from './pending-append.js';
+import { ReturnedBackups } from './returned-backups.js';
 import { SegmentTable } from './segment-table.js';
 import { StaleReplicas } from './stale-replicas.js';
 
@@ -52,7 +53,11 @@ export class Log {
     this.#environment = {
       options,
       link,
-      connections: new Connections({ ...options, link, session }, options.backups, options.random),
+      connections: new Connections(
+        { ...options, link, session, isBegun: () => this.#head.segment !== undefined },
+        options.backups,
+        options.random,
+      ),
       staleReplicas: new StaleReplicas(options, this.#lifetime.signal),
       ended: this.#lifetime.signal,
       fail: (error) => this.#fail(error),
@@ -62,7 +67,9 @@ export class Log {
     this.#head = new LogHead(this.#environment, this.#segments);
     this.#cleaner = cleaner && new Cleaner(this.#environment, this.#segments, this.#head, cleaner);
     this.#head.cleaner = this.#cleaner;
+    const returned = new ReturnedBackups(this.#environment, this.#segments, session);
     this.#subscriptions = [
+      mesh.onMember((event) => returned.follow(event)),
       mesh.onFailure(({ member }) => this.#memberLost(member)),
       mesh.onLeave((member) => this.#memberLost(member)),
       link.onEnd((error) => this.#fail(error)),
@@ -235,6 +242,7 @@ export class Log {
   }
 
   #memberLost(member: number): void {
+    this.#environment.connections.lost(member);
     for (const { replicas, certificate } of this.#segments.all()) {
       replicas.memberLost(member, certificate);
     }

@@ -128,6 +128,14 @@ export class ReplicaSet {
     }
   }
 
+  /** A backup is back that has a replica from before it was lost. It frees it, at once or when the others are whole. */
+  returned(member: number): void {
+    if (this.#isFreed || this.#isWantedAt(member)) return;
+    this.#stale.add(member);
+    const isWhole = this.#replicas.every(({ state }) => state !== 'lost');
+    if (this.#isOpen && this.#waiting === 0 && isWhole) this.#freeStale();
+  }
+
   async #close(replica: Replica, certificate: Certificate): Promise<void> {
     if (replica.state !== 'open') return;
     try {

@@ -2,6 +2,7 @@ import { readShape, type Shape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { CLAIM_TIMEOUT_MS } from '../constants.js';
+import { TailwindError } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import type { ReplicationMode } from '../records.js';
 import type { SegmentRef } from '../segment-key.js';
@@ -13,6 +14,7 @@ import {
   type InventoryEntry,
   inventoryAnswer,
   loadAnswer,
+  replicasAnswer,
 } from './messages.js';
 
 export interface ConnectionOptions {
@@ -23,6 +25,10 @@ export interface ConnectionOptions {
   readonly session: string | null;
   readonly mode: ReplicationMode;
   readonly retryTimeoutMs: number;
+  /** Whether the log writes at other backups already (default false). */
+  readonly resumes?: boolean;
+  /** False from the moment at which the mesh's connection with the backup has ended (default: always true). */
+  readonly isCurrent?: () => boolean;
 }
 
 /** The request that opens a replica, the same for every backup. */
@@ -50,12 +56,12 @@ export class BackupConnection {
 
   /** @throws MeshError, MeshRemoteError, VerbsError */
   static async connect(member: number, options: ConnectionOptions): Promise<BackupConnection> {
-    const { mesh, link, logId, session, mode, retryTimeoutMs } = options;
+    const { mesh, link, logId, session, resumes = false, mode, retryTimeoutMs } = options;
     const pair = link.number();
     const own = await link.commands.createPair({ pair, side: 'primary', mode });
     let remotePair: number | undefined;
     try {
-      const request = { op: 'connect', logId: String(logId), session, mode, address: own };
+      const request = { op: 'connect', logId: String(logId), session, resumes, mode, address: own };
       const answer = readShape(connectAnswer, await mesh.request(member, BACKUP_TOPIC, request));
       const { address } = answer;
       remotePair = answer.pair;
@@ -121,11 +127,17 @@ export class BackupConnection {
   }
 
   async #ask<Answer>(op: string, body: object, answer: Shape<Answer>): Promise<Answer> {
-    return readShape(answer, await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body }));
+    return readShape(answer, await this.#tell(op, body));
   }
 
-  async #tell(op: string, body: object): Promise<void> {
-    await this.options.mesh.request(this.member, BACKUP_TOPIC, { op, ...body });
+  /** Nothing of this connection reaches the process that has the member's id afterwards. */
+  async #tell(op: string, body: object): Promise<unknown> {
+    const { mesh, isCurrent = () => true } = this.options;
+    if (isCurrent()) return mesh.request(this.member, BACKUP_TOPIC, { op, ...body });
+    throw new TailwindError(
+      'ERR_RDMC_MEMBER_LOST',
+      `The connection with member ${this.member} has ended; it may be connected again`,
+    );
   }
 }
 
@@ -152,6 +164,22 @@ export async function askFree(mesh: Mesh, member: number, ref: SegmentRef): Prom
 export async function askClaim(mesh: Mesh, member: number, logId: bigint, session: string): Promise<void> {
   const body = { op: 'claim', logId: String(logId), session };
   await mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
+}
+
+/**
+ * Claims a log that is being written at a backup that was lost and is back. Resolves with the segments of which it has a
+ * replica. @throws MeshError, MeshRemoteError
+ */
+export async function askReplicas(
+  mesh: Mesh,
+  member: number,
+  logId: bigint,
+  session: string,
+): Promise<readonly bigint[]> {
+  const log = { logId: String(logId) };
+  const ask = (body: object) => mesh.request(member, BACKUP_TOPIC, body, { timeoutMs: CLAIM_TIMEOUT_MS });
+  await ask({ op: 'claim', ...log, session, resumes: true });
+  return readShape(replicasAnswer, await ask({ op: 'replicas', ...log }));
 }
 
 /**

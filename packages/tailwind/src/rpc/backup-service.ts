@@ -2,13 +2,14 @@ import { Lifetime, type Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import type { Backup } from '../backup/backup.js';
+import { processOf } from '../coordinator/owner-process.js';
 import { codeOf, TailwindError } from '../errors.js';
 import type { NodeParts } from '../node-parts.js';
 import { segmentKey } from '../segment-key.js';
 import { type BackupServiceOptions, checkServiceOptions } from './backup-service-options.js';
 import { inventoryEntry } from './inventory-entry.js';
 import { Loads } from './loads.js';
-import { LogClaims } from './log-claims.js';
+import { type Claim, LogClaims } from './log-claims.js';
 import { MemberPairs } from './member-pairs.js';
 import { BACKUP_TOPIC, type BackupRequest, backupRequest } from './messages.js';
 import { readRequest } from './read-request.js';
@@ -28,6 +29,8 @@ export class BackupService {
   readonly #sweeper: Sweeper;
   readonly #mesh: Mesh;
   readonly #lifetime = new Lifetime();
+  /** How often each member was lost, or left. */
+  readonly #losses = new Map<number, number>();
   #subscriptions: Subscription[] = [];
 
   private constructor(
@@ -111,7 +114,7 @@ export class BackupService {
     const data = readRequest(backupRequest, body, from, 'backup');
     switch (data.op) {
       case 'claim':
-        return this.#claims.claim(data.logId, from, data.session).then(() => null);
+        return this.#claim(from, data.logId, data).then(() => null);
       case 'abandon':
         return this.#abandon(from, data.logId, data.session);
       case 'connect':
@@ -124,6 +127,9 @@ export class BackupService {
       case 'unload':
       case 'free-log':
         return this.#ofRecovery(from, data);
+      case 'replicas':
+        this.#requireOwner(data.logId, from);
+        return this.backup.segmentsOf(data.logId).map(String);
       case 'flushed':
         this.#requireOwner(data.logId, from);
         return this.backup.flushed(data).then(() => null);
@@ -186,23 +192,34 @@ export class BackupService {
     this.#claims.requireOwner(logId, from);
   }
 
-  async #connect(member: number, { logId, session, mode, address }: Request<'connect'>) {
+  #claim(from: number, logId: bigint, { session, resumes }: Omit<Claim, 'from'>): Promise<void> {
+    return this.#claims.claim(logId, { from: processOf(this.#mesh, from), session, resumes });
+  }
+
+  async #connect(member: number, { logId, session, resumes, mode, address }: Request<'connect'>) {
+    const losses = this.#losses.get(member);
     if (session === null) this.#claims.requireRecoverer(logId, member);
-    else await this.#claims.claim(logId, member, session);
-    if (member !== this.#mesh.id && this.#mesh.peers.get(member)?.state !== 'connected') {
-      throw new TailwindError(
-        'ERR_RDMC_BACKUP_CLOSED',
-        `Member ${member} left before its queue pair was created`,
-      );
-    }
+    else await this.#claim(member, logId, { session, resumes });
+    this.#requireConnected(member, losses);
     const made = await this.#pairs.create(member, logId, mode, address as QueuePairAddress);
     try {
+      this.#requireConnected(member, losses);
       if (session !== null) this.#requireOwner(logId, member);
       return made;
     } catch (error) {
       await this.#pairs.drop(made.pair);
       throw error;
     }
+  }
+
+  /** A member that is connected again has not asked for what its former connection asked for. */
+  #requireConnected(member: number, losses: number | undefined): void {
+    const isHere = member === this.#mesh.id || this.#mesh.peers.get(member)?.state === 'connected';
+    if (isHere && this.#losses.get(member) === losses) return;
+    throw new TailwindError(
+      'ERR_RDMC_BACKUP_CLOSED',
+      `Member ${member} left before its queue pair was created`,
+    );
   }
 
   async #disconnect(from: number, pair: number): Promise<null> {
@@ -250,6 +267,7 @@ export class BackupService {
 
   /** Frees connections and loads of a member that left or failed; its replicas stay, for recovery. */
   async #forget(member: number): Promise<void> {
+    this.#losses.set(member, (this.#losses.get(member) ?? 0) + 1);
     await Promise.all([this.#pairs.dropMember(member), this.#loads.endAll(member)]);
   }
 }

@@ -1,12 +1,21 @@
 import type { Backup } from '../backup/backup.js';
 import type { CoordinatorClient } from '../coordinator/coordinator-client.js';
 import type { LogRecord } from '../coordinator/log-record.js';
-import { requireLive } from '../coordinator/log-registry.js';
+import { requireLive } from '../coordinator/log-rules.js';
+import type { OwnerProcess } from '../coordinator/owner-process.js';
 import { codeOf, TailwindError } from '../errors.js';
 
 interface Owner {
   readonly member: number;
   readonly session: string;
+}
+
+/** A request of a log object to be the one that writes a log here. */
+export interface Claim {
+  readonly from: OwnerProcess;
+  readonly session: string;
+  /** It writes the log already, at other backups. */
+  readonly resumes: boolean;
 }
 
 /**
@@ -39,16 +48,19 @@ export class LogClaims {
   /**
    * The coordinator is asked before a log's first claim: a backup forgets recovered logs, and their fences with them,
    * but the coordinator does not. A log that the coordinator does not know has another authority.
+   *
+   * A backup that was lost and is back has replicas of logs that are being written. Their primaries claim them again:
+   * they alone know which of these replicas are needed. That takes the coordinator's word that the log is theirs.
    * @throws TailwindError ERR_RDMC_LOG_EXISTS, ERR_RDMC_LOG_FENCED, ERR_RDMC_NOT_OWNER; MeshError, MeshRemoteError:
    *   the coordinator does not answer
    */
-  async claim(logId: bigint, member: number, session: string): Promise<void> {
+  async claim(logId: bigint, claim: Claim): Promise<void> {
     this.backup.admit(logId);
     this.#asked.set(logId, (this.#asked.get(logId) ?? 0) + 1);
     try {
-      if (!this.#owners.has(logId)) await this.#requireLive(logId, member);
+      const isConfirmed = !this.#owners.has(logId) && (await this.#isLive(logId, claim.from));
       this.backup.admit(logId);
-      this.#take(logId, member, session);
+      this.#take(logId, claim, isConfirmed && claim.resumes);
     } finally {
       const left = this.#asked.get(logId)! - 1;
       if (left > 0) this.#asked.set(logId, left);
@@ -85,14 +97,17 @@ export class LogClaims {
     this.#recoverers.delete(logId);
   }
 
-  async #requireLive(logId: bigint, member: number): Promise<void> {
+  /** False: the coordinator does not know the log, or there is none to ask. @throws its refusal */
+  async #isLive(logId: bigint, from: OwnerProcess): Promise<boolean> {
     const record = this.coordinator && (await recordOf(this.coordinator, logId));
-    if (record) requireLive(record, member);
+    if (record) requireLive(record, from);
+    return record !== undefined;
   }
 
-  #take(logId: bigint, member: number, session: string): void {
+  #take(logId: bigint, { from: { member }, session }: Claim, resumes: boolean): void {
     const owner = this.#owners.get(logId);
-    if (owner ? owner.member === member && owner.session === session : !this.backup.holdsLog(logId)) {
+    const isFree = resumes || !this.backup.holdsLog(logId);
+    if (owner ? owner.member === member && owner.session === session : isFree) {
       this.#owners.set(logId, { member, session });
       return;
     }

@@ -16,6 +16,7 @@ import {
   text,
   variants,
   whole,
+  withDefault,
 } from '@rdmc/common/shapes';
 import { remoteKey } from '@rdmc/verbs';
 import { MAX_SEGMENT_BYTES } from '../constants.js';
@@ -38,14 +39,18 @@ const session = pattern(/^[0-9a-f]{32}$/);
 const certificate = { byteLength: bytes, checksum: u32 };
 
 export const backupRequest = variants('op', {
-  /** Binds a log to the requesting member and its log object: no other one may write it here. */
-  claim: { logId: u64, session },
+  /**
+   * Binds a log to the requesting member and its log object: no other one may write it here. `resumes`: the log is being
+   * written, and this backup may have replicas of it from before it was lost.
+   */
+  claim: { logId: u64, session, resumes: withDefault(flag, false) },
   /** The log could not be created, and is empty. Frees its replicas here, and the claim of its id. */
   abandon: { logId: u64, session },
   /** Creates a queue pair for a log's appends, and claims the log. Without a session, it is for a recovery. */
   connect: {
     logId: u64,
     session: nullable(session),
+    resumes: withDefault(flag, false),
     mode: choice(['one-sided', 'rpc']),
     address,
   },
@@ -68,6 +73,8 @@ export const backupRequest = variants('op', {
   restore: { ...segment, epoch: u32, ...certificate },
   epoch: { ...segment, epoch: u32 },
   free: { ...segment },
+  /** The segments of which this backup has a replica: for the log's primary. */
+  replicas: { logId: u64 },
   'free-log': { logId: u64 },
   inventory: { logId: u64 },
   /** Loads a replica's bytes into memory, for one-sided READs until `unload`. */
@@ -89,6 +96,7 @@ const scan = openRecord({
 const rkey = mapped(u32, remoteKey);
 
 export const connectAnswer = openRecord({ pair: whole(), address });
+export const replicasAnswer = list(u64);
 export const grantAnswer = openRecord({ address: finite(), rkey, key: whole() });
 export const loadAnswer = openRecord({ load: whole(), address: finite(), rkey, scan });
 export const inventoryAnswer = list(

@@ -21,37 +21,73 @@ export class KvCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
   coordinator!: KvProcess;
   servers: readonly KvProcess[] = [];
+  /** Processes of members that were started again. */
+  readonly #former: KvProcess[] = [];
+  readonly #starting = new Set<KvProcess>();
   #members: string | undefined;
   #isRemoved = false;
 
   constructor(private readonly shape: KvShape) {}
 
-  /** The processes that were started. */
+  /** The processes that were started, those that ended included. */
   get processes(): KvProcess[] {
-    return [...this.servers, this.coordinator].filter((each) => each !== undefined);
+    return [...this.#former, ...this.#starting, ...this.servers, this.coordinator].filter(
+      (each) => each !== undefined,
+    );
   }
 
   /** @param environment returns the variables of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
     this.#members ??= await reserve(this.shape.servers + 1);
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
-    const common = ['--members', this.#members, '--directory', this.directory, '--join-seconds', '120'];
-    const start = (name: string, args: readonly string[], env = {}): KvProcess =>
-      new KvProcess(
-        name,
-        spawn(process.execPath, [KV, ...args], {
-          stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-          env: { ...process.env, ...env },
-        }),
-      );
-    this.coordinator = start('coordinator', ['coordinator', ...common]);
-    this.servers = Array.from({ length: this.shape.servers }, (_, index) => {
-      const own = ['--id', String(index + 1), '--port', '0', '--replicas', String(this.shape.replicas)];
-      // Servers that poll take the processors from the others.
-      const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-      return start(`server ${index + 1}`, ['server', ...common, ...own, ...small], environment(index + 1));
-    });
+    this.coordinator = this.#launchCoordinator();
+    this.servers = Array.from({ length: this.shape.servers }, (_, index) =>
+      this.#launchServer(index + 1, environment(index + 1)),
+    );
     await Promise.all([...this.servers.map(({ ready }) => ready), this.coordinator.serving]);
+  }
+
+  /** Another process of the coordinator, with its files. Resolves when every slot has a server. */
+  async restartCoordinator(): Promise<void> {
+    this.#former.push(this.coordinator);
+    this.coordinator = this.#launchCoordinator();
+    await this.coordinator.serving;
+  }
+
+  /** Another process of a server, with its files or with none. Resolves when clients can connect. */
+  async restartServer(former: KvProcess, hasFiles: boolean): Promise<KvProcess> {
+    const index = this.servers.indexOf(former);
+    const id = index + 1;
+    if (!hasFiles) rmSync(join(this.directory, `server-${id}`), { recursive: true, force: true });
+    const server = this.#launchServer(id, {});
+    // Clients do not ask it before: a request that does not reach it has no known outcome.
+    this.#starting.add(server);
+    await server.ready;
+    this.#starting.delete(server);
+    this.#former.push(former);
+    this.servers = this.servers.map((each) => (each === former ? server : each));
+    return server;
+  }
+
+  #launchCoordinator(): KvProcess {
+    return this.#launch('coordinator', ['coordinator'], {});
+  }
+
+  #launchServer(id: number, environment: Record<string, string>): KvProcess {
+    const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
+    // Servers that poll take the processors from the others.
+    const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
+    return this.#launch(`server ${id}`, [...own, ...small], environment);
+  }
+
+  #launch(name: string, args: readonly string[], environment: Record<string, string>): KvProcess {
+    if (this.#isRemoved) throw new Error('the cluster was removed');
+    const common = ['--members', this.#members!, '--directory', this.directory, '--join-seconds', '120'];
+    const child = spawn(process.execPath, [KV, ...args, ...common], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      env: { ...process.env, ...environment },
+    });
+    return new KvProcess(name, child);
   }
 
   /** Ends all processes with SIGTERM: backups dump their buffers. */

@@ -1,7 +1,17 @@
 import { type Chances, chances } from '../random.js';
 
 /** Faults of a cluster of `kv server` under load; each server is primary of a part and backup of the others. */
-export const KV_SCENARIOS = ['kv-server', 'kv-servers', 'kv-stopped', 'kv-torn', 'kv-power'] as const;
+export const KV_SCENARIOS = [
+  'kv-server',
+  'kv-servers',
+  'kv-stopped',
+  'kv-torn',
+  'kv-power',
+  'kv-coordinator',
+  'kv-coordinator-server',
+  'kv-takeover',
+  'kv-return',
+] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
 export interface KvPlan {
@@ -13,6 +23,10 @@ export interface KvPlan {
   readonly after: number;
   /** Bytes of one-sided writes until a server dies in the middle of one. */
   readonly tearAfterBytes: number;
+  /** Acknowledged writes while a process is away that is started again. */
+  readonly away: number;
+  /** Whether a server that returns has its files. */
+  readonly hasFiles: boolean;
 }
 
 export interface DrawnKv {
@@ -24,7 +38,9 @@ export interface DrawnKv {
 export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
   const random = chances(seed);
   const scenario = random.pick(among);
-  const replicas = random.pick([1, 2, 2]);
+  const drawn = random.pick([1, 2, 2]);
+  // Of the log of the second server that dies, a replica may have been lost with the first one.
+  const replicas = scenario === 'kv-return' ? 2 : drawn;
   const plan: KvPlan = {
     seed,
     scenario,
@@ -34,6 +50,9 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
     before: random.integer(20, 250),
     after: random.integer(5, 60),
     tearAfterBytes: random.integer(1000, 20_000),
+    away: random.integer(0, 100),
+    // Where the coordinator was started too, a server without its files may have to be started twice.
+    hasFiles: random.integer(0, 2) > 0 || scenario !== 'kv-return',
   };
   return { plan, random };
 }

@@ -8,6 +8,8 @@ import type { DrawnKv, KvPlan } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
 const LONGEST_STOP_MS = 15_000;
+/** A recovery waits up to 2.2 s for a lease, and reads little then. */
+const LONGEST_TAKEOVER_MS = 4_000;
 /** Between two requests of a client while a server is stopped. */
 const CALM_MS = 20;
 
@@ -59,6 +61,8 @@ export class KvRun implements Subject {
   async #harm(): Promise<void> {
     const { scenario, shape, tearAfterBytes } = this.plan;
     if (scenario === 'kv-power') return this.#power();
+    if (scenario === 'kv-coordinator') return this.#awayCoordinator([]);
+    if (scenario === 'kv-return') return this.#return();
     const victims = this.#random.shuffled(this.#living());
     const [first] = victims;
     if (scenario === 'kv-torn') {
@@ -66,12 +70,67 @@ export class KvRun implements Subject {
       this.#note(`${torn.name} dies after ${tearAfterBytes} bytes of writes`);
       while (!torn.gone) await delay(5);
     } else if (scenario === 'kv-stopped') await this.#stop(first!);
+    else if (scenario === 'kv-coordinator-server') await this.#awayCoordinator([first!]);
+    else if (scenario === 'kv-takeover') await this.#duringTakeover(first!);
     else {
       // For each log of these servers: its primary, and r − 1 of its backups.
       const dead = scenario === 'kv-server' ? [first!] : victims.slice(0, shape.replicas);
       this.#note(`kill -9 of ${dead.map(({ name }) => name).join(', ')}`);
       await Promise.all(dead.map((each) => each.kill('SIGKILL')));
     }
+  }
+
+  /** The coordinator dies, with servers or alone, and is started again; then the servers. Writes to the others go on. */
+  async #awayCoordinator(servers: readonly KvProcess[]): Promise<void> {
+    const { coordinator } = this.cluster;
+    this.#note(`kill -9 of ${[coordinator, ...servers].map(({ name }) => name).join(', ')}`);
+    await Promise.all([coordinator, ...servers].map((each) => each.kill('SIGKILL')));
+    if (servers.length === 0) await this.clients.more(this.plan.away);
+    await this.#coordinate();
+    for (const server of servers) await this.#startAgain(server);
+    this.#requireAll();
+  }
+
+  /** The coordinator dies while a dead server's log is taken over, at any moment of that. */
+  async #duringTakeover(victim: KvProcess): Promise<void> {
+    this.#note(`kill -9 of ${victim.name}, then of the coordinator`);
+    await victim.kill('SIGKILL');
+    await delay(this.#random.integer(0, LONGEST_TAKEOVER_MS));
+    await this.cluster.coordinator.kill('SIGKILL');
+    await this.#coordinate();
+    if (this.plan.away > 50) await this.#startAgain(victim);
+    this.#requireAll(this.plan.away > 50 ? [] : [victim]);
+  }
+
+  /** A server dies and returns; when it is a backup again, another one dies. */
+  async #return(): Promise<void> {
+    const [first, second] = this.#random.shuffled(this.#living());
+    this.#note(`kill -9 of ${first!.name}`);
+    await first!.kill('SIGKILL');
+    await this.clients.more(this.plan.away);
+    await this.#startAgain(first!);
+    await this.clients.more(this.plan.after);
+    this.#note(`kill -9 of ${second!.name}`);
+    await second!.kill('SIGKILL');
+    await this.clients.more(this.plan.after);
+    this.#requireAll([second!]);
+  }
+
+  async #coordinate(): Promise<void> {
+    await this.cluster.restartCoordinator();
+    this.#note('the coordinator was started again, and every slot has a server');
+  }
+
+  async #startAgain(server: KvProcess): Promise<void> {
+    const { hasFiles } = this.plan;
+    await this.cluster.restartServer(server, hasFiles);
+    this.#note(`${server.name} was started again, ${hasFiles ? 'with' : 'without'} its files`);
+  }
+
+  /** No server has ended by itself. */
+  #requireAll(but: readonly KvProcess[] = []): void {
+    const ended = this.cluster.servers.filter((server) => server.gone && !but.includes(server));
+    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
   }
 
   async #power(): Promise<void> {

@@ -1,0 +1,19 @@
+import { KvError } from '../errors.js';
+
+/** The server goes on: it has keys that this coordinator does not know of. */
+export function foreignState(server: number, logId: string): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_FOREIGN_STATE',
+    `this coordinator's state does not have the log of server ${server} (number ${logId}), which runs: start the ` +
+      'coordinator with the directory, or the etcd prefix, of this cluster',
+  );
+}
+
+/** The server ends: others have its keys, or will. */
+export function declaredDead(server: number, logId: string): KvError {
+  return new KvError(
+    'ERR_RDMC_LOG_FENCED',
+    `the log of server ${server} (number ${logId}) was declared dead while the server was not reached: others have its ` +
+      'keys. Start it again',
+  );
+}

@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Deferred, type Subscription, within } from '@rdmc/common';
+import type { MemberEvent, Mesh } from '@rdmc/mesh';
+import { COORDINATOR, Topic } from '../cluster/messages.js';
+import { codeOf } from '../errors.js';
+import { REGISTER_RETRY_MS } from '../limits.js';
+
+export interface RegistrationOptions {
+  readonly mesh: Pick<Mesh, 'request' | 'onMember'>;
+  readonly logId: bigint;
+  /** Aborted when this server ends. */
+  readonly ended: AbortSignal;
+  /** The coordinator has declared this server dead. */
+  readonly onRefused: (error: unknown) => void;
+}
+
+/** Tells the coordinator which log this server has, and each coordinator's process that follows. */
+export class Registration {
+  readonly #subscription: Subscription;
+  readonly #first = new Deferred<void>();
+  /** Counts the events of the coordinator: what was begun for an earlier one ends. */
+  #events = 0;
+
+  constructor(private readonly options: RegistrationOptions) {
+    this.#subscription = options.mesh.onMember((event) => this.#follow(event));
+  }
+
+  /** Resolves when a coordinator knows the log. @throws the coordinator's refusal; the reason of the end of this server */
+  async registered(): Promise<void> {
+    await within(this.#first.promise, { signal: this.options.ended });
+  }
+
+  close(): void {
+    this.#subscription.close();
+    this.#events += 1;
+  }
+
+  #follow({ member, type }: MemberEvent): void {
+    if (member !== COORDINATOR) return;
+    this.#events += 1;
+    if (type === 'joined') void this.#register(this.#events);
+  }
+
+  /** Until it is answered, or another event has happened. */
+  async #register(event: number): Promise<void> {
+    const { mesh, logId, ended, onRefused } = this.options;
+    while (this.#events === event && !ended.aborted) {
+      try {
+        await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(logId) });
+        this.#first.resolve();
+        return;
+      } catch (error) {
+        if (codeOf(error) === 'ERR_RDMC_LOG_FENCED') {
+          onRefused(error);
+          return;
+        }
+      }
+      await delay(REGISTER_RETRY_MS, undefined, { signal: ended }).catch(() => {});
+    }
+  }
+}
