@@ -5,7 +5,7 @@ export { Fifo } from './fifo.js';
 export type { Key } from './key.js';
 export { Lifetime } from './lifetime.js';
 export type { Logger } from './logger.js';
-export { anySignal } from './node-20.js';
+export { anySignal, truncatesFileTimes } from './node-20.js';
 export { onAbort } from './on-abort.js';
 export { type OptionChecks, optionChecks } from './option-checks.js';
 export { type OptionErrorCode, optionErrors } from './option-errors.js';

@@ -5,7 +5,7 @@ import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { within } from '../writer/descriptor-paths.js';
 import type { DirectoryTree } from '../writer/directory-tree.js';
 import { FileModes } from '../writer/file-modes.js';
-import { secondsOf } from '../writer/file-sink.js';
+import { secondsOf } from '../writer/file-time.js';
 import type { Outcomes } from '../writer/outcomes.js';
 import type { SyncPort } from '../writer/sync-port.js';
 import { isFatal } from '../writer/system-errors.js';

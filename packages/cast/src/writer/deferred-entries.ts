@@ -14,7 +14,7 @@ import type { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
 import type { DirectoryRecord, HardLinkRecord, SymbolicLinkRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
-import { secondsOf } from './file-sink.js';
+import { secondsOf } from './file-time.js';
 import type { Outcomes } from './outcomes.js';
 import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';

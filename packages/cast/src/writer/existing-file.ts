@@ -12,7 +12,7 @@ import {
 import { CHUNK_BYTES } from '../constants.js';
 import type { ContentComparison } from '../manifest/content-comparison.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
-import { secondsOf } from './file-sink.js';
+import { secondsOf } from './file-time.js';
 
 // Without O_NONBLOCK, opening a pipe that has replaced the file would wait for a writer.
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -14,10 +14,11 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 import { eraseRange } from '../resume/erase-range.js';
 import type { PartialJournal } from '../resume/partial-journal.js';
 import type { SinkTarget } from '../resume/sink-target.js';
-import type { FileBeginRecord, Timestamp } from '../stream/records.js';
+import type { FileBeginRecord } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { Place } from './directory-tree.js';
 import type { FileModes } from './file-modes.js';
+import { secondsOf } from './file-time.js';
 
 /** A file that is being received: it has a temporary name until it is complete. */
 export class FileSink {
@@ -214,15 +215,4 @@ function notSynced(cause: unknown): CastError {
         `it could not be synced to disk (${errno}); check the disk, and cast it again`,
         { cause },
       );
-}
-
-/**
- * For functions of `fs`: seconds as a double. Node.js 20 and 22 truncate it to microseconds. A double that is
- * rounded down must not truncate to one microsecond less, so 0.2 microseconds are added, but never to whole seconds.
- */
-export function secondsOf({ seconds, nanoseconds }: Timestamp): number | string {
-  const microseconds = Math.floor(nanoseconds / 1000);
-  // `fs` takes a negative number for the present, and negative text as it is; it truncates towards zero.
-  if (seconds < 0) return String(microseconds === 0 ? seconds : seconds + (microseconds - 0.2) / 1e6);
-  return microseconds === 0 ? seconds : seconds + (microseconds + 0.2) / 1e6;
 }

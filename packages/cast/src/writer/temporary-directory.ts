@@ -14,7 +14,7 @@ import { KeptDirectory, thisBoot } from '../resume/kept-directory.js';
 import { BOOT_FILE } from '../resume/names.js';
 import { emptyDirectory } from '../resume/remove-tree.js';
 import { within } from './descriptor-paths.js';
-import { secondsOf } from './file-sink.js';
+import { secondsOf } from './file-time.js';
 import { describeOwner, OWNER_FILE } from './owner.js';
 
 /** Odd in every digit, so that each coarser unit changes it. */

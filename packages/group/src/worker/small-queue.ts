@@ -40,7 +40,7 @@ export class SmallQueue implements CompletionHandler {
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly link: number,
     private readonly listener: SmallListener,
-    private readonly host: SmallHost,
+    private readonly host: Pick<SmallHost, 'smallFailed' | 'smallProbed'>,
     depths: { readonly requests: number; readonly notices: number },
   ) {
     const { protectionDomain, completionQueue } = context;

@@ -66,7 +66,7 @@ export class TableSide implements SmallListener {
   }
 
   createQueue(link: number): QueuePairAddress {
-    const queue = new SmallQueue(this.context, link, this, { requests: REQUESTS, notices: NOTICES });
+    const queue = new SmallQueue(this.context, link, this, this, { requests: REQUESTS, notices: NOTICES });
     const isReceiver = this.group.rank !== 0;
     // Link 0 of a receiver leads to the root, which does not deliver.
     const takesCounts = isReceiver && link > 0;
@@ -79,7 +79,10 @@ export class TableSide implements SmallListener {
     const link = this.#links[at]!;
     link.remoteAddress = row.address;
     link.remoteKey = remoteKey(row.rkey);
-    const transport = await link.queue.connect(queue, { ...connectOptions(this.group), rnrRetries: RNR_RETRIES });
+    const transport = await link.queue.connect(queue, {
+      ...connectOptions(this.group),
+      rnrRetries: RNR_RETRIES,
+    });
     link.isConnected = true;
     this.host.advanceSoon();
     return transport;
@@ -124,9 +127,9 @@ export class TableSide implements SmallListener {
     this.host.advanceSoon();
   }
 
-  probed(): void {}
+  smallProbed(): void {}
 
-  failed(at: number, isOwn: boolean, failure: CompletionFailure): void {
+  smallFailed(at: number, isOwn: boolean, failure: CompletionFailure): void {
     const link = this.#links[at]!;
     if (link.isBroken) return;
     link.isBroken = true;
