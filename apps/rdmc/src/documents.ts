@@ -111,6 +111,8 @@ export interface RankDocument extends ScheduleHead {
 interface SimulatedMessage {
   group: number;
   message: number;
+  /** Its bytes. */
+  byteLength: number;
   sentAt: number;
   completeAt: number;
 }

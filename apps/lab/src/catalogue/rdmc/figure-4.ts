@@ -11,9 +11,8 @@ const MEMBERS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16];
 const SIZES = [256, 8];
 
 const OUT_OF_STEP =
-  'With the shipped windows the pipeline takes up to twice the time where the number of members is not a power of two: members fall ' +
-  'out of step and send to the same targets (packages/simulator/README.md, "Members out of step"). With the windows of the paper ' +
-  'they do not.';
+  'With the shipped windows the pipeline takes up to twice the time where the number of members is not a power of two. The cause was ' +
+  'not traced; a likely one is "Members out of step" in packages/simulator/README.md. Real groups of such sizes were not measured.';
 
 const key = (mib: number, windows: string, algorithm: string, nodes: number) =>
   `${mib} MiB, ${windows}, ${algorithm}, n=${nodes}`;
