@@ -1,6 +1,6 @@
 /** When requests to other servers leave: with connections that are in the test's hand. */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { FrameHandler, MeshConnection } from '@rdmc/mesh';
+import type { FrameHandler, Mesh, MeshConnection } from '@rdmc/mesh';
 import { beforeEach, expect, it } from 'vitest';
 import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
 import type { Asker } from '../src/cluster/peer-link.js';
@@ -38,8 +38,9 @@ let replies: number;
 beforeEach(async () => {
   connections = new Map([2, 3].map((member) => [member, new FakeConnection()]));
   const openConnection = async (member: number) => connections.get(member) as unknown as MeshConnection;
-  links = new PeerLinks({ openConnection, peers: new Map() });
-  await links.connect([2, 3]);
+  const peers = new Map([2, 3].map((id) => [id, { id, state: 'connected' as const }]));
+  links = new PeerLinks({ openConnection, peers: peers as unknown as Mesh['peers'] });
+  await Promise.all([2, 3].map((member) => links.reach(member)));
   replies = 0;
 });
 

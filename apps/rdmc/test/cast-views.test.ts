@@ -420,6 +420,8 @@ describe('a plan', () => {
     bandwidthLimit: undefined,
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,
+    trafficClass: 0,
+    serviceLevel: 0,
     retries: 0,
     resume: true,
     device: 'auto',

@@ -4,7 +4,7 @@ import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { timestamp } from '../reader/entries.js';
 import { FileSource } from '../reader/file-source.js';
 import { within } from '../writer/descriptor-paths.js';
-import type { DirectoryTree } from '../writer/directory-tree.js';
+import type { ReceivingTree } from '../writer/directory-tree.js';
 
 const SLASH = 0x2f;
 
@@ -16,7 +16,7 @@ export class OlderForm {
   ) {}
 
   /** Undefined where there is not a regular file. */
-  static at(tree: DirectoryTree, path: Buffer): OlderForm | undefined {
+  static at(tree: ReceivingTree, path: Buffer): OlderForm | undefined {
     const slash = path.lastIndexOf(SLASH);
     try {
       const directory = tree.existing(path.subarray(0, Math.max(slash, 0)));

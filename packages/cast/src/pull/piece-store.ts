@@ -5,9 +5,9 @@ import { CastError, protocolError } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { decodePiece } from '../manifest/piece-decoder.js';
 import type { ComparisonKind } from '../manifest/policy.js';
+import { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
 import { DeferredEntries } from '../writer/deferred-entries.js';
-import { DirectoryTree } from '../writer/directory-tree.js';
 import { removeLeftovers } from '../writer/leftovers.js';
 import { Outcomes } from '../writer/outcomes.js';
 import type { SyncPort } from '../writer/sync-port.js';
@@ -41,7 +41,7 @@ export interface PieceStoreOptions {
 export class PieceStore {
   readonly #root: number;
   readonly #temporary: TemporaryDirectory;
-  readonly #tree: DirectoryTree;
+  readonly #tree: StagedTree;
   readonly #outcomes = new Outcomes();
   readonly #deferred: DeferredEntries;
   readonly #files: PulledFiles;
@@ -71,13 +71,13 @@ export class PieceStore {
     this.#root = openReceivingDirectory(directory);
     try {
       checkWritable(this.#root, directory);
-      removeLeftovers(this.#root);
+      removeLeftovers(this.#root, true);
       this.#temporary = new TemporaryDirectory(this.#root, castId);
     } catch (error) {
       closeSync(this.#root);
       throw asCastError(error);
     }
-    this.#tree = new DirectoryTree(this.#root);
+    this.#tree = new StagedTree(this.#root, this.#temporary.descriptor);
     this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
     this.#files = new PulledFiles(this.#tree, this.#temporary, this.#outcomes, sync, active);
   }
@@ -180,7 +180,16 @@ export class PieceStore {
     this.#makeDirectories((index, path) =>
       this.#outcomes.attempt(index, path, () => void this.#tree.open(path)),
     );
-    for (const descriptor of this.#deferred.finishDirectories()) {
+    await this.#syncEach(this.#deferred.finishStaged(), sync);
+    for (const _ of this.#deferred.publish());
+    await this.#syncEach(this.#deferred.finishDirectories(), sync);
+    this.#isFinished = true;
+    return this.#report();
+  }
+
+  /** @throws CastError where a directory cannot be synced */
+  async #syncEach(descriptors: Iterable<number>, sync: SyncPort | undefined): Promise<void> {
+    for (const descriptor of descriptors) {
       try {
         await sync?.directory(descriptor);
       } catch (error) {
@@ -190,21 +199,16 @@ export class PieceStore {
         this.active();
       }
     }
-    this.#isFinished = true;
-    return this.#report();
   }
 
-  /** Sets the modes of directories, and removes incomplete files. */
+  /** Removes incomplete files. Complete ones stay, also where the fetch has ended early. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#files.drained().catch(() => {});
-    if (!this.#isFinished) {
-      this.#makeDirectories(() => true);
-      this.#deferred.giveUp();
-    }
+    if (!this.#isFinished) this.#giveUp();
     this.#files.close();
-    this.#tree.close();
+    this.#tree.end();
     this.#temporary.remove();
     closeSync(this.#root);
   }
@@ -218,6 +222,17 @@ export class PieceStore {
       ...{ unchangedFiles: this.#unchangedFiles, unchangedBytes: this.#unchangedBytes },
       ...{ problems: kept, problemCount: count },
     };
+  }
+
+  /** Gives new directories with complete files their modes and names, as far as possible. */
+  #giveUp(): void {
+    try {
+      this.#makeDirectories((_, path) => this.#tree.existing(path) !== undefined);
+      for (const descriptor of this.#deferred.finishStaged()) closeSync(descriptor);
+      for (const _ of this.#deferred.publish());
+    } catch {
+      // The disk fails, or something is in the way: they are removed with the temporary directory.
+    }
   }
 
   /** At the end, so that an early end leaves no empty directories. Their modes are set when everything is in them. */

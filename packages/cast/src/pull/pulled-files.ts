@@ -3,7 +3,7 @@ import { MAX_OPEN_PULL_FILES } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { within } from '../writer/descriptor-paths.js';
-import type { DirectoryTree } from '../writer/directory-tree.js';
+import type { ReceivingTree } from '../writer/directory-tree.js';
 import { FileModes } from '../writer/file-modes.js';
 import { secondsOf } from '../writer/file-time.js';
 import type { Outcomes } from '../writer/outcomes.js';
@@ -24,7 +24,7 @@ export class PulledFiles {
   #fatal: unknown;
 
   constructor(
-    private readonly tree: DirectoryTree,
+    private readonly tree: ReceivingTree,
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     /** Undefined: nothing is synced. */
