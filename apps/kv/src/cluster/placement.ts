@@ -34,6 +34,7 @@ export interface PlacementEvents {
     code: string;
     reason: string;
   }): void;
+  /** Every slot has a server now, by another table than before. */
   serving?(epoch: number): void;
   /** A server is gone. */
   memberLost?(event: { member: number; reason: string }): void;
@@ -60,6 +61,8 @@ export class Placement {
   readonly #rollCall: RollCall;
   readonly #ended = new AbortController();
   readonly #subscriptions: Subscription[];
+  /** The table that was announced last, if every slot had a server in it: a table that changes nothing is no event. */
+  #served: string | undefined;
   /** All takeovers of this run have higher numbers. */
   #before: number | undefined;
   #current: TakeoverMessage | undefined;
@@ -210,7 +213,10 @@ export class Placement {
       epoch,
       ranges: ranges.map(({ from, to, member }) => [from, to, member]),
     });
-    if (ranges.every(({ member }) => member !== NOBODY)) this.events.serving?.(epoch);
+    const isComplete = ranges.every(({ member }) => member !== NOBODY);
+    const served = isComplete ? JSON.stringify(ranges) : undefined;
+    if (isComplete && served !== this.#served) this.events.serving?.(epoch);
+    this.#served = served;
   }
 
   /** The slots go to the server that had them, if it is back with a new log; else to all. */
