@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { encodeCommand } from './encode.js';
 
+/** Begins the reply of a server without a lease. */
+const EXPIRED = '-CLUSTERDOWN ERR_RDMC_LEASE_EXPIRED';
+
 /** Bytes to a server and bytes back, as they are. */
 export class RawClient {
   #received = '';
@@ -47,20 +50,23 @@ export class RawClient {
 
   /** One reply, whole: a marker that comes after it tells where it ends. */
   async command(...words: readonly string[]): Promise<string> {
-    return this.#marked(encodeCommand(words));
+    return this.#marked(encodeCommand(words), 1);
   }
 
   /** The replies to lines of words that are sent at once; a transaction must have ended. */
   async pipeline(lines: readonly string[]): Promise<string> {
-    return this.#marked(Buffer.concat(lines.map((line) => encodeCommand(line.split(' ')))));
+    return this.#marked(Buffer.concat(lines.map((line) => encodeCommand(line.split(' ')))), lines.length);
   }
 
-  async #marked(commands: Buffer): Promise<string> {
+  async #marked(commands: Buffer, count: number): Promise<string> {
     const marker = '$16\r\nend-of-the-reply\r\n';
     this.#received = '';
     this.socket.write(Buffer.concat([commands, encodeCommand(['ECHO', 'end-of-the-reply'])]));
-    const text = await this.until((received) => received.endsWith(marker));
-    return text.slice(0, -marker.length);
+    // A server without a lease refuses reads, and what it ran together with them: the marker too.
+    const isRefused = (received: string) => received.split(EXPIRED).length - 1 > count;
+    const text = await this.until((received) => received.endsWith(marker) || isRefused(received));
+    if (text.endsWith(marker)) return text.slice(0, -marker.length);
+    return text.slice(0, text.lastIndexOf(EXPIRED));
   }
 
   close(): void {
