@@ -1,4 +1,4 @@
-import { type Subscription, subscription } from '@rdmc/common';
+import { Deferred, type Subscription, subscription } from '@rdmc/common';
 /** What the coordinator does where its store, or a server, does not do as asked. */
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
@@ -12,6 +12,7 @@ import {
   takeoverMessage,
 } from '../src/cluster/messages.js';
 import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
+import { NOBODY } from '../src/cluster/slot-table.js';
 
 /** A mesh with these servers, on which the test is every other member. */
 class FakeMesh {
@@ -23,6 +24,8 @@ class FakeMesh {
   /** Who was asked to forget which attempt, and its slots. */
   readonly abandoned: { member: number; takeover: number; ranges: readonly [number, number][] }[] = [];
   onTakeover: (body: unknown) => void = () => {};
+  /** Delays the answers of servers that are asked to forget something. */
+  forgetting: (member: number) => Promise<void> = async () => {};
   takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
     entries: 0,
     milliseconds: 0,
@@ -48,6 +51,7 @@ class FakeMesh {
   async request(member: number, topic: string, body: unknown): Promise<unknown> {
     if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
     if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });
+    if (topic === Topic.ABANDON || topic === Topic.RESET) await this.forgetting(member);
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
     this.onTakeover(body);
@@ -67,6 +71,11 @@ class FakeMesh {
   lose(id: number): void {
     this.peers.set(id, { id, state: 'failed' });
     this.#failed({ member: id, reason: 'lost' });
+  }
+  /** The process of a server has ended, and another one is here. */
+  replace(id: number): void {
+    this.lose(id);
+    this.peers.set(id, { id, state: 'connected' });
   }
 }
 
@@ -94,14 +103,25 @@ const record = (id: number, state: string): LogRecord =>
 
 const NEVER_MS = 2 ** 31 - 1;
 
+interface Waits {
+  readonly startMs?: number;
+  readonly returnMs?: number;
+  /** Delays the coordinator's answers. */
+  readonly beforeLogs?: () => Promise<void>;
+}
+
 function start(
   mesh: FakeMesh,
   store: FakeStore,
   records: LogRecord[],
   events: PlacementEvents,
-  waits: { startMs?: number; returnMs?: number } = {},
+  { beforeLogs = async () => {}, ...waits }: Waits = {},
 ): Placement {
-  const coordinator = { logs: async () => records } as unknown as Coordinator;
+  const logs = async (): Promise<LogRecord[]> => {
+    await beforeLogs();
+    return records;
+  };
+  const coordinator = { logs } as unknown as Coordinator;
   const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as StateStore };
   const times = { startMs: NEVER_MS, returnMs: NEVER_MS, ...waits };
   return new Placement({ ...place, servers: [...mesh.peers.keys()], ...times }, events);
@@ -255,6 +275,85 @@ it('another run has servers drop what takeovers of earlier runs left, before its
   expect(first!.below).toBeLessThanOrEqual(takeovers[0]!);
   // All slots but its own: server 1 has the first 5461.
   expect(mesh.reset.find(({ member }) => member === 1)!.ranges).toEqual([[5461, 16_383]]);
+  await placement.close();
+});
+
+it('a table does not give slots to a server that was replaced while it was made', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  await firstRun(store, records);
+  const mesh = new FakeMesh([1, 2, 3]);
+  const asked = new Deferred<void>();
+  const released = new Deferred<void>();
+  mesh.forgetting = (member) => {
+    if (member === 3) asked.resolve();
+    return member === 3 ? released.promise : Promise.resolve();
+  };
+  mesh.takeover = async () => {
+    records[1] = record(2, 'recovered');
+    store.values.set('kv/takeover/2', { value: '[[5461,10921,"1"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  const placement = start(mesh, store, records, {});
+  for (const id of [1, 2, 3]) await mesh.register(id);
+  await asked.promise;
+  mesh.replace(2);
+  released.resolve();
+  await placement.idle();
+  const owners = mesh.told
+    .flatMap((body) => readShape(tableMessage, body).ranges)
+    .map(([, , owner]) => owner);
+  expect(new Set(owners)).toEqual(new Set([1, NOBODY, 3]));
+  await placement.close();
+});
+
+it('a server that was replaced while it registered is not registered', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  await firstRun(store, records);
+  const mesh = new FakeMesh([1, 2, 3]);
+  const released = new Deferred<void>();
+  const placement = start(mesh, store, records, {}, { beforeLogs: () => released.promise });
+  const registering = [1, 2, 3].map((id) => mesh.register(id));
+  mesh.replace(2);
+  released.resolve();
+  await Promise.all(registering);
+  await placement.idle();
+  // The run has not begun: server 2 is not here.
+  expect(mesh.told).toEqual([]);
+  await placement.close();
+});
+
+it('a takeover that failed while the heirs were forgetting does not change the plan any more', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  const released = new Deferred<void>();
+  const outcomes: unknown[] = [];
+  let late: Promise<unknown> | undefined;
+  let placement!: Placement;
+  let recovered!: Promise<unknown>;
+  await new Promise<void>((serving) => {
+    recovered = new Promise((resolve) => {
+      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
+    });
+    for (const id of [1, 2, 3]) void mesh.register(id);
+  });
+  mesh.takeover = async (leader, takeover) => {
+    if (mesh.leaders.length === 2) {
+      mesh.forgetting = () => released.promise;
+      late = mesh.plan(leader, takeover).catch(({ code }: { code: string }) => code);
+    }
+    if (mesh.leaders.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    released.resolve();
+    outcomes.push(await late);
+    await mesh.plan(leader, takeover);
+    records[0] = record(1, 'recovered');
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  expect(outcomes).toEqual(['ERR_RDMC_KV_TAKEOVER_FAILED']);
   await placement.close();
 });
 

@@ -1,6 +1,7 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { Deferred } from '@rdmc/common';
+import { Deferred, subscription } from '@rdmc/common';
+import type { Mesh } from '@rdmc/mesh';
 import {
   bootClock,
   Coordinator,
@@ -12,6 +13,7 @@ import {
 } from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { LogRegistry } from '../src/coordinator/log-registry.js';
 import { TermGuard } from '../src/coordinator/term-guard.js';
 import { startCluster, startCoordinator } from './support/cluster.js';
 
@@ -76,6 +78,25 @@ async function rig() {
   const client = (member: typeof first) => new CoordinatorClient(member!.mesh, 0);
   return { coordinator, members: [first!, second!, third!], clients: [first, second, third].map(client) };
 }
+
+/** A mesh whose members come and go. This member knows of member 1 from others, and has lost member 2. */
+function meshThatForms(): Mesh {
+  const peer = (id: number, incarnation: number) => [id, { id, incarnation, state: 'failed' }] as const;
+  const [peers, failed] = [new Map([peer(1, 4), peer(2, 5)]), new Map([[2, {}]])];
+  const none = () => subscription(() => {});
+  return { id: 0, incarnation: 2, peers, failed, onRequest: none, onMember: none } as unknown as Mesh;
+}
+
+it('a coordinator that begins does not declare members dead that it has not reached yet', async () => {
+  const store = await FileStore.open(join(temporaryDirectory(), 'state'));
+  const before = await LogRegistry.begin(store);
+  const logs = [await before.createLog({ member: 1, incarnation: 4 })];
+  logs.push(await before.createLog({ member: 2, incarnation: 5 }));
+  const coordinator = await Coordinator.open({ mesh: meshThatForms(), store });
+  onTestFinished(() => coordinator.close());
+  const states = new Map((await coordinator.logs()).map(({ logId, state }) => [logId, state]));
+  expect(logs.map(({ logId }) => states.get(logId))).toEqual(['live', 'recovering']);
+});
 
 describe('the coordinator', () => {
   it('creates logs with ids that were never used, also after a restart', async () => {

@@ -103,6 +103,61 @@ describe('the checker accepts', () => {
   });
 });
 
+/** Every order of the operations is tried. */
+function hasOrder(operations: readonly Operation[], state: State = null): boolean {
+  if (!operations.some(({ answer }) => answer)) return true;
+  const firstAnswer = Math.min(...operations.map(({ answer }) => answer?.at ?? Number.POSITIVE_INFINITY));
+  return operations.some((operation) => {
+    if (operation.calledAt > firstAnswer) return false;
+    const { state: after, result } = apply(state, operation.action);
+    if (operation.answer && operation.answer.result !== result) return false;
+    return hasOrder(
+      operations.filter((other) => other !== operation),
+      after,
+    );
+  });
+}
+
+it.each([true, false])('the checker has the verdict of a search of all orders (counting: %s)', (counting) => {
+  const others: Action[] = counting ? [{ kind: 'incr' }, { kind: 'incr' }] : [set('3'), set('3')];
+  const actions = fc.constantFrom<Action>(GET, { kind: 'del' }, set('1'), set('2'), ...others);
+  const results = fc.constantFrom<Result>(null, 'OK', 0, 1, 2, '1', '2');
+  const one = fc.record({
+    action: actions,
+    calledAt: fc.nat(20),
+    answer: fc.option(fc.record({ after: fc.nat(8), result: results }), { nil: undefined, freq: 2 }),
+  });
+  const verdicts = new Set<boolean>();
+  fc.assert(
+    fc.property(fc.array(one, { maxLength: 7 }), (drawn) => {
+      const operations = drawn.map(({ action, calledAt, answer }, client): Operation => {
+        // Most answers fit somewhere: a set is always OK.
+        const result = answer && (action.kind === 'set' ? 'OK' : answer.result);
+        const at = answer && { at: calledAt + answer.after, result: result! };
+        return { client, key: 'k', action, calledAt, answer: at };
+      });
+      const expected = hasOrder(operations);
+      verdicts.add(expected);
+      expect(checkRegister(operations).ok).toBe(expected);
+    }),
+    { numRuns: 3000 },
+  );
+  expect(verdicts).toEqual(new Set([false, true]));
+});
+
+it('many writes without an answer do not keep the checker from a verdict', () => {
+  const open = Array.from({ length: 30 }, (_, client): Operation => {
+    const action: Action = client % 3 === 0 ? { kind: 'del' } : set(`?${client}`);
+    return { client, key: 'k', action, calledAt: client, answer: undefined };
+  });
+  const answered = Array.from({ length: 100 }, (_, index) => {
+    return tail(100 + index * 100, [set(`v${index}`), 'OK'], [GET, `v${index}`], [{ kind: 'del' }, 1]);
+  }).flat();
+  expect(checkRegister([...open, ...answered]).ok).toBe(true);
+  const lost = tail(20_000, [set('the lost one'), 'OK'], [GET, 'never written']);
+  expect(checkRegister([...open, ...answered, ...lost]).ok).toBe(false);
+});
+
 describe('the checker finds', () => {
   const plans = drawn(false, true);
   const always = (holds: (plan: Drawn[]) => boolean, from = plans): void =>

@@ -83,6 +83,10 @@ function bySlot(ranges: readonly LogRange[]): string[] {
   return owners;
 }
 
+export function allSlots(): number[] {
+  return Array.from({ length: SLOTS }, (_, slot) => slot);
+}
+
 /** Neighbouring slots that are in the list, as ranges. */
 export function rangesOfSlots(slots: readonly number[]): [number, number][] {
   const ranges: [number, number][] = [];

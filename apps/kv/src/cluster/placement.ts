@@ -4,7 +4,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError, messageOf } from '../errors.js';
-import { SLOTS, TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { Leftovers } from './leftovers.js';
 import {
   planMessage,
@@ -14,7 +14,7 @@ import {
   Topic,
   takeoverAnswer,
 } from './messages.js';
-import { type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
+import { allSlots, type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { declaredDead, foreignState } from './refused-registration.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
 import { NOBODY, rangesOf } from './slot-table.js';
@@ -57,6 +57,8 @@ export class Placement {
   readonly #state: PlacementState;
   /** The logs of the servers that are here. */
   readonly #logs = new Map<string, number>();
+  /** How often each server was lost: the next process of its id does not have its log. */
+  readonly #losses = new Map<number, number>();
   readonly #leftovers: Leftovers;
   readonly #rollCall: RollCall;
   readonly #ended = new AbortController();
@@ -121,12 +123,13 @@ export class Placement {
    */
   async #register(from: number, body: unknown): Promise<null> {
     const { logId } = readShape(registerMessage, body);
+    const losses = this.#losses.get(from);
     const records = await this.coordinator.logs();
     const record = records.find((each) => String(each.logId) === logId);
     if (record?.owner !== from) throw this.#foreignState(from, logId);
     if (record.state !== 'live') throw declaredDead(from, logId);
-    // Meanwhile it may have been lost.
-    if (!this.#servers.includes(from)) return null;
+    // Meanwhile it may have been lost, and the one that is here now may be another process.
+    if (this.#losses.get(from) !== losses || !this.#servers.includes(from)) return null;
     this.#logs.set(logId, from);
     this.#enqueue();
     return null;
@@ -140,6 +143,7 @@ export class Placement {
 
   /** A server that is back registers again, if its log lives. */
   #lost(member: number, reason: string): void {
+    this.#losses.set(member, (this.#losses.get(member) ?? 0) + 1);
     for (const [logId, server] of this.#logs) {
       if (server !== member) continue;
       this.#logs.delete(logId);
@@ -206,9 +210,11 @@ export class Placement {
     return this.#state.owners(await this.#state.initial(first), logs);
   }
 
+  /** A server that was lost meanwhile is left out: the next process of its id would serve these slots without their keys. */
   async #announce(owners: readonly string[], living: ReadonlyMap<string, number>): Promise<void> {
     const epoch = await this.#state.next();
-    const ranges = rangesOf(owners.map((logId) => living.get(logId) ?? NOBODY));
+    const here = new Map([...living].filter(([logId]) => this.#logs.has(logId)));
+    const ranges = rangesOf(owners.map((logId) => here.get(logId) ?? NOBODY));
     this.mesh.broadcast(Topic.TABLE, {
       epoch,
       ranges: ranges.map(({ from, to, member }) => [from, to, member]),
@@ -265,11 +271,11 @@ export class Placement {
    */
   async #plan(takeover: number): Promise<null> {
     const current = this.#current;
-    if (current?.takeover !== takeover) {
-      throw new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} is not under way`);
-    }
+    if (current?.takeover !== takeover) throw notUnderWay(takeover);
     const { logId, shares } = current;
     for (const failed of this.#failed.get(logId) ?? []) await this.#abandon(failed);
+    // Meanwhile this attempt may have failed, and a later one have its plan.
+    if (this.#current !== current) throw notUnderWay(takeover);
     this.#failed.delete(logId);
     const planned = shares.flatMap((share) =>
       share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
@@ -309,6 +315,6 @@ export class Placement {
   }
 }
 
-function allSlots(): number[] {
-  return Array.from({ length: SLOTS }, (_, slot) => slot);
+function notUnderWay(takeover: number): KvError {
+  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} is not under way`);
 }

@@ -18,11 +18,16 @@ type Place = Pick<
 /**
  * A member's place in the mesh. The coordinator begins a mesh each time it starts: members that run call it until they
  * reach it, and the others learn of each other there. Members with different lists are refused.
+ *
+ * A server asks the other servers first: a coordinator that was just started does not know the members' last incarnations yet,
+ * and a server without its files needs a higher one than its former process had.
  */
 export function placeOf(id: number, options: MemberOptions): Place {
   const { members, directory, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs } = options;
   const { host, port } = members.find((member) => member.id === id)!;
-  const others = members.filter((member) => member.id !== id);
+  const isServer = (member: Member): boolean => member.id !== COORDINATOR;
+  const inTurn = [...members.filter(isServer), ...members.filter((member) => !isServer(member))];
+  const others = inTurn.filter((member) => member.id !== id);
   return {
     id,
     join: id === COORDINATOR ? [] : others.map(addressOf),

@@ -82,8 +82,9 @@ export class Coordinator {
     ];
     // Ended before this coordinator began: earlier processes of this member, and members that are lost.
     if (mesh.incarnation > 0) this.#processEnded({ member: mesh.id, incarnation: mesh.incarnation - 1 });
+    // A member that others have told of, and that has not connected yet, may run: it calls this one.
     for (const { id, incarnation, state } of mesh.peers.values()) {
-      if (state !== 'connected') this.#processEnded({ member: id, incarnation });
+      if (state === 'left' || mesh.failed.has(id)) this.#processEnded({ member: id, incarnation });
     }
   }
 

@@ -51,8 +51,7 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
     after: random.integer(5, 60),
     tearAfterBytes: random.integer(1000, 20_000),
     away: random.integer(0, 100),
-    // Where the coordinator was started too, a server without its files may have to be started twice.
-    hasFiles: random.integer(0, 2) > 0 || scenario !== 'kv-return',
+    hasFiles: random.integer(0, 2) > 0,
   };
   return { plan, random };
 }

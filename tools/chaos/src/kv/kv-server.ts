@@ -3,7 +3,7 @@ import { WatchedProcess } from '@rdmc/testing/watched-process';
 import type { Action } from '../checker/history.js';
 import type { Outcome } from '../cluster/member-process.js';
 import type { Ask } from '../member/messages.js';
-import { command } from './resp.js';
+import { command, NOT_SENT } from './resp.js';
 
 /** Reports to the parent: the port for clients, and the number of the layout that is served. */
 interface Told {
@@ -36,6 +36,10 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     if (this.gone) return { kind: 'silent' };
     const reply = await command(this.#port, words(ask), timeoutMs);
     if (!reply) return { kind: 'silent' };
+    if (reply === NOT_SENT) {
+      const message = `${this.name} does not listen`;
+      return { kind: 'refused', refusal: { code: 'ECONNREFUSED', message, isCertain: true } };
+    }
     if ('value' in reply) return { kind: 'answered', result: reply.value };
     const [code = ''] = reply.error.split(' ');
     return { kind: 'refused', refusal: { code, message: reply.error, isCertain: false } };

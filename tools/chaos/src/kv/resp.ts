@@ -2,6 +2,8 @@ import { connect } from 'node:net';
 
 /** A server's reply; `error` for an error reply. */
 export type Reply = { readonly value: string | number | null } | { readonly error: string };
+/** Nobody listens at the port: the command was certainly not carried out. */
+export const NOT_SENT = 'not sent';
 
 /**
  * One command on its own connection, in RESP2. Undefined without a complete reply: then the outcome is unknown.
@@ -10,17 +12,19 @@ export function command(
   port: number,
   words: readonly string[],
   timeoutMs: number,
-): Promise<Reply | undefined> {
+): Promise<Reply | typeof NOT_SENT | undefined> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port });
     let received = Buffer.alloc(0);
-    const end = (reply: Reply | undefined): void => {
+    const end = (reply: Reply | typeof NOT_SENT | undefined): void => {
       clearTimeout(timer);
       socket.destroy();
       resolve(reply);
     };
     const timer = setTimeout(() => end(undefined), timeoutMs);
-    socket.on('error', () => end(undefined));
+    socket.on('error', ({ code }: NodeJS.ErrnoException) =>
+      end(code === 'ECONNREFUSED' ? NOT_SENT : undefined),
+    );
     socket.on('close', () => end(undefined));
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
