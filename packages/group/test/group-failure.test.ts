@@ -26,6 +26,7 @@ function complete() {
     options: { id: 1, members: MEMBERS },
     barrier,
     messenger,
+    reception: {},
     isTableLink: () => false,
     state: 'open',
   };
@@ -59,6 +60,17 @@ describe('a member with all messages, in a group with stable delivery', () => {
     agreement.stopped(3, { ...OPEN_ROW, isWedged: true, received: trim, trim, isDecided: true });
     expect(port.violated).toHaveBeenCalledWith(3, 'it wrote that this member has all messages');
   });
+});
+
+it.each(['minority', 'excluded'] as const)('a member that ends as %s tells the others', (how) => {
+  const { core, end, messenger } = complete();
+  const agreement = new GroupAgreement(core, end, { stopped: vi.fn(), violated: vi.fn() });
+  core.state = 'agreeing';
+  agreement.ended(how, { ...OPEN_ROW, isWedged: true, suspected: 0b1011 });
+  expect(messenger.failed).toHaveBeenCalledWith(
+    expect.objectContaining({ culprit: OWN, code: 'ERR_RDMC_GROUP_MINORITY' }),
+  );
+  expect(end.finish).toHaveBeenCalledOnce();
 });
 
 describe('a member whose own device fails, in a group with stable delivery', () => {
