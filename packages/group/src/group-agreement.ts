@@ -105,7 +105,7 @@ export class GroupAgreement implements StablePort {
     const { members } = this.core.options;
     if (row.isDecided && row.excluded === 0) {
       // That member has seen all confirmations, so the one of this member too.
-      if (barrier.ownPartDone) this.begin(undefined, []);
+      if (barrier.ownPartDone && row.trim === barrier.total) this.begin(undefined, []);
       else this.violated(rank, 'it wrote that this member has all messages');
       return;
     }
@@ -140,6 +140,10 @@ export class GroupAgreement implements StablePort {
       if (!core.isRoot) core.reception.stable(row.trim);
       // A member that leaves before the others have its row could take the majority with it.
       await this.#stable!.settle(retryTimeoutMs);
+    } else {
+      // Members that do not suspect this one would wait for its row.
+      const reason = 'it ended without an agreement of the survivors';
+      core.messenger.failed({ culprit: core.memberId, code: 'ERR_RDMC_GROUP_MINORITY', reason });
     }
     const { delivered } = core.reception;
     const group = { id, members, ownId: core.memberId, delivered };
@@ -147,7 +151,8 @@ export class GroupAgreement implements StablePort {
     // Only a leader that breaks the protocol decides on messages that a survivor does not have.
     const isWhole = core.isRoot || end !== 'agreed' || delivered === row.trim;
     // Another member has concluded: every member has all messages, although one has failed since.
-    const isComplete = end === 'agreed' && row.excluded === 0 && core.barrier.ownPartDone;
+    const { ownPartDone, total } = core.barrier;
+    const isComplete = end === 'agreed' && row.excluded === 0 && ownPartDone && row.trim === total;
     await this.end.finish(async () =>
       verdict && !isComplete ? errorOfOutcome(group, isWhole ? end : 'excluded', row, verdict) : undefined,
     );

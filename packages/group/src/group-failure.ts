@@ -17,6 +17,8 @@ export class GroupFailure {
   readonly #inquiry: FailureInquiry;
   /** Set once: stable delivery, and the failure handling, call each other. */
   agreement!: GroupAgreement;
+  /** This member's own device does not work any more: it cannot agree. Harmless while no other member fails. */
+  #own: Trouble | undefined;
 
   constructor(
     private readonly core: GroupCore,
@@ -37,7 +39,10 @@ export class GroupFailure {
     const { pair, kind, code, reason } = trouble;
     const isTable = pair !== -1 && core.isTableLink(pair);
     if (isTable) this.agreement.lose(core.memberAt(pair));
-    if (core.state !== 'open' || core.barrier.ownPartDone) return;
+    const isOwn = pair === -1 || kind === 'own';
+    if (isOwn) this.#own ??= trouble;
+    const isAgreeing = core.state === 'agreeing' && isOwn;
+    if (!isAgreeing && (core.state !== 'open' || core.barrier.ownPartDone)) return;
     if (kind === 'device') this.failedHere(code, reason);
     else if (kind === 'copy') {
       this.failedHere(code, `incoming: the processor cannot write to the region: ${reason}`);
@@ -66,6 +71,8 @@ export class GroupFailure {
     const { core } = this;
     // With stable delivery, a member that is suspected cannot make the others suspect further ones.
     if (!core.options.members.includes(culprit) || this.agreement.suspects(from)) return;
+    // Its row does not change any more, also where its failure is harmless.
+    if (from === culprit) this.agreement.lose(culprit);
     const hadAll = from === culprit && core.barrier.hasStored(culprit);
     // Its number follows, unless it is lost before.
     if (from === culprit) this.#counts.speaks(culprit);
@@ -96,6 +103,10 @@ export class GroupFailure {
     const isOver = here !== undefined;
     if (core.state === 'agreeing' && !isOver) agreement.lose(verdict.culprit);
     if (core.state !== 'open' && !(core.state === 'agreeing' && isOver)) return;
+    if (agreement.isOn && !isOver && this.#own) {
+      this.failedHere(this.#own.code, this.#own.reason);
+      return;
+    }
     this.#inquiry.settle(verdict);
     core.environment.verdicts.remember(core.nonce, verdict);
     if (relay) core.messenger.failed(verdict);
@@ -127,7 +138,8 @@ export class GroupFailure {
       { missing: pending },
     );
     const lacksSome = !core.barrier.ownPartDone;
-    if (lacksSome) {
+    // With stable delivery, the others may wait for this member's row.
+    if (lacksSome || this.agreement.isOn) {
       const reason = 'it stopped waiting for the group to close';
       core.messenger.failed({ culprit: core.memberId, code: error.code, reason });
     }

@@ -201,7 +201,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   /** The device of this member was removed: this member has failed, and no other one. */
   deviceRemoved(): void {
     const { code, reason } = DEVICE_REMOVED;
-    if (this.#isEarly(() => this.deviceRemoved()) || this.#core.barrier.ownPartDone) return;
+    if (this.#isEarly(() => this.deviceRemoved())) return;
+    // Survivors that agree need this member's row.
+    if (this.#core.barrier.ownPartDone && this.#core.state !== 'agreeing') return;
     this.#failure.failedHere(code, reason);
   }
 

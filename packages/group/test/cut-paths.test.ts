@@ -1,5 +1,5 @@
 import { Deferred } from '@rdmc/common';
-import { type NodeOptions, RdmcNode } from '@rdmc/group';
+import { type Delivery, type NodeOptions, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -57,12 +57,19 @@ afterEach(async () => {
  * A message is stalled in the middle of the chain: its receivers do not have memory for it, and the first block has
  * gone as far as it can. No member has a request under way. Returns the error of each member, by id.
  */
-async function standStill(): Promise<{ readonly errors: Promise<unknown[]> }> {
+async function standStill(delivery: Delivery = 'received'): Promise<{ readonly errors: Promise<unknown[]> }> {
   const asked = nodes.map(() => new Deferred<void>());
   const groups = await Promise.all(
     nodes.map((node, id) =>
       node.createGroup({
-        ...{ id: 1, members: CHAIN, algorithm: 'chain', blockBytes: 1000, retryTimeoutMs: RETRY_MS },
+        ...{
+          id: 1,
+          members: CHAIN,
+          algorithm: 'chain',
+          blockBytes: 1000,
+          retryTimeoutMs: RETRY_MS,
+          delivery,
+        },
         incoming: () => {
           asked[id]!.resolve();
           return new Promise<never>(() => {});
@@ -135,6 +142,17 @@ describe.skipIf(fakeLibrary.missing)(`paths that are cut while all wait ${fakeLi
       const { errors } = await standStill();
       machine.setLink(DEVICES[RELAY]!, 'down');
       for (const error of await errors) expect(error).toMatchObject({ ...LOST, memberId: RELAY });
+    },
+    TEST_MS,
+  );
+
+  it(
+    'with stable delivery, devices that neither complete nor fail their requests: nobody waits for a row',
+    async () => {
+      await start();
+      const { errors } = await standStill('stable');
+      for (const device of DEVICES) machine.setLink(device, 'lost');
+      for (const error of await errors) expect(error).toMatchObject({ code: 'ERR_RDMC_GROUP_MINORITY' });
     },
     TEST_MS,
   );

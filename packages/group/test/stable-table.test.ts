@@ -84,6 +84,14 @@ describe('a row that another member cannot have written', () => {
     expect(own.hasNews).toBe(false);
   });
 
+  it('stops with fewer messages than it counted', async () => {
+    const { table: own, rows } = await table(3, 1);
+    rows[2]![RowWord.COUNT] = 5;
+    own.countOf(2);
+    writeState(rows[2]!, { ...suspects(1), received: 4 });
+    expect(thrown(() => own.rows())).toMatchObject({ name: 'RowViolation', rank: 2 });
+  });
+
   it('takes messages back', async () => {
     const { table: own, rows } = await table(3, 1);
     rows[2]![RowWord.COUNT] = 5;

@@ -31,8 +31,8 @@ interface Run {
  * numbers of messages that this receiver does not get are named by an item `gap` in their place. A receiver that joins later
  * begins with the first message of its first group.
  *
- * Nothing is agreed on: after a failure, receivers may have different numbers of messages. `GroupError.delivered` says which;
- * `wedge` and `trim` are there for those who build stable delivery on it.
+ * Unless its groups have `delivery: 'stable'`, nothing is agreed on: after a failure, receivers may have different numbers of
+ * messages. `GroupError.delivered` says which; `wedge` and `trim` are there for an agreement of the application's own.
  */
 export class SeriesReceiver implements AsyncIterable<SeriesItem> {
   readonly #order = new SeriesOrder();

@@ -135,14 +135,14 @@ export class StableTable {
     const state = readState(seen.words);
     // It is being written: its notice follows.
     if (state === undefined) return seen.state ?? OPEN_ROW;
-    const fault = this.#faultOf(state, seen.state);
+    const fault = this.#faultOf(state, seen);
     if (fault !== undefined) throw refused(seen, rank, fault);
     seen.sequence = sequence;
     seen.state = state;
     return state;
   }
 
-  #faultOf(row: Row, before: Row | undefined): string | undefined {
+  #faultOf(row: Row, { state: before, count }: Seen): string | undefined {
     const members = this.others.length;
     const everybody = ranksBelow(members);
     const isInRange =
@@ -150,6 +150,7 @@ export class StableTable {
       without(row.excluded, everybody) === 0 &&
       row.ballot <= members;
     if (!isInRange || !row.isWedged) return 'its row is not one of this group';
+    if (row.received < count) return 'its row takes back messages that it counted';
     if (before === undefined) return undefined;
     const takesBack =
       without(before.suspected, row.suspected) !== 0 ||

@@ -11,6 +11,7 @@ import type { GroupRecords, GroupSetup, TableAddress, TableSetup } from '../reco
 import { has, union } from '../stable/ranks.js';
 import { OWN_ROW_BYTES, ROW_BYTES, RowWord, TableControl } from '../stable/table-layout.js';
 import { connectOptions } from './connect-options.js';
+import { limitLooks } from './neighbour-watch.js';
 import { type SmallListener, SmallQueue } from './small-queue.js';
 
 /** Receives that are posted for the notices of a link. A notice that finds none waits: its sender sends no other one. */
@@ -19,13 +20,19 @@ const NOTICES = 4;
 const RNR_RETRIES = 7;
 const REQUESTS = 1;
 
+const LOST_REQUEST: CompletionFailure = {
+  status: 'RETRY_EXCEEDED',
+  refusal: undefined,
+  reason: "its device did not answer in the retry time-out, and this member's device did not report that",
+};
+
 /** The functions of the group that its table calls. */
 export interface TableHost {
   /** Asks for an `advance` in this turn. */
   advanceSoon(): void;
   /** Rows of other members have changed. */
   tellTable(): void;
-  /** The queue pair of a link failed; once for each link. `isOwn`: a request that this member sent. */
+  /** The queue pair of a link failed, or a request on it was lost; once for each link. `isOwn`: this member sent the request. */
   tableBroke(link: number, isOwn: boolean, failure: CompletionFailure): void;
 }
 
@@ -37,8 +44,10 @@ interface Link {
   readonly takesCounts: boolean;
   isConnected: boolean;
   isBroken: boolean;
-  /** A WRITE has not completed. */
+  /** A WRITE has not completed, */
   isBusy: boolean;
+  /** since so many looks. */
+  looks: number;
   /** Count and sequence of the row that was written last. */
   count: number;
   sequence: number;
@@ -49,6 +58,7 @@ export class TableSide implements SmallListener {
   readonly #region: MemoryRegion;
   readonly #words: Int32Array;
   readonly #links: Link[] = [];
+  readonly #limitLooks: number;
   #hasNews = false;
   /** Links whose members need no further row, and who waits for the others. */
   #skipped = 0;
@@ -63,6 +73,7 @@ export class TableSide implements SmallListener {
     this.#region = attachRegion(context.device, setup.own);
     const { buffer, byteOffset } = this.#region.view(0, OWN_ROW_BYTES);
     this.#words = new Int32Array(buffer, byteOffset, OWN_ROW_BYTES / 4);
+    this.#limitLooks = limitLooks(context, group.retryTimeoutMs);
   }
 
   createQueue(link: number): QueuePairAddress {
@@ -70,7 +81,7 @@ export class TableSide implements SmallListener {
     const isReceiver = this.group.rank !== 0;
     // Link 0 of a receiver leads to the root, which does not deliver.
     const takesCounts = isReceiver && link > 0;
-    const fresh = { isConnected: false, isBroken: false, isBusy: false, count: 0, sequence: 0 };
+    const fresh = { isConnected: false, isBroken: false, isBusy: false, looks: 0, count: 0, sequence: 0 };
     this.#links[link] = { queue, remoteAddress: 0, remoteKey: remoteKey(0), takesCounts, ...fresh };
     return queue.address;
   }
@@ -95,6 +106,25 @@ export class TableSide implements SmallListener {
     if (!this.#hasNews) return;
     this.#hasNews = false;
     if (Atomics.exchange(this.#words, TableControl.TOLD, 1) === 0) this.host.tellTable();
+  }
+
+  /** Whether the others may wait for a state of this member's row that is under way. */
+  get isBusy(): boolean {
+    return Atomics.load(this.#words, RowWord.SEQUENCE) !== 0 && this.#links.some(isUnderWay);
+  }
+
+  /**
+   * Every WATCH_INTERVAL_MS while any group is busy. A device that lost a WRITE of a state reports nothing: the survivors would
+   * wait for that state. Returns whether the table needs another look.
+   */
+  look(): boolean {
+    if (!this.isBusy) return false;
+    for (const [at, link] of this.#links.entries()) {
+      if (!isUnderWay(link)) continue;
+      link.looks += 1;
+      if (link.looks > this.#limitLooks) this.smallFailed(at, true, LOST_REQUEST);
+    }
+    return this.isBusy;
   }
 
   /** Whether the completion of an own request matters. */
@@ -159,6 +189,7 @@ export class TableSide implements SmallListener {
   /** The device may read the row later than now: then the WRITE has more than what is noted here, and another one follows. */
   #write(link: Link): void {
     link.isBusy = true;
+    link.looks = 0;
     link.sequence = Atomics.load(this.#words, RowWord.SEQUENCE);
     link.count = Atomics.load(this.#words, RowWord.COUNT);
     link.queue.notice(0, link.remoteAddress, link.remoteKey);
@@ -171,4 +202,8 @@ export class TableSide implements SmallListener {
     if (this.#settling.length === 0 || this.#links.some(isOpen)) return;
     for (const done of this.#settling.splice(0)) done();
   }
+}
+
+function isUnderWay({ isBusy, isBroken }: Link): boolean {
+  return isBusy && !isBroken;
 }

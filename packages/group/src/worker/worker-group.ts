@@ -126,14 +126,16 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   /** Whether a message is under way here, so that this member waits for its neighbours. */
   get isBusy(): boolean {
+    if (this.#state !== 'aborting' && this.table?.isBusy) return true;
     return this.#state === 'running' && (this.machine.openMessages > 0 || this.small?.isBusy === true);
   }
 
   /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether this one needs another look. */
   look(): boolean {
-    if (this.#state !== 'running') return false;
+    const isTableBusy = this.#state !== 'aborting' && this.table?.look() === true;
+    if (this.#state !== 'running') return isTableBusy;
     const goesOn = this.#watch.look(this.machine.openMessages > 0);
-    return this.small?.look() || goesOn;
+    return this.small?.look() || goesOn || isTableBusy;
   }
 
   /**
@@ -282,7 +284,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     const { group, neighbours, small } = this.setup;
     const pair = neighbours.length + (small?.links ?? 0) + link;
     const trouble = troubleOf(group, pair, isOwn, failure);
-    if (trouble.pair === -1) this.#stop(trouble);
+    if (trouble.pair === -1 && this.#takesEvents) this.#stop(trouble);
     else this.context.events.trouble(trouble);
   }
 

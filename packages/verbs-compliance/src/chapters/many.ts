@@ -97,6 +97,16 @@ export function manyQueuePairs({ test }: SuiteContext): void {
     },
   );
 
+  test(
+    'a queue pair of weight 16 has more turns than one of weight 4',
+    { needs: ['weights'] },
+    async (a, b) => {
+      const { firstWon, loserDone } = await race(a, b, 16);
+      // A sixteenth, and one turn; with weight 4 a quarter.
+      assert.ok(firstWon && loserDone <= TRANSFERS / 8, `the other had ${loserDone} of ${TRANSFERS}`);
+    },
+  );
+
   test('a small message overtakes large ones', { needs: ['fairQueuePairs'] }, async (a, b) => {
     const cq = await a.completionQueue();
     const [large, far] = await Promise.all([a.end({ cq }), b.end()]);
