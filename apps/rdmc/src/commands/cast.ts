@@ -265,11 +265,7 @@ function addTuningOptions(command: Command): Command {
     .option('--json', 'JSON lines: one event each');
 }
 
-export function addCastCommand(program: Command, session: Session): void {
-  const command = program
-    .command('cast')
-    .description('Send files and directories to many machines at once, verified.')
-    .argument('<path...>', 'files and directories; or -: standard input, as one file');
+export function defineCastCommand(command: Command, session: Session): void {
   addReceiverOptions(command);
   addSelectionOptions(command);
   addKeyOptions(command);

@@ -119,10 +119,8 @@ function addDiskOptions(command: Command): Command {
     .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
 
-export function addReceiveCommand(program: Command, session: Session): void {
-  const command = program
-    .command('receive')
-    .description('Receive what rdmc cast sends, into a directory.')
+export function defineReceiveCommand(command: Command, session: Session): void {
+  command
     .option(
       '--listen <address[:port]>',
       'where to listen (default: 0.0.0.0:7411 with a key, else 127.0.0.1:7411)',

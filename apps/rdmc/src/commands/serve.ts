@@ -57,15 +57,11 @@ async function run(directory: string, raw: Raw, session: Session): Promise<void>
   });
 }
 
-export function addServeCommand(program: Command, session: Session): void {
-  const command = program
-    .command('serve')
-    .description('Serve a directory to rdmc fetch: machines that start at different times share one cast.')
-    .argument('<dir>', 'the directory; everything below it can be fetched, except symbolic links')
-    .option(
-      '--listen <address[:port]>',
-      'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
-    );
+export function defineServeCommand(command: Command, session: Session): void {
+  command.option(
+    '--listen <address[:port]>',
+    'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
+  );
   addKeyOptions(command)
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate for each name: 40MiB/s, 300Mbit/s')
