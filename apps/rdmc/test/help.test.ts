@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { answer, Cli, run } from './support/cli.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
 const listed = commandTable.filter(({ hidden }) => !hidden).map(({ name }) => name);
 const COMMANDS = [
   ...listed.map((name) => [name]),
@@ -66,9 +67,15 @@ describe('modules of commands', () => {
   });
 
   it('are not loaded by the program itself, nor is what they need', () => {
-    const { files, packages } = staticImports(fileURLToPath(new URL('../dist/main.js', import.meta.url)));
+    const { files, packages } = staticImports(join(DIST, 'main.js'));
     expect(packages.filter((name) => !isBuiltin(name)).sort()).toEqual(['@rdmc/common', 'commander']);
     expect(files.filter((file) => readFileSync(file, 'utf8').includes('ZodType'))).toEqual([]);
+  });
+
+  it('do not load the code of casts before they cast', () => {
+    const modules = readdirSync(DIST).filter((name) => /^(cast|fetch|key|receive|serve)-\w+\.js$/.test(name));
+    expect(modules).toHaveLength(5);
+    for (const name of modules) expect(staticImports(join(DIST, name)).packages).not.toContain('@rdmc/cast');
   });
 });
 

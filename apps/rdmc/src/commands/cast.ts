@@ -1,4 +1,4 @@
-import { checksums } from '@rdmc/cast';
+import { checksums, DEFAULT_PORT } from '@rdmc/cast/values';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import type { Command } from 'commander';
 import * as z from 'zod';
@@ -119,7 +119,6 @@ async function targetsOf({ to = [], hostfile, config, slurm, ssh }: Raw): Promis
       'remove the user name, or add --ssh',
     );
   }
-  const { DEFAULT_PORT } = await import('@rdmc/cast');
   return checkTargets(targets, ssh ? 0 : DEFAULT_PORT);
 }
 

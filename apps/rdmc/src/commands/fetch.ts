@@ -1,4 +1,4 @@
-import { comparisons } from '@rdmc/cast';
+import { comparisons } from '@rdmc/cast/values';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { usageError } from '../errors.js';
