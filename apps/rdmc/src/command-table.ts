@@ -53,7 +53,7 @@ export const commandTable: readonly CommandEntry[] = [
   },
   {
     name: 'key',
-    description: 'Make a key for cast, receive and serve, or from it a key for fetching only.',
+    description: 'Make a key for cast, receive, serve and fetch, or from it a key for fetching only.',
     argument: ['[file]', 'path of the new file, which only you can read'],
     load: async () => (await import('./commands/key.js')).defineKeyCommand,
   },

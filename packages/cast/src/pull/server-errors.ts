@@ -8,7 +8,9 @@ export class ServerErrors {
   constructor(private readonly server: string) {}
 
   aborted({ code, message }: ServerFrameOf<'abort'>): CastError {
-    return new CastError(code, `the server ${this.server}: ${message}`);
+    // ERR_RDMC_ABORTED is an abort of this end.
+    const ours = code === 'ERR_RDMC_ABORTED' ? 'ERR_RDMC_SENDER_LOST' : code;
+    return new CastError(ours, `the server ${this.server}: ${message}`);
   }
 
   /** @param cause undefined where it has closed the connection */
