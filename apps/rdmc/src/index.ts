@@ -2,6 +2,7 @@
 import * as bench from './bench/documents.js';
 import * as cast from './cast/events.js';
 import * as demo from './demo/events.js';
+import type { DemoEvent } from './demo-events.js';
 import * as devices from './devices/survey.js';
 import * as doctor from './doctor/check.js';
 import type {
@@ -15,18 +16,21 @@ import type {
   SimulationDocument,
   StreamDocument,
 } from './documents.js';
-import type { CastEvent, CastPlan, DemoEvent, FetchEvent, ReceiveEvent, ServeEvent } from './events.js';
+import type { CastEvent, CastPlan, ReceiveEvent } from './events.js';
 import * as fetch from './fetch/events.js';
+import type { FetchEvent, ServeEvent } from './pull-events.js';
 import * as receive from './receive/events.js';
 import * as schedule from './schedule/document.js';
 import type { Schema } from './schema.js';
 import * as serve from './serve/events.js';
 import * as simulate from './simulate/document.js';
 
+export type * from './demo-events.js';
 export type * from './documents.js';
 export { cliErrors } from './errors.js';
 export type * from './events.js';
 export { ExitCode } from './exit-codes.js';
+export type * from './pull-events.js';
 export type { Schema } from './schema.js';
 
 /** The schema of `rdmc bench bandwidth --json` and `rdmc bench rate --json`. */

@@ -1,55 +1,56 @@
 import { Command } from 'commander';
+import { type CommandEntry, commandTable } from './command-table.js';
 import { addHelpNotes } from './commands/help.js';
 import { ExitCode } from './exit-codes.js';
 import type { Session } from './session.js';
 import { version } from './version.js';
 
-/** @param whole makes the parser of all commands */
-type AddCommand = (program: Command, session: Session, whole: () => Promise<Command>) => void;
-
-/**
- * The commands in the order of the help. A command is loaded only when it is needed: loading all of them takes longer
- * than most commands run.
- *
- * `demo` and `bench` stand apart. Their code is in `demo/`, `bench/`, `cluster/` (processes of one machine), `member/`
- * (the program of those processes) and `hash/`. The other commands import nothing of it, also not indirectly; a rule of
- * dependency-cruiser checks that. Code that both sides need is elsewhere: in `ui/`, `doctor/` or beside this file.
- */
-const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
-  cast: async () => (await import('./commands/cast.js')).addCastCommand,
-  receive: async () => (await import('./commands/receive.js')).addReceiveCommand,
-  serve: async () => (await import('./commands/serve.js')).addServeCommand,
-  fetch: async () => (await import('./commands/fetch.js')).addFetchCommand,
-  key: async () => (await import('./commands/key.js')).addKeyCommand,
-  demo: async () => (await import('./commands/demo.js')).addDemoCommand,
-  schedule: async () => (await import('./commands/schedule.js')).addScheduleCommand,
-  simulate: async () => (await import('./commands/simulate.js')).addSimulateCommand,
-  devices: async () => (await import('./commands/devices.js')).addDevicesCommand,
-  doctor: async () => (await import('./commands/doctor.js')).addDoctorCommand,
-  bench: async () => (await import('./commands/bench.js')).addBenchCommand,
-  completion: async () => (await import('./commands/completion.js')).addCompletionCommand,
-  manual: async () => (await import('./commands/manual.js')).addManualCommand,
-};
-
-/** The command in the arguments, or all commands for help and for suggestions; none for the version. */
-function neededFor(name: string | undefined): string[] {
-  if (name === '--version' || name === '-V') return [];
-  return name !== undefined && Object.hasOwn(COMMANDS, name) ? [name] : Object.keys(COMMANDS);
+/** The entry of the command that the arguments run or ask about; none for the version and for the list of commands. */
+function namedEntries(argv: readonly string[]): CommandEntry[] {
+  const [first, second] = argv.slice(2).filter((word) => word !== '--');
+  const wanted = first === 'help' ? second : first;
+  return commandTable.filter(({ name }) => name === wanted);
 }
 
-/** The parser of the commands that these arguments need. It throws errors, rather than print them and exit. */
-export async function createProgram(session: Session, argv: readonly string[]): Promise<Command> {
+/** The parser of the command in these arguments. It throws errors, rather than print them and exit. */
+export function createProgram(session: Session, argv: readonly string[]): Promise<Command> {
+  return programWith(namedEntries(argv), session);
+}
+
+/** The parser of all commands, with their options. */
+export function createWholeProgram(session: Session): Promise<Command> {
+  return programWith(commandTable, session);
+}
+
+/** The parser, with every command's name and description, and the options of some commands. */
+async function programWith(defined: readonly CommandEntry[], session: Session): Promise<Command> {
+  const program = emptyProgram(session);
+  const definitions = await Promise.all(
+    defined.map(async (entry) => [entry.name, await entry.load()] as const),
+  );
+  const byName = new Map(definitions);
+  for (const { name, description, argument, hidden = false } of commandTable) {
+    const command = program.command(name, { hidden }).description(description);
+    if (argument) command.argument(...argument);
+    byName.get(name)?.(command, session, () => createWholeProgram(session));
+  }
+  return program;
+}
+
+function emptyProgram({ terminal }: Session): Command {
   const program = new Command('rdmc')
     .description('RDMA for Node.js: reliable multicast of large objects over RDMA unicasts.')
     .version(version, '-V, --version', 'print the version')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => session.terminal.out(text.replace(/\n$/, '')),
+      writeOut: (text) => terminal.out(text.replace(/\n$/, '')),
       outputError: () => {},
     })
+    // Commander would count options, which commands in a list do not have yet. Each has at least --help.
+    .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
     .showSuggestionAfterError()
     .helpCommand('help [command]', 'help about a command');
-  addHelpNotes(program, {
+  return addHelpNotes(program, {
     examples: [
       ['rdmc cast model/ --to node1,node2 --ssh', 'a directory to two machines, verified'],
       ['rdmc demo', 'send the node binary to seven processes, verified'],
@@ -58,8 +59,4 @@ export async function createProgram(session: Session, argv: readonly string[]): 
     ],
     exitCodes: Object.values(ExitCode),
   });
-  const adders = await Promise.all(neededFor(argv[2]).map((name) => COMMANDS[name]!()));
-  const whole = (): Promise<Command> => createProgram(session, []);
-  for (const add of adders) add(program, session, whole);
-  return program;
 }

@@ -1,27 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { Cli, isRunning } from './support/cli.js';
+import { Cli, isRunning, untilGone } from './support/cli.js';
 
 const LONG = ['bench', 'bandwidth', '--sizes', '4KiB', '--seconds', '60'];
-const DEADLINE_MS = 120_000;
 
 /** The process that a benchmark started, once its main thread is busy. */
 async function peerOf({ child }: Cli): Promise<number> {
   const path = `/proc/${child.pid}/task/${child.pid}/children`;
-  const deadline = performance.now() + DEADLINE_MS;
-  while (performance.now() < deadline) {
-    const [pid] = readFileSync(path, 'utf8').trim().split(' ').filter(Boolean);
-    if (pid) return Number(pid);
-    await delay(10);
-  }
-  throw new Error('the benchmark started no process');
-}
-
-async function untilGone(pid: number): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MS;
-  while (isRunning(pid) && performance.now() < deadline) await delay(20);
-  expect(isRunning(pid)).toBe(false);
+  const children = (): string[] => readFileSync(path, 'utf8').trim().split(' ').filter(Boolean);
+  await until(() => children().length > 0);
+  return Number(children()[0]);
 }
 
 describe('when a benchmark is disturbed', () => {
@@ -47,6 +36,6 @@ describe('when a benchmark is disturbed', () => {
     const peer = await peerOf(cli);
     cli.child.kill('SIGKILL');
     await cli.ended;
-    await untilGone(peer);
+    await untilGone([peer]);
   });
 });

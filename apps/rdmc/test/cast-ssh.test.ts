@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { cast, castEvents, finishedOf, sampleFile } from './support/casting.js';
-import { answer, isRunning, main, Scratch } from './support/cli.js';
+import { answer, isRunning, main, Scratch, untilGone } from './support/cli.js';
 import { castHere } from './support/here.js';
 
 let scratch: Scratch;
@@ -107,9 +106,7 @@ describe('rdmc cast --ssh', () => {
     expect(pids.filter(isRunning)).toEqual(pids);
     sender.child.kill(signal);
     expect((await sender.ended).code).toBe(code);
-    const deadline = performance.now() + 120_000;
-    while (pids.some(isRunning) && performance.now() < deadline) await delay(20);
-    expect(pids.filter(isRunning)).toEqual([]);
+    await untilGone(pids);
     for (const host of HOSTS.split(','))
       expect(readdirSync(home(host)).filter((name) => !name.startsWith('.rdmc-cast-kept-'))).toEqual([]);
   });

@@ -1,8 +1,7 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { Cli, type Ended, isRunning, Scratch } from './support/cli.js';
+import { Cli, type Ended, isRunning, Scratch, untilGone } from './support/cli.js';
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -58,8 +57,7 @@ describe('when the command is interrupted', () => {
     const { cli, pids } = await disturbable();
     cli.child.kill('SIGKILL');
     expect((await cli.ended).signal).toBe('SIGKILL');
-    const deadline = performance.now() + 120_000;
-    while (pids.some(isRunning) && performance.now() < deadline) await delay(20);
+    await untilGone(pids);
     expectNothingLeft(pids);
   });
 });

@@ -1,24 +1,20 @@
-import { readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { commandTable } from '../src/command-table.js';
+import { createProgram } from '../src/program.js';
+import { createTerminal } from '../src/ui/terminal.js';
 import { answer, Cli, run } from './support/cli.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
+const DIST = fileURLToPath(new URL('../dist/', import.meta.url));
+const listed = commandTable.filter(({ hidden }) => !hidden).map(({ name }) => name);
 const COMMANDS = [
-  ['cast'],
-  ['receive'],
-  ['key'],
-  ['demo'],
-  ['schedule'],
-  ['simulate'],
-  ['devices'],
-  ['doctor'],
-  ['bench'],
-  ['bench', 'bandwidth'],
-  ['bench', 'latency'],
-  ['bench', 'rate'],
-  ['bench', 'multicast'],
-  ['completion'],
+  ...listed.map((name) => [name]),
+  ...['bandwidth', 'latency', 'rate', 'multicast'].map((name) => ['bench', name]),
 ];
 
 describe('help', () => {
@@ -37,18 +33,7 @@ describe('help', () => {
 
   it('rdmc --help lists every command and every exit code', async () => {
     const { stdout } = await answer('--help');
-    for (const name of [
-      'cast',
-      'receive',
-      'key',
-      'demo',
-      'schedule',
-      'simulate',
-      'devices',
-      'doctor',
-      'bench',
-      'completion',
-    ]) {
+    for (const name of listed) {
       expect(stdout).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
     }
     for (const code of [0, 1, 2, 3, 4, 5, 6, 129, 130, 141, 143]) {
@@ -61,6 +46,53 @@ describe('help', () => {
   });
 });
 
+describe('modules of commands', () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    [[], []],
+    [['--help'], []],
+    [['--version'], []],
+    [['help'], []],
+    [['demos'], []],
+    [['--json', 'cast'], []],
+    [['fetch', '--help'], ['fetch']],
+    [['help', 'serve'], ['serve']],
+    [['--', 'devices'], ['devices']],
+  ])('rdmc %j loads %j', async (words, expected) => {
+    const loads = commandTable.map((entry) => [entry.name, vi.spyOn(entry, 'load')] as const);
+    await createProgram({ terminal: createTerminal(), exitCode: 0 }, ['node', 'rdmc', ...words]);
+    const loaded = loads.filter(([, load]) => load.mock.calls.length > 0).map(([name]) => name);
+    expect(loaded).toEqual(expected);
+  });
+
+  it('are not loaded by the program itself, nor is what they need', () => {
+    const { files, packages } = staticImports(join(DIST, 'main.js'));
+    expect(packages.filter((name) => !isBuiltin(name)).sort()).toEqual(['@rdmc/common', 'commander']);
+    expect(files.filter((file) => readFileSync(file, 'utf8').includes('ZodType'))).toEqual([]);
+  });
+
+  it('do not load the code of casts before they cast', () => {
+    const modules = readdirSync(DIST).filter((name) => /^(cast|fetch|key|receive|serve)-\w+\.js$/.test(name));
+    expect(modules).toHaveLength(5);
+    for (const name of modules) expect(staticImports(join(DIST, name)).packages).not.toContain('@rdmc/cast');
+  });
+});
+
+/** The files that Node.js loads with a built file, and the packages that these import. */
+function staticImports(entry: string): { readonly files: string[]; readonly packages: string[] } {
+  const files = [entry];
+  const packages = new Set<string>();
+  for (const file of files) {
+    const source = readFileSync(file, 'utf8');
+    for (const [, found] of source.matchAll(/^import\s[^'"]*["']([^"']+)["'];?$/gm)) {
+      if (!found!.startsWith('.')) packages.add(found!);
+      else if (!files.includes(join(dirname(file), found!))) files.push(join(dirname(file), found!));
+    }
+  }
+  return { files, packages: [...packages] };
+}
+
 describe('usage errors', () => {
   it.each([
     ['no command', [], 'no command given'],
@@ -68,6 +100,7 @@ describe('usage errors', () => {
     ['an unknown option', ['doctor', '--all'], "unknown option '--all'"],
     ['a surplus argument', ['devices', 'soft'], 'too many arguments'],
     ['an option without its value', ['demo', '--members'], 'argument missing'],
+    ['a surplus argument after --', ['--', 'devices', 'soft'], 'too many arguments'],
   ])('%s: exit code 2', async (_, args, message) => {
     const { code, stderr } = await answer(...args);
     expect(code).toBe(2);

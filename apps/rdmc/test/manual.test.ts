@@ -3,16 +3,17 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { completionScript, shells } from '../src/manual/completion.js';
+import { completionScript } from '../src/manual/completion.js';
 import { manualPage } from '../src/manual/manual-page.js';
 import { allCommands, type CommandFacts, commandFacts } from '../src/manual/option-table.js';
-import { createProgram } from '../src/program.js';
+import { shells } from '../src/manual/shells.js';
+import { createWholeProgram } from '../src/program.js';
 import { createTerminal } from '../src/ui/terminal.js';
 import { answer } from './support/cli.js';
 
 let facts: CommandFacts;
 beforeAll(async () => {
-  facts = commandFacts(await createProgram({ terminal: createTerminal(), exitCode: 0 }, []));
+  facts = commandFacts(await createWholeProgram({ terminal: createTerminal(), exitCode: 0 }));
 });
 
 const has = (program: string): boolean => spawnSync(program, ['--version']).error === undefined;

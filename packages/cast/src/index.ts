@@ -13,18 +13,10 @@ export type {
 } from './cast-progress.js';
 export { type CastStreamOptions, castStream } from './cast-stream.js';
 export type { CastProblem, CastSummary, EntryChange, ReceiverSummary } from './cast-summary.js';
-export { type ChecksumKind, checksums } from './checksum.js';
-export {
-  CAST_PROTOCOL_VERSION,
-  DEFAULT_MESSAGE_BYTES,
-  DEFAULT_PORT,
-  DEFAULT_SERVE_PORT,
-} from './constants.js';
 export type { EntrySink, SinkEntry } from './entry-sink.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { FilterRule } from './filters/filter-rule.js';
-export { type ComparisonKind, comparisons } from './manifest/policy.js';
 export { messageSize } from './message-size.js';
 export { Fetch, fetchFiles } from './pull/fetch.js';
 export type { FetchOptions } from './pull/fetch-options.js';
@@ -54,3 +46,4 @@ export { removeKept } from './remove-kept.js';
 export type { RemovedKept } from './resume/kept-data.js';
 export { streamBlockSize } from './stream-block-size.js';
 export { type SurveyOptions, surveyFiles } from './survey-files.js';
+export * from './values.js';

@@ -6,8 +6,7 @@ export class Latest<T> implements AsyncIterable<T> {
   readonly #unread = new SingleConsumer<T>({
     replaces: () => true,
     taken: () => {
-      const message =
-        'the progress of a cast is being iterated already; share what the first iterator yields';
+      const message = 'this progress is being iterated already; share what the first iterator yields';
       return new CastError('ERR_RDMC_ITERATOR_TAKEN', message);
     },
   });

@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
-import { Lifetime, settledWithin, throwIfAborted } from '@rdmc/common';
-import {
-  ENDING_CASTS_MS,
-  EXPIRY_INTERVAL_MS,
-  HANDSHAKE_TIMEOUT_MS,
-  MAX_CASTS,
-  MAX_HANDSHAKES,
-} from './constants.js';
-import { AbortError, CastError, messageOf } from './errors.js';
-import { listenAt, portOf } from './ports.js';
+import { settledWithin, throwIfAborted } from '@rdmc/common';
+import { ENDING_CASTS_MS, EXPIRY_INTERVAL_MS, MAX_CASTS, MAX_HANDSHAKES } from './constants.js';
+import { AbortError, CastError } from './errors.js';
+import { eventQueue } from './event-queue.js';
+import { KeyedListener } from './keyed-listener.js';
+import { listenAt } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
-import { eventQueue } from './receiver/event-queue.js';
-import { handshake, refuseKey } from './receiver/handshake.js';
+import { handshake } from './receiver/handshake.js';
 import { Reception } from './receiver/reception.js';
 import { WriterThreads } from './receiver/writer-threads.js';
 import type { ReceiverEvent } from './receiver-events.js';
@@ -60,90 +55,44 @@ function prepareOrder({ directory, resumeLimit: limit, resume }: CheckedReceiveO
   return directory === undefined ? undefined : { directory, limit, resume };
 }
 
-class ListeningReceiver implements FileReceiver {
-  readonly address: { readonly host: string; readonly port: number };
-  readonly #events = eventQueue();
-  readonly #lifetime = new Lifetime();
+class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileReceiver {
   readonly #instance = randomUUID();
-  /** Connections without an invitation. `KeyedSockets` limits those that have not proved the key. */
-  readonly #callers = new Set<Socket>();
   /** Number of connections that have proved the key. */
   #handshaking = 0;
   readonly #receptions = new Map<Reception, Promise<void>>();
-  readonly #onAbort = (): void => void this.close();
-  #closing: Promise<void> | undefined;
   readonly #expiry: NodeJS.Timeout;
 
   constructor(
     private readonly options: CheckedReceiveOptions,
-    private readonly server: Server,
+    server: Server,
     private readonly writers: WriterThreads,
   ) {
-    this.address = { host: options.host, port: portOf(server) };
-    server.on('connection', (socket: Socket) => void this.#accept(socket));
-    server.on('error', (error) =>
-      options.logger?.warn?.({ reason: error.message }, 'the listening socket failed'),
+    super(
+      options,
+      server,
+      eventQueue('a receiver', ({ castId }) => castId),
     );
-    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
     this.#expiry = setInterval(() => writers.expire(prepareOrder(options)), EXPIRY_INTERVAL_MS).unref();
   }
 
-  get signal(): AbortSignal {
-    return this.#lifetime.signal;
+  protected override closeReason(): CastError {
+    return new CastError('ERR_RDMC_RECEIVER_CLOSED', 'the receiver is closed');
   }
 
-  get closed(): Promise<void> {
-    return this.#lifetime.closed;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => this.#lifetime.free());
-    return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<ReceiverEvent, undefined> {
-    return this.#events[Symbol.asyncIterator]();
-  }
-
-  async #close(): Promise<void> {
-    this.#lifetime.end(new CastError('ERR_RDMC_RECEIVER_CLOSED', 'the receiver is closed'));
-    this.options.signal?.removeEventListener('abort', this.#onAbort);
-    this.server.close();
+  protected override async endWork(): Promise<void> {
     clearInterval(this.#expiry);
-    for (const socket of this.#callers) socket.destroy();
     for (const reception of this.#receptions.keys()) reception.abort();
     await Promise.all([...this.#receptions.values(), this.writers.end()]);
-    this.#events.end();
   }
 
-  async #accept(raw: Socket): Promise<void> {
-    raw.on('error', () => {});
-    if (this.#closing) {
-      raw.destroy();
-      return;
-    }
-    this.#callers.add(raw);
-    const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
-    try {
-      const introduced = await this.#handshake(await this.options.sockets.accept(raw));
-      clearTimeout(timer);
-      if (introduced) this.#receive(introduced);
-    } catch (error) {
-      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a connection was refused');
-      refuseKey(raw, error);
-    } finally {
-      clearTimeout(timer);
-      this.#callers.delete(raw);
-    }
+  protected override async admit(socket: Socket): Promise<void> {
+    const introduced = await this.#handshake(socket);
+    if (introduced) this.#receive(introduced);
   }
 
   async #handshake(socket: Socket): ReturnType<typeof handshake> {
     const isFull = this.#handshaking >= MAX_HANDSHAKES;
-    const busy = (): boolean => isFull || this.#isTaken || this.#closing !== undefined;
+    const busy = (): boolean => isFull || this.#isTaken || this.isClosing;
     this.#handshaking += 1;
     try {
       return await handshake(socket, this.#instance, busy);
@@ -159,7 +108,7 @@ class ListeningReceiver implements FileReceiver {
   }
 
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
-    const report = (event: ReceiverEvent): void => this.#events.push(event);
+    const report = (event: ReceiverEvent): void => this.events.push(event);
     const ending = [...this.#receptions].flatMap(([each, over]) => (each.isEnding ? [over] : []));
     const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
     // This cast may continue one that has just been interrupted, when that has put its files away.
@@ -172,6 +121,6 @@ class ListeningReceiver implements FileReceiver {
         else this.writers.refill();
       });
     this.#receptions.set(reception, over);
-    if (this.#closing) reception.abort();
+    if (this.isClosing) reception.abort();
   }
 }

@@ -5,11 +5,12 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DEFAULT_MESSAGE_BYTES, KIB, MIB } from '../src/constants.js';
 import { CastError } from '../src/errors.js';
+import { eventQueue } from '../src/event-queue.js';
 import { SOFTWARE } from '../src/identity.js';
 import { Latest } from '../src/latest.js';
 import { messageSize } from '../src/message-size.js';
 import { ProblemList } from '../src/problems.js';
-import { eventQueue } from '../src/receiver/event-queue.js';
+import type { ReceiverEvent } from '../src/receiver-events.js';
 import type { ReceiverLink } from '../src/sender/receiver-link.js';
 import { StallWatch } from '../src/sender/stall-watch.js';
 import { TokenBucket } from '../src/sender/token-bucket.js';
@@ -215,8 +216,10 @@ describe('snapshots', () => {
 });
 
 describe('events of a receiver', () => {
+  const receiverEvents = () => eventQueue<ReceiverEvent>('a receiver', ({ castId }) => castId);
+
   it('are kept in order, and of the progress of a cast only the latest', async () => {
-    const queue = eventQueue();
+    const queue = receiverEvents();
     const facts = { from: 'x', files: 1, bytes: 1 };
     const progress = { type: 'progress' as const, ...facts, storedBytes: 0 };
     queue.push({ type: 'began', encrypted: true, castId: 'a', ...facts });
@@ -235,7 +238,7 @@ describe('events of a receiver', () => {
   });
 
   it('are bounded in number where they are not read', async () => {
-    const queue = eventQueue();
+    const queue = receiverEvents();
     for (let number = 0; number < 5_000; number += 1) {
       queue.push({ type: 'began', encrypted: true, castId: `${number}`, from: 'x', files: 0, bytes: 0 });
     }

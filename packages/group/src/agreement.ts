@@ -1,6 +1,6 @@
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import { GROUP_PROTOCOL_VERSION } from './constants.js';
 import { GroupError } from './errors.js';
-import type { CheckedGroupOptions } from './group-options.js';
 
 /** The options that must be equal at all members of a group. */
 export interface Agreement {

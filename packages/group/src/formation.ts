@@ -2,20 +2,22 @@ import { Deadline, Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
-import { type AbortError, GroupError, groupErrors, isCodeOf, messageOf } from './errors.js';
+import { type AbortError, type GroupError, messageOf } from './errors.js';
+import {
+  abandonedError,
+  creationTimeoutError,
+  lostHereError,
+  memberLostError,
+  unconnectedError,
+} from './formation-errors.js';
 import { GroupLinks } from './group-links.js';
 import { groupMemoryBytes } from './group-memory.js';
-import type { CheckedGroupOptions } from './group-options.js';
 import type { Neighbourhood } from './neighbourhood.js';
 import type { PairAddress, SlotSetup } from './records.js';
-import type { AbandonMessage, CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
+import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
-
-/**
- * Error codes of another member's creation that apply here too; any other code means that that member is unavailable.
- */
-const SHARED_CODES: readonly string[] = ['ERR_RDMC_GROUP_TIMEOUT', 'ERR_RDMC_GROUP_MISMATCH'];
 
 /** A receiver's memory ahead. */
 interface MemoryAhead {
@@ -80,7 +82,11 @@ export class Formation {
    */
   async run(events: WorkerEvents, reception: MemoryAhead): Promise<MemoryRegion> {
     const { id, signal, timeoutMs } = this.options;
-    const late = (): GroupError => this.#timeoutError();
+    const late = (): GroupError => {
+      const absent = this.#others.filter((member) => !this.#creates.has(member));
+      const unconnected = this.#others.filter((member) => !this.#connected.has(member));
+      return creationTimeoutError(id, timeoutMs, absent, unconnected);
+    };
     const limits = { timeoutMs, late, signal, what: `Creating group ${id}` };
     const deadline = new Deadline(limits, (error) => this.fail(error as GroupError | AbortError));
     try {
@@ -109,14 +115,7 @@ export class Formation {
   }
 
   memberLost(member: number, reason: string): void {
-    if (!this.#others.includes(member)) return;
-    this.fail(
-      new GroupError(
-        'ERR_RDMC_MEMBER_LOST',
-        `Group ${this.options.id} cannot be created: member ${member} is lost: ${reason}`,
-        { memberId: member, reason },
-      ),
-    );
+    if (this.#others.includes(member)) this.fail(memberLostError(this.options.id, member, reason));
   }
 
   /** False for a message about another use of the id. */
@@ -129,7 +128,7 @@ export class Formation {
     } else if (message.type === 'abandon') {
       // It concerns this creation if one of the two members has the other's `create`.
       if (known?.nonce !== message.nonce && message.to !== this.nonce) return false;
-      this.fail(this.#abandoned(from, message));
+      this.fail(abandonedError(this.options.id, from, message));
     } else if (known?.nonce === message.nonce && message.to === this.nonce) {
       this.#takeMember(from, message);
     }
@@ -166,13 +165,10 @@ export class Formation {
   }
 
   /** A failure at members that were ready before this one. The lost member may be this one. */
-  #failedElsewhere({ culprit, reason }: Verdict): void {
-    if (culprit !== this.environment.memberId) {
-      this.memberLost(culprit, reason);
-      return;
-    }
-    const message = `Group ${this.options.id}: the other members lost this member (${culprit}): ${reason}`;
-    this.fail(new GroupError('ERR_RDMC_MEMBER_LOST', message, { memberId: culprit, reason }));
+  #failedElsewhere(verdict: Verdict): void {
+    const { culprit, reason } = verdict;
+    if (culprit !== this.environment.memberId) this.memberLost(culprit, reason);
+    else this.fail(lostHereError(this.options.id, verdict));
   }
 
   async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
@@ -232,12 +228,7 @@ export class Formation {
       this.links.connect(member, create),
     ]).then(([transport]) => transport);
     const explained = connection.catch((cause: unknown) => {
-      const reason = `its queue pairs cannot be connected: ${messageOf(cause)}`;
-      throw new GroupError('ERR_RDMC_MEMBER_LOST', `Group ${this.options.id}: member ${member}: ${reason}`, {
-        cause,
-        memberId: member,
-        reason,
-      });
+      throw unconnectedError(this.options.id, member, messageOf(cause), cause);
     });
     explained.catch(() => {});
     this.#connections.set(member, explained);
@@ -277,29 +268,6 @@ export class Formation {
 
   #orFail<T>(promise: Promise<T>): Promise<T> {
     return Promise.race([this.#failure.promise, promise]);
-  }
-
-  #timeoutError(): GroupError {
-    const { id, timeoutMs } = this.options;
-    const absent = this.#others.filter((member) => !this.#creates.has(member));
-    const missing =
-      absent.length > 0 ? absent : this.#others.filter((member) => !this.#connected.has(member));
-    const what = absent.length > 0 ? 'have not created it' : 'have not connected';
-    return new GroupError(
-      'ERR_RDMC_GROUP_TIMEOUT',
-      `Group ${id} was not complete after ${timeoutMs} ms: members ${missing.join(', ')} ${what}; ` +
-        'every member must call createGroup with the same id',
-      { missing },
-    );
-  }
-
-  #abandoned(from: number, { code, reason, missing }: AbandonMessage): GroupError {
-    const { id } = this.options;
-    return new GroupError(
-      SHARED_CODES.includes(code) && isCodeOf(groupErrors, code) ? code : 'ERR_RDMC_MEMBER_LOST',
-      `Group ${id}: member ${from} stopped the creation: ${reason}`,
-      { memberId: from, reason, ...(missing && { missing }) },
-    );
   }
 
   async #undo(error: unknown): Promise<void> {

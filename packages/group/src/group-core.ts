@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Lifetime, type Subscription } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import { CloseBarrier } from './close-barrier.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { Formation } from './formation.js';
 import { GroupMessenger } from './group-messenger.js';
-import type { CheckedGroupOptions } from './group-options.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import { Reception, type ReceptionPort } from './reception.js';
 import { RootSender } from './root-sender.js';

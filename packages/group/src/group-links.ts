@@ -1,5 +1,5 @@
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
-import type { CheckedGroupOptions } from './group-options.js';
 import type { SmallSetup, TableSetup } from './records.js';
 import { SmallLinks } from './small/small-links.js';
 import type { SmallMemory } from './small/small-memory.js';

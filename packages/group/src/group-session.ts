@@ -1,6 +1,7 @@
 import { type SingleConsumer, subscription } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
 import { GroupAgreement } from './group-agreement.js';
@@ -8,7 +9,7 @@ import { GroupClosing } from './group-closing.js';
 import { GroupCore } from './group-core.js';
 import { type EndLimits, GroupEnd } from './group-end.js';
 import { GroupFailure } from './group-failure.js';
-import type { CheckedGroupOptions, RegionRange } from './group-options.js';
+import type { RegionRange } from './group-options.js';
 import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';

@@ -7,11 +7,12 @@ import {
   TopicDirectory,
 } from '@rdmc/node';
 import type { MemoryRegion, Subscription } from '@rdmc/verbs';
+import { checkGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
 import { Group } from './group.js';
 import { type GroupDirectory, groupTopic } from './group-directory.js';
-import { checkGroupOptions, type GroupOptions } from './group-options.js';
+import type { GroupOptions } from './group-options.js';
 import { GroupSession } from './group-session.js';
 import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { PortState } from './port-state.js';

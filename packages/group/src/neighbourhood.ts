@@ -1,5 +1,5 @@
 import { createSchedule } from '@rdmc/schedule';
-import type { CheckedGroupOptions } from './group-options.js';
+import type { CheckedGroupOptions } from './checked-group-options.js';
 
 /** The neighbours of a member. Their queue pairs must be connected before the first message. */
 export interface Neighbourhood {

@@ -1,8 +1,8 @@
 import { SingleConsumer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
+import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
 import { GroupError, messageOf } from './errors.js';
-import type { CheckedGroupOptions } from './group-options.js';
 import { IncomingMemory } from './incoming-memory.js';
 import { ReceiveMemory, receiveBytes } from './receive-memory.js';
 import type { ReceivedMessage } from './received-message.js';

@@ -1,8 +1,8 @@
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
+import type { CheckedGroupOptions } from '../src/checked-group-options.js';
 import { UNREAD_MESSAGES } from '../src/constants.js';
 import type { GroupEnvironment } from '../src/environment.js';
-import type { CheckedGroupOptions } from '../src/group-options.js';
 import { Reception } from '../src/reception.js';
 import { EntryWriter } from '../src/small/entry-writer.js';
 import { CONTROL_BYTES, ControlWord } from '../src/small/layout.js';

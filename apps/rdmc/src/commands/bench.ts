@@ -5,10 +5,7 @@ import { addLatencyCommand } from './bench-latency.js';
 import { addMulticastCommand } from './bench-multicast.js';
 import { addHelpNotes } from './help.js';
 
-export function addBenchCommand(program: Command, session: Session): void {
-  const bench = program
-    .command('bench')
-    .description('Measure bandwidth, latency, message rate and multicast on this machine.');
+export function defineBenchCommand(bench: Command, session: Session): void {
   addBandwidthCommand(bench, session, 'bandwidth');
   addLatencyCommand(bench, session);
   addBandwidthCommand(bench, session, 'rate');

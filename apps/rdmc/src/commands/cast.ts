@@ -1,4 +1,4 @@
-import { checksums } from '@rdmc/cast';
+import { checksums, DEFAULT_PORT } from '@rdmc/cast/values';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import type { Command } from 'commander';
 import * as z from 'zod';
@@ -119,7 +119,6 @@ async function targetsOf({ to = [], hostfile, config, slurm, ssh }: Raw): Promis
       'remove the user name, or add --ssh',
     );
   }
-  const { DEFAULT_PORT } = await import('@rdmc/cast');
   return checkTargets(targets, ssh ? 0 : DEFAULT_PORT);
 }
 
@@ -265,11 +264,7 @@ function addTuningOptions(command: Command): Command {
     .option('--json', 'JSON lines: one event each');
 }
 
-export function addCastCommand(program: Command, session: Session): void {
-  const command = program
-    .command('cast')
-    .description('Send files and directories to many machines at once, verified.')
-    .argument('<path...>', 'files and directories; or -: standard input, as one file');
+export function defineCastCommand(command: Command, session: Session): void {
   addReceiverOptions(command);
   addSelectionOptions(command);
   addKeyOptions(command);

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { usageError } from '../errors.js';
-import { completionScript, type Shell, shells } from '../manual/completion.js';
+import { completionScript } from '../manual/completion.js';
 import { commandFacts } from '../manual/option-table.js';
+import { type Shell, shells } from '../manual/shells.js';
 import type { Session } from '../session.js';
 import { addHelpNotes } from './help.js';
 
@@ -10,20 +11,16 @@ function isShell(name: string): name is Shell {
 }
 
 /** @param whole the parser with all commands */
-export function addCompletionCommand(
-  program: Command,
+export function defineCompletionCommand(
+  command: Command,
   { terminal }: Session,
   whole: () => Promise<Command>,
 ): void {
-  const command = program
-    .command('completion')
-    .description('Print a script that completes the command line in a shell.')
-    .argument('<shell>', shells.join(', '))
-    .action(async (shell: string) => {
-      if (!isShell(shell))
-        throw usageError(`${JSON.stringify(shell)} is not a known shell`, `give one of ${shells.join(', ')}`);
-      terminal.out(completionScript(shell, commandFacts(await whole())));
-    });
+  command.action(async (shell: string) => {
+    if (!isShell(shell))
+      throw usageError(`${JSON.stringify(shell)} is not a known shell`, `give one of ${shells.join(', ')}`);
+    terminal.out(completionScript(shell, commandFacts(await whole())));
+  });
   addHelpNotes(command, {
     examples: [
       ['rdmc completion bash >> ~/.bashrc', 'for bash; or: eval "$(rdmc completion bash)"'],

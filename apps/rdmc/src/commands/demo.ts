@@ -45,10 +45,8 @@ function optionsOf(raw: unknown): DemoOptions {
   return { ...options, size, linkRate, file: file === undefined ? undefined : resolve(file) };
 }
 
-export function addDemoCommand(program: Command, session: Session): void {
-  const command = program
-    .command('demo')
-    .description('Multicast a real file among real processes of this machine, verify it, compare algorithms.')
+export function defineDemoCommand(command: Command, session: Session): void {
+  command
     .option('-m, --members <count>', 'processes, the root included', '8')
     .option('-f, --file <path>', 'the file to send (default: the node binary)')
     .option(

@@ -17,10 +17,8 @@ async function runDevices({ json }: z.output<typeof schema>, session: Session): 
   if (!document.devices.some(({ usable }) => usable)) session.exitCode = ExitCode.FAILURE;
 }
 
-export function addDevicesCommand(program: Command, session: Session): void {
-  const command = program
-    .command('devices')
-    .description('List devices, ports, addresses and limits, and the device that `auto` chooses.')
+export function defineDevicesCommand(command: Command, session: Session): void {
+  command
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runDevices(parseOptions(schema, raw), session));
   addHelpNotes(command, {

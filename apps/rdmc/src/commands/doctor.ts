@@ -21,10 +21,8 @@ async function runDoctor(options: z.output<typeof schema>, session: Session): Pr
   if (!document.healthy) session.exitCode = ExitCode.FAILURE;
 }
 
-export function addDoctorCommand(program: Command, session: Session): void {
-  const command = program
-    .command('doctor')
-    .description('Check limits, permissions and devices of this machine, with advice.')
+export function defineDoctorCommand(command: Command, session: Session): void {
+  command
     .option('-m, --members <count>', 'members of the demonstration to check for', '8')
     .option('-s, --size <size>', 'and its message size', '256MiB')
     .option('--json', 'one JSON document')

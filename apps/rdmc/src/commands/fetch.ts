@@ -1,4 +1,4 @@
-import { comparisons } from '@rdmc/cast';
+import { comparisons } from '@rdmc/cast/values';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { usageError } from '../errors.js';
@@ -56,11 +56,8 @@ async function run(source: string, raw: Raw, session: Session): Promise<void> {
   });
 }
 
-export function addFetchCommand(program: Command, session: Session): void {
-  const command = program
-    .command('fetch')
-    .description('Fetch a file or a directory from rdmc serve, together with others that fetch it.')
-    .argument('<source>', 'HOST[:PORT][/NAME]; without a name: everything that is served')
+export function defineFetchCommand(command: Command, session: Session): void {
+  command
     .option('--dir <path>', 'where files are stored')
     .option('--mkdir', 'make the directory if it is missing');
   addKeyOptions(command)

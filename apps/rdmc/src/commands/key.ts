@@ -33,11 +33,8 @@ async function keyText(raw: Raw): Promise<string> {
   return fetchKey(key);
 }
 
-export function addKeyCommand(program: Command, { terminal }: Session): void {
-  const command = program
-    .command('key')
-    .description('Make a key for cast, receive and serve, or from it a key for fetching only.')
-    .argument('[file]', 'path of the new file, which only you can read')
+export function defineKeyCommand(command: Command, { terminal }: Session): void {
+  command
     .option('--role <role>', 'what the key is for: all; or fetch: only for rdmc fetch', 'all')
     .option('--key-file <path>', 'with --role fetch: file with the key of rdmc serve')
     .option('--key-stdin', 'with --role fetch: read that key from standard input (default: RDMC_KEY, if set)')

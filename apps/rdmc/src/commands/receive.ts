@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { usageError } from '../errors.js';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
-import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
@@ -13,6 +11,7 @@ import type { Session } from '../session.js';
 import { device, duration, parseOptions, portRange, resumeLimit, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
+import { listenAddress } from './listen-address.js';
 import { metricsAddress } from './metrics-address.js';
 
 const SECOND_MS = 1000;
@@ -48,8 +47,7 @@ type Raw = z.output<typeof receiveSchema>;
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
   const { listen, dir, mkdir, stdout, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   checkDestination(raw);
-  const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
-  if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
+  const { host, port } = listenAddress(listen);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
   return {
     ...{ host, port, key, fsync, meshPorts, device, transport, verbose, quiet, json, stdout },
@@ -119,10 +117,8 @@ function addDiskOptions(command: Command): Command {
     .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
 
-export function addReceiveCommand(program: Command, session: Session): void {
-  const command = program
-    .command('receive')
-    .description('Receive what rdmc cast sends, into a directory.')
+export function defineReceiveCommand(command: Command, session: Session): void {
+  command
     .option(
       '--listen <address[:port]>',
       'where to listen (default: 0.0.0.0:7411 with a key, else 127.0.0.1:7411)',

@@ -107,10 +107,8 @@ function runSchedule(options: Options, terminal: Terminal): void {
   else printSchedule(schedule, options.format, terminal);
 }
 
-export function addScheduleCommand(program: Command, session: Session): void {
-  const command = program
-    .command('schedule')
-    .description('Draw the transfers of a schedule: sender, receiver, block and step.')
+export function defineScheduleCommand(command: Command, session: Session): void {
+  command
     .option(
       '-a, --algorithm <name>',
       'sequential, chain, binomial-tree, binomial-pipeline or hybrid',

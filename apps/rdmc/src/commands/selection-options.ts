@@ -1,4 +1,5 @@
-import { comparisons, type FilterRule } from '@rdmc/cast';
+import type { FilterRule } from '@rdmc/cast';
+import { comparisons } from '@rdmc/cast/values';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { readPathList } from '../cast/path-list.js';

@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { usageError } from '../errors.js';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
-import { parseEndpoint } from '../hosts/endpoint.js';
 import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
 import { firstLine } from '../keys/standard-input.js';
@@ -11,6 +9,7 @@ import type { Session } from '../session.js';
 import { device, duration, parseOptions, portRange, rate, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
+import { listenAddress } from './listen-address.js';
 import { metricsAddress } from './metrics-address.js';
 
 const LEAST_RATE = 64 * 1024;
@@ -37,8 +36,7 @@ type Raw = z.output<typeof serveSchema>;
 
 async function optionsOf(directory: string, raw: Raw, signal: AbortSignal): Promise<ServeCommandOptions> {
   const { listen, encrypt, bandwidthLimit, meshPorts, advertise, device, transport } = raw;
-  const { user, host, port } = listen === undefined ? {} : parseEndpoint(listen);
-  if (user !== undefined) throw usageError(`--listen: found ${listen}; expected ADDRESS or ADDRESS:PORT`);
+  const { host, port } = listenAddress(listen);
   const { verbose, quiet, json, logJson } = raw;
   return {
     ...{ directory, host, port, encrypt, bandwidthLimit, meshPorts, advertise, device, transport },
@@ -57,15 +55,11 @@ async function run(directory: string, raw: Raw, session: Session): Promise<void>
   });
 }
 
-export function addServeCommand(program: Command, session: Session): void {
-  const command = program
-    .command('serve')
-    .description('Serve a directory to rdmc fetch: machines that start at different times share one cast.')
-    .argument('<dir>', 'the directory; everything below it can be fetched, except symbolic links')
-    .option(
-      '--listen <address[:port]>',
-      'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
-    );
+export function defineServeCommand(command: Command, session: Session): void {
+  command.option(
+    '--listen <address[:port]>',
+    'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
+  );
   addKeyOptions(command)
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate for each name: 40MiB/s, 300Mbit/s')

@@ -94,11 +94,9 @@ function addMessageOptions(command: Command): Command {
     .option('-w, --windows <windows>', 'shipped, paper, single, or receives/sends', 'shipped');
 }
 
-export function addSimulateCommand(program: Command, session: Session): void {
+export function defineSimulateCommand(command: Command, session: Session): void {
   const names = [...presets.keys()].join(', ');
-  const command = program
-    .command('simulate')
-    .description('Predict a multicast on a cluster: the state machines of groups on simulated hardware.')
+  command
     .option('-p, --preset <name>', `cluster: ${names}`, 'fractus')
     .option(
       '-a, --algorithm <name>',

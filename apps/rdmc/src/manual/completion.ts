@@ -1,9 +1,7 @@
 import { allCommands, type CommandFacts, type OptionFacts } from './option-table.js';
+import type { Shell } from './shells.js';
 
 /** Scripts that complete the command line of `rdmc` in a shell, from the table of its options. */
-
-export const shells = ['bash', 'zsh', 'fish'] as const;
-export type Shell = (typeof shells)[number];
 
 /** A text in single quotes, for bash, zsh and the POSIX shell. */
 function quoted(text: string): string {

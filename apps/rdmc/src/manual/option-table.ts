@@ -1,4 +1,4 @@
-import { checksums, comparisons } from '@rdmc/cast';
+import { checksums, comparisons } from '@rdmc/cast/values';
 import { algorithms } from '@rdmc/schedule';
 import type { Argument, Command, Option } from 'commander';
 import { exitCodesOf, type HelpNotes, notesOf } from '../commands/help.js';

@@ -1,13 +1,15 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Named, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
+import { type Named, temporaryDirectory, underTest, until, WatchedProcess } from '@rdmc/testing';
 import type * as z from 'zod';
 import { runCommandLine } from '../../src/command-line.js';
 import { type DemoEvent, demoEvent } from '../../src/demo/events.js';
 import { createPalette } from '../../src/ui/palette.js';
 import { DEFAULT_COLUMNS, DEFAULT_ROWS, type Terminal } from '../../src/ui/terminal.js';
 
+/** Between looks at processes. */
+const POLL_MS = 20;
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 export interface Ended {
@@ -127,6 +129,11 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
+}
+
+/** Resolves when none of the processes runs. */
+export function untilGone(pids: readonly number[]): Promise<void> {
+  return until(() => !pids.some(isRunning), POLL_MS);
 }
 
 /** The events a demonstration printed. */

@@ -45,7 +45,6 @@ import {
   flag,
   list,
   optional,
-  pattern,
   record,
   type Shaped,
   text,
@@ -56,8 +55,6 @@ import {
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import { checksums } from '../checksum.js';
 import {
-  MAX_CONTROL_FRAME_BYTES,
-  MAX_ENTRIES,
   MAX_MESSAGE_BYTES,
   MAX_PATH_BYTES,
   MAX_PIECE_ENTRIES,
@@ -68,20 +65,13 @@ import {
 import { MAX_HASHES_CHARACTERS } from '../delta/hash-frames.js';
 import { comparisons } from '../manifest/policy.js';
 import { MAX_COUNTER } from '../seal/layout.js';
+import { bytes, code, count, failure, hash, milliseconds, packed, reception, words } from './frame-fields.js';
 
-const MAX_TEXT = 4096;
 /** A path for people: bytes that are not UTF-8 are replaced by one character each; a directory ends with a slash. */
 const SHOWN_PATH = MAX_PATH_BYTES + 1;
-const count = whole(0, MAX_ENTRIES);
-const bytes = whole(0, Number.MAX_SAFE_INTEGER);
-const words = text(MAX_TEXT);
 const port = whole(1, MAX_PORT);
-const milliseconds = whole(1, 0x7fff_ffff);
-const code = pattern(/^[A-Z][A-Z0-9_]{0,63}$/);
-const failure = { code, message: words };
 const memberId = whole(0, MAX_TARGETS);
 
-const packed = text(MAX_CONTROL_FRAME_BYTES);
 const pieceEntries = whole(0, MAX_PIECE_ENTRIES);
 
 const blocks = { index: count, first: count, data: text(MAX_HASHES_CHARACTERS) };
@@ -107,7 +97,7 @@ const group = record({
   blockBytes: either(choice(['auto']), whole(1)),
   racks: optional(list(either(words, whole()))),
   /** Secret of the run, from which the key of its messages is derived; only in an encrypted cast. */
-  secret: optional(pattern(/^[0-9a-f]{64}$/)),
+  secret: optional(hash),
 });
 
 const problem = record({ path: words, code, message: words });
@@ -129,7 +119,7 @@ const senderFrame = variants('type', {
     trafficClass: whole(0, MAX_TRAFFIC_CLASS),
     serviceLevel: whole(0, MAX_SERVICE_LEVEL),
     checksum: choice(checksums),
-    checksumKey: pattern(/^[0-9a-f]{64}$/),
+    checksumKey: hash,
     /** Whether messages are encrypted. */
     encrypted: flag,
     /** Entries are compared before they are sent. */
@@ -151,7 +141,7 @@ const senderFrame = variants('type', {
   part: { groupId: count },
   group: { group, nextMessage: count },
   /** Hash of the outline of a message of a run. */
-  outline: { groupId: count, message: whole(0, MAX_COUNTER), sha256: pattern(/^[0-9a-f]{64}$/) },
+  outline: { groupId: count, message: whole(0, MAX_COUNTER), sha256: hash },
   finish: {
     messages: count,
     files: count,
@@ -189,14 +179,7 @@ const receiverFrame = variants('type', {
   },
   held: blocks,
   unbuilt: { entries: list(count, 0, MAX_UNBUILT_IN_FRAME), last: flag },
-  progress: {
-    /** Complete messages, and bytes of incomplete ones. */
-    receivedMessages: count,
-    partialBytes: bytes,
-    storedMessages: count,
-    /** How long the writer has made no progress with its messages; 0 when it has none. */
-    writerBusyMs: whole(0),
-  },
+  progress: reception,
   parted: { groupId: count, receivedMessages: count },
   failed: failure,
   done: {

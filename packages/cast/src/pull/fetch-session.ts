@@ -6,22 +6,22 @@ import {
   DEFAULT_STALL_TIMEOUT_MS,
   HEARTBEAT_MS,
   LAST_FRAME_TIMEOUT_MS,
-  PULL_SET_BYTES,
 } from '../constants.js';
-import { reasonOf } from '../control/control-channel.js';
+import { MAX_TEXT } from '../control/frame-fields.js';
 import { BlockSet } from '../delta/block-set.js';
-import { AbortError, CastError, codeOf, protocolError, toCastError } from '../errors.js';
+import { AbortError, type CastError, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import type { Latest } from '../latest.js';
-import { ProblemList } from '../problems.js';
 import { callServer, type ServerChannel } from './call-server.js';
 import type { CheckedFetchOptions } from './fetch-options.js';
-import type { FetchProgress, FetchSummary } from './fetch-summary.js';
+import { type FetchProgress, type FetchSummary, fetchSummary } from './fetch-summary.js';
 import type { ServerFrame, ServerFrameOf } from './frames.js';
 import { HASH_BYTES } from './hash-tree.js';
+import { sendHave } from './have-frames.js';
 import { PieceReceiver } from './piece-receiver.js';
 import { PullWriterThread } from './pull-writer-thread.js';
 import { isOrigin } from './roles.js';
+import { ServerErrors } from './server-errors.js';
 import type { PulledReport } from './writer-orders.js';
 
 type Frames = AsyncIterator<ServerFrame, void, undefined>;
@@ -41,6 +41,7 @@ export class FetchSession {
   readonly #began = performance.now();
   readonly #runs = new SerialQueue();
   readonly #work = new SerialQueue();
+  readonly #errors: ServerErrors;
   #silence: SilenceTimer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   #channel: ServerChannel | undefined;
@@ -55,7 +56,9 @@ export class FetchSession {
   constructor(
     private readonly options: CheckedFetchOptions,
     private readonly latest: Latest<FetchProgress>,
-  ) {}
+  ) {
+    this.#errors = new ServerErrors(options.server);
+  }
 
   /** @throws CastError, AbortError */
   async run(): Promise<FetchSummary> {
@@ -69,7 +72,7 @@ export class FetchSession {
     } catch (error) {
       // The interrupted operation may fail first, with another error.
       if (signal?.aborted) failure = new AbortError('the fetch', signal);
-      else failure = this.#asCastError(this.#over.signal.aborted ? this.#over.signal.reason : error);
+      else failure = this.#errors.from(this.#over.signal.aborted ? this.#over.signal.reason : error);
       throw failure;
     } finally {
       forget();
@@ -87,7 +90,8 @@ export class FetchSession {
     );
     this.#enter('comparing');
     await this.#follow(channel, frames, offer);
-    return this.#summary(offer);
+    const seconds = (performance.now() - this.#began) / 1000;
+    return fetchSummary(offer, this.#report!, seconds, this.#receiver?.isEncrypted === true);
   }
 
   /** Asks, checks the server's proof, and waits for its offer: it may have to hash first. */
@@ -95,7 +99,7 @@ export class FetchSession {
     this.#channel = channel;
     this.#listen(DEFAULT_STALL_TIMEOUT_MS);
     clearInterval(this.#heartbeat);
-    const { name, keys, server } = this.options;
+    const { name, keys } = this.options;
     const frames = channel[Symbol.asyncIterator]();
     try {
       channel.send({
@@ -108,8 +112,7 @@ export class FetchSession {
       this.#heartbeat = setInterval(() => this.#sendProgress(channel), HEARTBEAT_MS);
       const proof = await this.#expect(frames, 'proof');
       if (!isOrigin(channel.socket, keys.origin, Buffer.from(proof.signature, 'hex'))) {
-        const message = `the server ${server} does not have the key that this key for fetching was made from; nothing was fetched`;
-        throw new CastError('ERR_RDMC_ORIGIN_NOT_PROVED', message);
+        throw this.#errors.notProved();
       }
       const offer = await this.#expect(frames, 'offer');
       this.#listen(offer.stallTimeoutMs);
@@ -125,17 +128,16 @@ export class FetchSession {
   #listen(limitMs: number): void {
     this.#silence?.stop();
     this.#silence = new SilenceTimer(HEARTBEAT_MS, limitMs, () => {
-      const message = `the server ${this.options.server} has sent nothing for ${limitMs} ms`;
-      this.#fail(new CastError('ERR_RDMC_SENDER_LOST', message));
+      this.#fail(this.#errors.silent(limitMs));
     });
   }
 
   async #expect<T extends 'proof' | 'offer'>(frames: Frames, type: T): Promise<ServerFrameOf<T>> {
     for (;;) {
       const { value: frame, done } = await frames.next();
-      if (done) throw this.#lost(undefined);
+      if (done) throw this.#errors.lost(undefined);
       this.#silence?.heard();
-      if (frame.type === 'abort') throw this.#aborted(frame);
+      if (frame.type === 'abort') throw this.#errors.aborted(frame);
       if (frame.type === type) return frame as ServerFrameOf<T>;
       if (frame.type !== 'pulse') throw protocolError(`the server sent '${frame.type}' instead of '${type}'`);
     }
@@ -146,7 +148,7 @@ export class FetchSession {
     while (this.#report === undefined) {
       const { value: frame, done } = await frames.next();
       this.#over.signal.throwIfAborted();
-      if (done) throw this.#lost(undefined);
+      if (done) throw this.#errors.lost(undefined);
       this.#silence?.heard();
       if (frame.type === 'finish') await this.#finish(channel);
       else await this.#take(channel, frame, offer);
@@ -176,7 +178,7 @@ export class FetchSession {
         this.#orFail(this.#work.run(() => this.#writer.withdraw(frame)));
         return;
       case 'abort':
-        throw this.#aborted(frame);
+        throw this.#errors.aborted(frame);
       default:
         throw protocolError(`the server sent an unexpected '${frame.type}'`);
     }
@@ -203,20 +205,9 @@ export class FetchSession {
       this.#work.run(async () => {
         const { bits, lackingBytes } = await this.#writer.begin({ root, compare });
         this.#totalBytes = lackingBytes;
-        this.#sendHave(channel, new BlockSet(pieces, bits));
+        sendHave(channel, new BlockSet(pieces, bits));
       }),
     );
-  }
-
-  #sendHave(channel: ServerChannel, set: BlockSet): void {
-    const bits = Buffer.from(set.bits);
-    let first = 0;
-    do {
-      const data = bits.subarray(first, first + PULL_SET_BYTES);
-      const last = first + PULL_SET_BYTES >= bits.length;
-      channel.send({ type: 'have', first: first * 8, data: data.toString('base64'), last });
-      first += PULL_SET_BYTES;
-    } while (first < bits.length);
   }
 
   async #join(channel: ServerChannel, frame: ServerFrameOf<'mesh'>, offer: Offer): Promise<void> {
@@ -225,7 +216,7 @@ export class FetchSession {
       writer: this.#writer,
       options: this.options,
       signal: this.#over.signal,
-      onStoreError: (error) => this.#fail(this.#asCastError(error)),
+      onStoreError: (error) => this.#fail(this.#errors.from(error)),
     });
     this.#enter('receiving');
     channel.send({ type: 'joined' });
@@ -248,20 +239,6 @@ export class FetchSession {
     const { files, bytes, problemCount } = report;
     channel.send({ type: 'done', files, bytes, problemCount });
     this.#report = report;
-  }
-
-  #summary({ root, skipped, problems: theirs, problemCount: theirCount }: Offer): FetchSummary {
-    const { problems: ours, problemCount: ourCount, ...stored } = this.#report!;
-    const problems = new ProblemList();
-    problems.addAll(theirs, theirCount);
-    problems.addAll(ours, ourCount);
-    return {
-      ...{ root, skipped, ...stored },
-      encrypted: this.#receiver?.isEncrypted === true,
-      seconds: (performance.now() - this.#began) / 1000,
-      problems: problems.kept,
-      problemCount: problems.count,
-    };
   }
 
   #sendProgress(channel: ServerChannel): void {
@@ -291,27 +268,11 @@ export class FetchSession {
   }
 
   #orFail(action: Promise<void>): void {
-    action.catch((error: unknown) => this.#fail(this.#asCastError(error)));
+    action.catch((error: unknown) => this.#fail(this.#errors.from(error)));
   }
 
   #fail(error: CastError): void {
     this.#over.abort(error);
-  }
-
-  #aborted({ code, message }: ServerFrameOf<'abort'>): CastError {
-    return new CastError(code, `the server ${this.options.server}: ${message}`);
-  }
-
-  #lost(cause: unknown): CastError {
-    const message = `the server ${this.options.server} was lost: ${reasonOf(cause)}`;
-    return new CastError('ERR_RDMC_SENDER_LOST', message, { cause });
-  }
-
-  #asCastError(error: unknown): CastError {
-    if (error instanceof CastError) return error;
-    return codeOf(error)?.startsWith('ERR_RDMC_')
-      ? toCastError(error, 'ERR_RDMC_SENDER_LOST')
-      : this.#lost(error);
   }
 
   /** Ends everything; only complete files stay. */
@@ -321,7 +282,8 @@ export class FetchSession {
     this.#silence?.stop();
     clearInterval(this.#heartbeat);
     const told =
-      failure && ({ type: 'failed', code: failure.code, message: failure.message.slice(0, 4096) } as const);
+      failure &&
+      ({ type: 'failed', code: failure.code, message: failure.message.slice(0, MAX_TEXT) } as const);
     const closed = this.#channel?.end(told);
     // The writer uses the memory of the receiver's node, so it ends first.
     await this.#writer.end();

@@ -1,4 +1,7 @@
 import type { CastProblem } from '../cast-summary.js';
+import { ProblemList } from '../problems.js';
+import type { ServerFrameOf } from './frames.js';
+import type { PulledReport } from './writer-orders.js';
 
 /** A snapshot of a fetch. Bytes are those of pieces that this end lacked. */
 export interface FetchProgress {
@@ -40,4 +43,20 @@ export interface FetchSummary {
   readonly problems: readonly CastProblem[];
   /** All entries that are missing here. */
   readonly problemCount: number;
+}
+
+export function fetchSummary(
+  { root, skipped, problems: theirs, problemCount: theirCount }: ServerFrameOf<'offer'>,
+  { problems: ours, problemCount: ourCount, ...stored }: PulledReport,
+  seconds: number,
+  encrypted: boolean,
+): FetchSummary {
+  const problems = new ProblemList();
+  problems.addAll(theirs, theirCount);
+  problems.addAll(ours, ourCount);
+  return {
+    ...{ root, skipped, ...stored, encrypted, seconds },
+    problems: problems.kept,
+    problemCount: problems.count,
+  };
 }

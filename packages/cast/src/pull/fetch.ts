@@ -1,49 +1,16 @@
-import { anySignal } from '@rdmc/common';
-import { Latest } from '../latest.js';
+import { Transfer } from '../transfer.js';
 import { checkFetchOptions, type FetchOptions } from './fetch-options.js';
 import { FetchSession } from './fetch-session.js';
 import type { FetchProgress, FetchSummary } from './fetch-summary.js';
 
 /**
  * A fetch in progress. Iterating gives snapshots of its progress, about five a second; a newer snapshot replaces one that
- * was not read. Iterating is optional, and allows one consumer.
+ * was not read. Iterating is optional, and allows one consumer. Of a fetch that is aborted, incomplete files are removed and
+ * complete ones stay.
  */
-export class Fetch implements AsyncIterable<FetchProgress>, AsyncDisposable {
-  readonly #progress: Latest<FetchProgress>;
-  readonly #controller: AbortController;
-
-  /** @internal */
-  constructor(
-    progress: Latest<FetchProgress>,
-    controller: AbortController,
-    /** The outcome, also where some entries are missing. Rejects with a CastError or an AbortError where the fetch ended early. */
-    readonly finished: Promise<FetchSummary>,
-  ) {
-    this.#progress = progress;
-    this.#controller = controller;
-    // The caller may look at it after it has rejected.
-    finished.catch(() => {});
-  }
-
-  /** Ends the fetch: incomplete files are removed, complete ones stay. Has no effect on one that has finished. */
-  abort(reason?: unknown): void {
-    this.#controller.abort(reason);
-  }
-
-  /** Aborts a fetch that is in progress, and resolves when everything is closed. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.abort();
-    await this.finished.catch(() => {});
-  }
-
-  /** The latest snapshot. */
-  get progress(): FetchProgress | undefined {
-    return this.#progress.value;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<FetchProgress, undefined> {
-    return this.#progress[Symbol.asyncIterator]();
-  }
+export class Fetch extends Transfer<FetchProgress, FetchSummary> {
+  /** The outcome, also where some entries are missing. Rejects with a CastError or an AbortError where the fetch ended early. */
+  declare readonly finished: Promise<FetchSummary>;
 }
 
 /**
@@ -55,9 +22,7 @@ export class Fetch implements AsyncIterable<FetchProgress>, AsyncDisposable {
  */
 export function fetchFiles(options: FetchOptions): Fetch {
   const checked = checkFetchOptions(options);
-  const latest = new Latest<FetchProgress>();
-  const controller = new AbortController();
-  const signal = checked.signal ? anySignal(checked.signal, controller.signal) : controller.signal;
-  const finished = new FetchSession({ ...checked, signal }, latest).run().finally(() => latest.end());
-  return new Fetch(latest, controller, finished);
+  return new Fetch(checked.signal, (signal, progress) =>
+    new FetchSession({ ...checked, signal }, progress).run().finally(() => progress.end()),
+  );
 }

@@ -36,29 +36,30 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import {
-  MAX_CONTROL_FRAME_BYTES,
-  MAX_ENTRIES,
   MAX_MESSAGE_BYTES,
   MAX_PATH_BYTES,
   MAX_PIECE_ENTRIES,
   MAX_PROBLEM_CHARACTERS,
   MAX_PULL_PIECES,
 } from '../constants.js';
+import {
+  bytes,
+  code,
+  count,
+  failure,
+  hash,
+  milliseconds,
+  packed,
+  reception,
+  words,
+} from '../control/frame-fields.js';
 
-const MAX_TEXT = 4096;
 /** Most problems of the server that an offer lists; others are counted. */
 export const MAX_OFFERED_PROBLEMS = 100;
 /** Most entries that one frame withdraws. */
 export const MAX_WITHDRAWN = 10_000;
 
-const count = whole(0, MAX_ENTRIES);
 const pieces = whole(0, MAX_PULL_PIECES);
-const bytes = whole(0, Number.MAX_SAFE_INTEGER);
-const words = text(MAX_TEXT);
-const code = pattern(/^[A-Z][A-Z0-9_]{0,63}$/);
-const failure = { code, message: words };
-const hash = pattern(/^[0-9a-f]{64}$/);
-const packed = text(MAX_CONTROL_FRAME_BYTES);
 const memberId = whole(0, 0x7fff_ffff);
 
 const problem = record({ path: text(MAX_PATH_BYTES), code, message: text(MAX_PROBLEM_CHARACTERS) });
@@ -77,7 +78,7 @@ const serverFrame = variants('type', {
     root: hash,
     /** Links and special files below the name: they are not served. */
     skipped: count,
-    stallTimeoutMs: whole(1, 0x7fff_ffff),
+    stallTimeoutMs: milliseconds,
     /** Entries that the server could not read. */
     problems: list(problem, 0, MAX_OFFERED_PROBLEMS),
     problemCount: whole(0),
@@ -89,7 +90,7 @@ const serverFrame = variants('type', {
     contact: words,
     secret: hash,
     messageBytes: whole(1, MAX_MESSAGE_BYTES),
-    connectTimeoutMs: whole(1, 0x7fff_ffff),
+    connectTimeoutMs: milliseconds,
   },
   run: {
     run: count,
@@ -117,15 +118,7 @@ const fetcherFrame = variants('type', {
   },
   have: { first: pieces, data: packed, last: flag },
   joined: {},
-  progress: {
-    /** Complete messages of all runs, and bytes of incomplete ones. */
-    receivedMessages: count,
-    partialBytes: bytes,
-    storedMessages: count,
-    storedBytes: bytes,
-    /** How long the writer has made no progress with its messages; 0 when it has none. */
-    writerBusyMs: whole(0),
-  },
+  progress: { ...reception, storedBytes: bytes },
   took: {
     run: count,
     messages: count,

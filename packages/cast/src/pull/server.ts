@@ -1,12 +1,13 @@
 import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import { Lifetime, SingleConsumer, throwIfAborted } from '@rdmc/common';
-import { HANDSHAKE_TIMEOUT_MS, MAX_HANDSHAKES, MAX_SWARMS } from '../constants.js';
+import { throwIfAborted } from '@rdmc/common';
+import { MAX_HANDSHAKES, MAX_SWARMS } from '../constants.js';
 import { ControlChannel, peerOf } from '../control/control-channel.js';
 import { AbortError, CastError, codeOf, messageOf, protocolError } from '../errors.js';
+import { eventQueue } from '../event-queue.js';
 import { SOFTWARE } from '../identity.js';
-import { listenAt, portOf } from '../ports.js';
-import { refuseKey } from '../receiver/handshake.js';
+import { KeyedListener } from '../keyed-listener.js';
+import { listenAt } from '../ports.js';
 import { openReceivingDirectory } from '../writer/usable-directory.js';
 import { FetcherLink } from './fetcher-link.js';
 import { type FetcherFrame, pullShapes, type ServerFrame } from './frames.js';
@@ -15,9 +16,6 @@ import { proveOrigin } from './roles.js';
 import type { ServeEvent } from './serve-events.js';
 import { type CheckedServeOptions, checkServeOptions, type ServeOptions } from './serve-options.js';
 import { Swarm } from './swarm.js';
-
-/** Most unread events that are kept. */
-const MAX_UNREAD = 1_000;
 
 /** Serves a directory until it is closed. Iterating gives its events; iterating is optional, and allows one consumer. */
 export interface FileServer extends AsyncIterable<ServeEvent>, AsyncDisposable {
@@ -50,21 +48,7 @@ export async function serveFiles(options: ServeOptions): Promise<FileServer> {
   throw new AbortError('the server', checked.signal);
 }
 
-class ListeningServer implements FileServer {
-  readonly address: { readonly host: string; readonly port: number };
-  readonly #events = new SingleConsumer<ServeEvent>({
-    most: MAX_UNREAD,
-    replaces: (next, waiting) =>
-      next.type === 'progress' && waiting.type === 'progress' && next.fetchId === waiting.fetchId,
-    taken: () =>
-      new CastError(
-        'ERR_RDMC_ITERATOR_TAKEN',
-        'the events of a server are being iterated already; share what the first iterator yields',
-      ),
-  });
-  readonly #lifetime = new Lifetime();
-  /** Connections that have not asked yet. `KeyedSockets` limits those that have not proved the key. */
-  readonly #callers = new Set<Socket>();
+class ListeningServer extends KeyedListener<ServeEvent> implements FileServer {
   /** Number of connections that have proved the key, and have not asked. */
   #greeting = 0;
   readonly #readers = new ReaderPool();
@@ -73,75 +57,34 @@ class ListeningServer implements FileServer {
   /** All swarms whose fetchers are being served. */
   readonly #active = new Set<Swarm>();
   readonly #serving = new Set<Promise<void>>();
-  readonly #onAbort = (): void => void this.close();
-  #closing: Promise<void> | undefined;
 
   constructor(
     private readonly options: CheckedServeOptions,
-    private readonly server: Server,
+    server: Server,
   ) {
-    this.address = { host: options.host, port: portOf(server) };
-    server.on('connection', (socket: Socket) => void this.#accept(socket));
-    server.on('error', (error) =>
-      options.logger?.warn?.({ reason: error.message }, 'the listening socket failed'),
+    super(
+      options,
+      server,
+      eventQueue('a server', (event) => (event.type === 'sent' ? undefined : event.fetchId)),
     );
-    options.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  get signal(): AbortSignal {
-    return this.#lifetime.signal;
+  protected override closeReason(): CastError {
+    return new CastError('ERR_RDMC_ABORTED', 'the server was closed');
   }
 
-  get closed(): Promise<void> {
-    return this.#lifetime.closed;
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#close().finally(() => this.#lifetime.free());
-    return this.#closing;
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close();
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<ServeEvent, undefined> {
-    return this.#events[Symbol.asyncIterator]();
-  }
-
-  async #close(): Promise<void> {
-    const reason = new CastError('ERR_RDMC_ABORTED', 'the server was closed');
-    this.#lifetime.end(reason);
-    this.options.signal?.removeEventListener('abort', this.#onAbort);
-    this.server.close();
-    for (const socket of this.#callers) socket.destroy();
+  protected override async endWork(reason: CastError): Promise<void> {
     for (const swarm of this.#active) swarm.abort(reason);
     await Promise.all(this.#serving);
     await this.#readers.end();
-    this.#events.end();
   }
 
-  async #accept(raw: Socket): Promise<void> {
-    raw.on('error', () => {});
-    if (this.#closing) {
-      raw.destroy();
-      return;
-    }
-    this.#callers.add(raw);
-    const timer = setTimeout(() => raw.destroy(), HANDSHAKE_TIMEOUT_MS);
-    try {
-      const link = await this.#greet(await this.options.sockets.accept(raw));
-      if (!link) return;
-      const serving = this.#serve(link);
-      this.#serving.add(serving);
-      void serving.finally(() => this.#serving.delete(serving));
-    } catch (error) {
-      this.options.logger?.warn?.({ reason: messageOf(error) }, 'a connection was refused');
-      refuseKey(raw, error);
-    } finally {
-      clearTimeout(timer);
-      this.#callers.delete(raw);
-    }
+  protected override async admit(socket: Socket): Promise<void> {
+    const link = await this.#greet(socket);
+    if (!link) return;
+    const serving = this.#serve(link);
+    this.#serving.add(serving);
+    void serving.finally(() => this.#serving.delete(serving));
   }
 
   /** Waits for the question of a fetcher. Undefined where it disconnects. @throws CastError, which it was told */
@@ -177,12 +120,12 @@ class ListeningServer implements FileServer {
       await this.#endIdle(key, known);
       return;
     }
-    if (this.#closing || this.#active.size >= MAX_SWARMS) {
+    if (this.isClosing || this.#active.size >= MAX_SWARMS) {
       link.fail(busy(`it serves ${MAX_SWARMS} names at the moment`));
       return;
     }
     const reader = this.#readers.take(name);
-    const report = (event: ServeEvent): void => this.#events.push(event);
+    const report = (event: ServeEvent): void => this.events.push(event);
     const swarm = new Swarm(name, link.localHost, reader, this.options, report);
     this.#swarms.set(key, swarm);
     this.#active.add(swarm);

@@ -15,11 +15,11 @@ import { AbortError, CastError, messageOf, protocolError, toCastError } from '..
 import { messageSize } from '../message-size.js';
 import { StallWatch } from '../sender/stall-watch.js';
 import { TokenBucket } from '../sender/token-bucket.js';
+import { FetchReports } from './fetch-reports.js';
 import type { FetcherLink, Took } from './fetcher-link.js';
 import type { ServerFrameOf } from './frames.js';
 import { sendOffer } from './offer.js';
 import type { OriginFacts } from './origin.js';
-import { reportProgress } from './progress-reports.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
 import { Run, type RunEnvironment } from './run.js';
@@ -78,48 +78,28 @@ export class Swarm {
 
   /** Serves one fetcher, until it has everything or is lost; errors become events. */
   async serve(link: FetcherLink): Promise<void> {
-    const began = performance.now();
-    const origin = { fetchId: randomUUID(), from: link.name, name: this.name };
-    let totals = { files: 0, bytes: 0 };
-    const forget = reportProgress(link, () => ({ ...origin, ...totals }), this.report);
+    const reports = new FetchReports(link, this.name, this.report);
     this.#links.push(link);
     try {
       const facts = await Promise.race([this.#facts, link.down]);
-      if (facts) totals = { files: facts.files, bytes: facts.bytes };
+      if (facts) reports.surveyed(facts);
       const has = facts && (await this.#compare(link, facts));
       if (facts && has) {
         const { pieces } = facts;
         const lacking = pieces - has.count;
         const fetchers = this.#links.length;
-        const { encrypt: encrypted } = this.options;
-        this.report({ type: 'began', ...origin, ...totals, pieces, lacking, fetchers, encrypted });
+        reports.began({ pieces, lacking, fetchers, encrypted: this.options.encrypt });
         if (lacking > 0) await this.#feed(link, facts, has);
         if (link.alive) await link.finish();
       }
     } catch (error) {
       link.fail(toCastError(error, 'ERR_RDMC_CAST_PROTOCOL'));
     } finally {
-      forget();
+      reports.stop();
       await this.#leave(link);
     }
-    const { done, failure } = link;
-    const seconds = (performance.now() - began) / 1000;
-    if (done) {
-      const { files: storedFiles, bytes: storedBytes, problemCount } = done;
-      this.report({
-        type: 'complete',
-        ...origin,
-        ...totals,
-        storedFiles,
-        storedBytes,
-        problemCount,
-        seconds,
-      });
-      await link.close();
-    } else if (failure) {
-      const { code, message } = failure;
-      this.report({ type: 'failed', ...origin, ...totals, code, message });
-    }
+    reports.ended();
+    if (link.done) await link.close();
   }
 
   /** Resolves when it is closed: whether its reader is free for another swarm. */

@@ -1,6 +1,4 @@
-import { WRITER_HANGS_MS } from '../constants.js';
 import type { RemovedKept } from '../resume/kept-data.js';
-import { CallingThread } from '../worker-calls.js';
 import type { SurplusReport } from '../writer/comparison.js';
 import type {
   BlocksOrder,
@@ -13,19 +11,13 @@ import type {
 } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stored-report.js';
 import type { WriterCalls } from '../writer/writer-calls.js';
-import { WriterSigns } from '../writer/writer-signs.js';
-import { untilQuiet } from './until-quiet.js';
+import { StoringThread } from './storing-thread.js';
 
 const MODULE = new URL('./writer.js', import.meta.url);
 
 /** The application's end of the thread that stores. */
 export class WriterThread {
-  readonly #signs = new Int32Array(new SharedArrayBuffer(WriterSigns.COUNT * Int32Array.BYTES_PER_ELEMENT));
-  readonly #thread = new CallingThread<WriterCalls>(MODULE, { signs: this.#signs });
-  /** Pending calls. */
-  #queued = 0;
-  #seenActivity = 0;
-  #busySince = 0;
+  readonly #thread = new StoringThread<WriterCalls>(MODULE);
   #stored = { messages: 0, files: 0, bytes: 0 };
 
   /**
@@ -56,11 +48,11 @@ export class WriterThread {
 
   /** Compares a piece of the manifest. Returns the packed states of its entries. @throws CastError */
   examine(order: ExamineOrder): Promise<string> {
-    return this.#busy(this.#thread.call('examine', order));
+    return this.#thread.work('examine', order);
   }
 
   surplus(): Promise<SurplusReport & { readonly resumedBytes: number }> {
-    return this.#busy(this.#thread.call('surplus', undefined));
+    return this.#thread.work('surplus', undefined);
   }
 
   /** Begins a run: messages that are stored from now on are from another group. */
@@ -70,22 +62,22 @@ export class WriterThread {
 
   /** Compares blocks of an older file. Returns which of them it has. @throws CastError */
   compareBlocks(order: BlocksOrder): Promise<string> {
-    return this.#busy(this.#thread.call('compareBlocks', order));
+    return this.#thread.work('compareBlocks', order);
   }
 
   /** Entries that could not be built from older files, when all messages are stored. */
   unbuilt(): Promise<number[]> {
-    return this.#busy(this.#thread.call('unbuilt', undefined));
+    return this.#thread.work('unbuilt', undefined);
   }
 
   /** Messages are stored one after the other. @throws CastError where nothing more can be stored */
   async store(order: StoreOrder): Promise<void> {
-    const stored = await this.#busy(this.#thread.call('store', order));
+    const stored = await this.#thread.work('store', order);
     this.#stored = { messages: this.#stored.messages + 1, ...stored };
   }
 
   finish(order: FinishOrder): Promise<StoredReport> {
-    return this.#busy(this.#thread.call('finish', order));
+    return this.#thread.work('finish', order);
   }
 
   /** Of all streams. */
@@ -106,35 +98,13 @@ export class WriterThread {
    * How long the writer has made no progress although it has work, measured from one call of this getter to the next.
    */
   get busyMs(): number {
-    const now = performance.now();
-    const activity = this.#activity();
-    if (this.#queued === 0 || activity !== this.#seenActivity) this.#busySince = now;
-    this.#seenActivity = activity;
-    return Math.round(now - this.#busySince);
+    return this.#thread.busyMs;
   }
 
   /**
    * Removes temporary files that no later cast can use, and ends the thread. Waits as long as the thread makes progress. A thread that hangs on its disk is abandoned; it does all of this when the disk answers.
    */
-  async end(): Promise<void> {
-    Atomics.store(this.#signs, WriterSigns.GIVEN_UP, 1);
-    const closed = this.#thread.call('close', undefined).catch(() => {});
-    const ended = closed.then(() => this.#thread.end());
-    await untilQuiet(ended, () => this.#activity(), WRITER_HANGS_MS);
-    this.#thread.ref(false);
-  }
-
-  #activity(): number {
-    return Atomics.load(this.#signs, WriterSigns.ACTIVITY);
-  }
-
-  async #busy<T>(call: Promise<T>): Promise<T> {
-    if (this.#queued === 0) this.#busySince = performance.now();
-    this.#queued += 1;
-    try {
-      return await call;
-    } finally {
-      this.#queued -= 1;
-    }
+  end(): Promise<void> {
+    return this.#thread.end();
   }
 }

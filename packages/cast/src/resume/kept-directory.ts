@@ -13,7 +13,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { codeOf } from '../errors.js';
-import { within } from '../writer/descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 import { DirectoryTree } from '../writer/directory-tree.js';
 import { decodeJournal, type Journal } from './journal.js';
 import { BOOT_FILE, journalName, journalOf, keptName, partName, TREE } from './names.js';
@@ -21,7 +21,6 @@ import { isAsClosed, PartFile, statsOfFile } from './part-file.js';
 import { type FileFactsOfEntry, partIdentity } from './part-identity.js';
 import { emptyDirectory } from './remove-tree.js';
 
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const OTHERS = 0o077;
 
 /** What one interrupted cast has left, or the temporary directory of a cast that has just ended. */
@@ -43,7 +42,7 @@ export class KeptDirectory {
   static open(root: number, name: string): KeptDirectory | undefined {
     let descriptor: number | undefined;
     try {
-      descriptor = openSync(within(root, name), OPEN_FLAGS);
+      descriptor = openSync(within(root, name), DIRECTORY_FLAGS);
       const { uid, mode } = fstatSync(descriptor);
       if (uid === process.geteuid!() && (mode & OTHERS) === 0)
         return new KeptDirectory(root, name, descriptor);
@@ -179,7 +178,7 @@ export class KeptDirectory {
 
 function openTree(descriptor: number): { descriptor: number; tree: DirectoryTree } | undefined {
   try {
-    const tree = openSync(within(descriptor, TREE), OPEN_FLAGS);
+    const tree = openSync(within(descriptor, TREE), DIRECTORY_FLAGS);
     return { descriptor: tree, tree: new DirectoryTree(tree) };
   } catch {
     return undefined;

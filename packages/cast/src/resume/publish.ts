@@ -1,19 +1,9 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-} from 'node:fs';
+import { chmodSync, closeSync, lstatSync, openSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
 import { TEMPORARY_PREFIX } from '../constants.js';
 import { codeOf } from '../errors.js';
-import { within } from '../writer/descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 import type { Place } from '../writer/directory-tree.js';
 
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const OWNER_ONLY = 0o700;
 const SLASH = Buffer.from('/');
 
@@ -51,9 +41,9 @@ function renameReadOnly(source: Buffer, to: Place, target: Buffer): void {
 }
 
 function merge(source: Buffer, target: Buffer, path: Buffer, onMerged: (path: Buffer) => void): void {
-  const into = openSync(target, OPEN_FLAGS);
+  const into = openSync(target, DIRECTORY_FLAGS);
   chmodSync(source, OWNER_ONLY);
-  const from = openSync(source, OPEN_FLAGS);
+  const from = openSync(source, DIRECTORY_FLAGS);
   try {
     onMerged(path);
     for (const name of readdirSync(`/proc/self/fd/${from}/`, 'buffer')) {

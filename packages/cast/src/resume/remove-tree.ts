@@ -1,7 +1,6 @@
 import {
   chmodSync,
   closeSync,
-  constants,
   lstatSync,
   openSync,
   readdirSync,
@@ -10,9 +9,7 @@ import {
   unlinkSync,
 } from 'node:fs';
 import { codeOf } from '../errors.js';
-import { within } from '../writer/descriptor-paths.js';
-
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 
 /**
  * Removes everything in a directory that belongs to this process. Directories in it are moved up before they are emptied:
@@ -60,7 +57,7 @@ function openIfDirectory(place: Buffer): number | undefined {
     return undefined;
   }
   chmodSync(place, 0o700);
-  return openSync(place, OPEN_FLAGS);
+  return openSync(place, DIRECTORY_FLAGS);
 }
 
 function remove(place: Buffer): void {

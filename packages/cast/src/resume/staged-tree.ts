@@ -1,11 +1,10 @@
-import { closeSync, constants, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { codeOf } from '../errors.js';
-import { within } from '../writer/descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 import { DirectoryTree, type Place, type ReceivingTree } from '../writer/directory-tree.js';
 import { TREE } from './names.js';
 import { publish } from './publish.js';
 
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const SLASH = 0x2f;
 
 /**
@@ -128,7 +127,7 @@ export class StagedTree implements ReceivingTree {
     } catch (error) {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
-    const descriptor = openSync(place, OPEN_FLAGS);
+    const descriptor = openSync(place, DIRECTORY_FLAGS);
     return { descriptor, tree: new DirectoryTree(descriptor) };
   }
 }

@@ -1,3 +1,8 @@
+import { constants } from 'node:fs';
+
+/** Opens a directory, and no symbolic link to one. */
+export const DIRECTORY_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+
 /** By number: a reused descriptor is another directory with the same path. */
 const heads: Buffer[] = [];
 

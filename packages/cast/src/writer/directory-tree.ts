@@ -2,9 +2,8 @@ import { closeSync, constants, lstatSync, mkdirSync, openSync, readlinkSync } fr
 import { MAX_OPEN_DIRECTORIES } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { componentsOf, shown } from '../stream/paths.js';
-import { within } from './descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const SLASH = 0x2f;
 /** Mode of new directories: only the owner has access until their own mode is set at the end. */
 const FIRST_MODE = 0o700;
@@ -169,7 +168,7 @@ export class DirectoryTree implements ReceivingTree {
     if (known !== undefined) return known;
     const place = within(parent, name);
     try {
-      return this.#keep(key, openSync(place, OPEN_FLAGS), parent);
+      return this.#keep(key, openSync(place, DIRECTORY_FLAGS), parent);
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined;
       throw classified(path, place, error);
@@ -217,7 +216,7 @@ function pathOf(descriptor: number): string {
 
 function openDirectory(path: Buffer, place: Buffer, onMade: () => void): number {
   try {
-    return openSync(place, OPEN_FLAGS);
+    return openSync(place, DIRECTORY_FLAGS);
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return makeDirectory(path, place, onMade);
     throw classified(path, place, error);
@@ -233,7 +232,7 @@ function makeDirectory(path: Buffer, place: Buffer, onMade: () => void): number 
     if (codeOf(error) !== 'EEXIST') throw error;
   }
   try {
-    return openSync(place, OPEN_FLAGS);
+    return openSync(place, DIRECTORY_FLAGS);
   } catch (error) {
     throw classified(path, place, error);
   }

@@ -1,12 +1,10 @@
-import { closeSync, constants, openSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { TEMPORARY_PREFIX } from '../constants.js';
 import { KeptDirectory } from '../resume/kept-directory.js';
 import { KEPT_PREFIX } from '../resume/names.js';
-import { within } from './descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 import { isOwnerGone, OWNER_FILE } from './owner.js';
 import { emptyAndRemove } from './temporary-directory.js';
-
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * Removes temporary directories of terminated receivers. Returns their names.
@@ -22,7 +20,7 @@ export function removeLeftovers(root: number, isKept = false): string[] {
 function removeLeftover(root: number, name: string, isKept: boolean): boolean {
   let descriptor: number | undefined;
   try {
-    descriptor = openSync(within(root, name), OPEN_FLAGS);
+    descriptor = openSync(within(root, name), DIRECTORY_FLAGS);
     if (!isOwnerGone(readFileSync(within(descriptor, OWNER_FILE), 'utf8'))) return false;
     if (isKept && keep(root, name)) return false;
     emptyAndRemove(root, name, descriptor);

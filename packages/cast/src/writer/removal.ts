@@ -1,13 +1,12 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
 import { CastError, codeOf } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
 import { shown } from '../stream/paths.js';
-import { within } from './descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
 import type { Outcomes } from './outcomes.js';
 import { isTemporary, namesIn, type SurplusEntry } from './surplus.js';
 
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const SLASH = Buffer.from('/');
 /** For problems: these entries have no index in the cast. */
 const NO_INDEX = -1;
@@ -63,7 +62,7 @@ export class Removal {
 
   /** Returns whether the directory is empty now: excluded entries stay. */
   #empty(place: Buffer, path: Buffer): boolean {
-    const descriptor = openSync(place, OPEN_FLAGS);
+    const descriptor = openSync(place, DIRECTORY_FLAGS);
     try {
       let isEmpty = true;
       for (const name of namesIn(descriptor)) {

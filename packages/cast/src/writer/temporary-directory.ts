@@ -13,7 +13,7 @@ import { CastError, codeOf } from '../errors.js';
 import { KeptDirectory, thisBoot } from '../resume/kept-directory.js';
 import { BOOT_FILE } from '../resume/names.js';
 import { emptyDirectory } from '../resume/remove-tree.js';
-import { within } from './descriptor-paths.js';
+import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 import { secondsOf } from './file-time.js';
 import { describeOwner, OWNER_FILE } from './owner.js';
 
@@ -22,8 +22,6 @@ const PROBE_TIME = { seconds: 1_111_111_111, nanoseconds: 111_111_000 };
 const UNITS_NS = [1_000n, 1_000_000n, 1_000_000_000n];
 /** The coarsest unit that is in use: two seconds (FAT). */
 const COARSEST_UNIT_NS = 2_000_000_000n;
-
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** The directory of one cast's incomplete files: inside the receiving directory, so that renaming is atomic. */
 export class TemporaryDirectory {
@@ -39,7 +37,7 @@ export class TemporaryDirectory {
     this.#name = `${TEMPORARY_PREFIX}${castId}`;
     this.#make();
     try {
-      this.descriptor = openSync(within(root, this.#name), OPEN_FLAGS);
+      this.descriptor = openSync(within(root, this.#name), DIRECTORY_FLAGS);
     } catch (error) {
       rmdirSync(within(root, this.#name));
       throw error;

@@ -1,5 +1,5 @@
+import type { CheckedGroupOptions } from '../checked-group-options.js';
 import type { GroupEnvironment } from '../environment.js';
-import type { CheckedGroupOptions } from '../group-options.js';
 import type { TableAddress, TableSetup } from '../records.js';
 import { StableTable } from './stable-table.js';
 

@@ -1,7 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES } from '../constants.js';
-import { buffersOffset } from '../group-memory.js';
 import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { connectOptions } from './connect-options.js';
@@ -10,6 +9,7 @@ import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import type { GroupPort } from './port.js';
+import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, troubleOf, troubleOfThrown } from './troubles.js';
@@ -42,30 +42,12 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   ) {
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
-    const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, retryTimeoutMs } = setup;
-    const { algorithm, nodes, rank, racks, slots, small, table } = setup;
+    const { neighbours, retryTimeoutMs, slots, small, table } = setup;
     this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
     if (small) this.small = new SmallPath(context, setup, small, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
-    const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
-    const headers = this.#region.view(0, headerBytes);
-    this.machine = new GroupMachine(
-      {
-        topology: { algorithm, nodes, rank, racks },
-        neighbours,
-        firstPair,
-        receiveWindow,
-        sendWindow,
-        maxBlockBytes,
-        skipsNumbers: small !== null,
-        buffersAddress: this.#region.address + buffersOffset(setup),
-        buffersLkey: this.#region.lkey,
-        headers: new Uint32Array(headers.buffer, headers.byteOffset, headerBytes / 4),
-        counters,
-      },
-      this,
-    );
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */

@@ -62,6 +62,25 @@ export function joinLogs(
   return Node.join({ silenceTimeoutMs: 0, windowMs: 0, ...options, protocols: { logs: tailwind() } });
 }
 
+/** Closes a member at the end of the test. Returns how to end it as if its process had died. */
+export function endOf(node: Node, backup: Backup, service: BackupService): () => Promise<void> {
+  let ended: Promise<void> | undefined;
+  const end = async (): Promise<void> => {
+    await service.close();
+    await backup.close();
+    await node.close();
+  };
+  const stop = (): Promise<void> => {
+    ended ??= end();
+    return ended;
+  };
+  onTestFinished(stop);
+  return async () => {
+    await planeOf(node).terminate();
+    await stop();
+  };
+}
+
 /** Members 0 to n − 1 in this process, each a node with a backup; closed at the end of the test. */
 export async function startCluster(n: number, options: ClusterOptions = {}): Promise<ClusterMember[]> {
   const reserved = await reserveLoopbackPorts(n);
@@ -80,21 +99,7 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
     const { coordinator } = options;
     const asked = coordinator !== undefined && { coordinator: node.logs.coordinator(coordinator) };
     const service = node.logs.serve(backup, { ...asked });
-    let ended: Promise<void> | undefined;
-    const end = async (): Promise<void> => {
-      await service.close();
-      await backup.close();
-      await node.close();
-    };
-    const stop = (): Promise<void> => {
-      ended ??= end();
-      return ended;
-    };
-    onTestFinished(stop);
-    const kill = async (): Promise<void> => {
-      await planeOf(node).terminate();
-      await stop();
-    };
+    const kill = endOf(node, backup, service);
     return { id: place.id, node, mesh: node.mesh, logs: node.logs, backup, service, directory, kill };
   });
 }

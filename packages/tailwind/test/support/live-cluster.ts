@@ -5,8 +5,7 @@ import { Node, type NodeWith } from '@rdmc/node';
 import { tailwind } from '@rdmc/tailwind';
 import { Backup } from '@rdmc/tailwind/backup';
 import { freed, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
-import { onTestFinished } from 'vitest';
-import { planeOf, SEGMENT } from './cluster.js';
+import { endOf, SEGMENT } from './cluster.js';
 
 const program = fileURLToPath(new URL('../fixtures/coordinator.mjs', import.meta.url));
 
@@ -80,21 +79,7 @@ export class LiveCluster {
       buffers: 16,
     });
     const service = logs.serve(backup, { coordinator });
-    let ended: Promise<void> | undefined;
-    const end = async (): Promise<void> => {
-      await service.close();
-      await backup.close();
-      await node.close();
-    };
-    const stop = (): Promise<void> => {
-      ended ??= end();
-      return ended;
-    };
-    onTestFinished(stop);
-    const kill = async (): Promise<void> => {
-      await planeOf(node).terminate();
-      await stop();
-    };
+    const kill = endOf(node, backup, service);
     return { id, node, backup, coordinator, directory, kill };
   }
 }
