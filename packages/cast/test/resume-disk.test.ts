@@ -1,12 +1,15 @@
 import {
   chmodSync,
+  chownSync,
   closeSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  statSync,
   utimesSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory, thrown } from '@rdmc/testing';
@@ -28,6 +31,7 @@ vi.mock('node:fs', async (original) => {
 
 const resume = { limit: { share: 1 }, authenticated: true, neededBytes: 0 };
 const MESSAGE_BYTES = 128 * 1024;
+const NOBODY = 65_534;
 
 function opened(directory: string): number {
   const descriptor = openSync(directory, 'r');
@@ -138,6 +142,53 @@ describe('a new directory that somebody else has made meanwhile', () => {
       ...['a', 'b', 'b/own', 'deep', 'deep/c', 'deep/c/own', 'deep/d', 'deep/own', 'z'],
     ]);
     expect(merged).toEqual(['new', 'new/deep']);
+  });
+});
+
+describe('a new directory without write permission', () => {
+  /** As a user whom permissions concern. */
+  function asNobody<T>(action: () => T): T {
+    const user = process.geteuid!();
+    if (user !== 0) return action();
+    process.seteuid!(NOBODY);
+    try {
+      return action();
+    } finally {
+      process.seteuid!(user);
+    }
+  }
+
+  function own(directory: string): string {
+    if (process.geteuid!() === 0) chownSync(directory, NOBODY, NOBODY);
+    return directory;
+  }
+
+  it.each([
+    ['gets its name and its mode', (_: string) => {}, ['file'], 0o555],
+    ['replaces an empty one', (new_: string) => mkdirSync(new_), ['file'], 0o555],
+    ['is merged', (new_: string) => void write(new_, 'own'), ['file', 'own'], undefined],
+    [
+      'stays hidden where a file has its name',
+      (new_: string) => writeFileSync(new_, ''),
+      undefined,
+      undefined,
+    ],
+  ])('%s', (_, prepare, names, mode) => {
+    const [staged, to] = [own(temporaryDirectory()), own(temporaryDirectory())];
+    asNobody(() => {
+      write(staged, 'new/file');
+      chmodSync(join(staged, 'new'), 0o555);
+      prepare(join(to, 'new'));
+    });
+    const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
+    const [from, target] = [place(staged), place(to)];
+    const act = (): void => asNobody(() => publish(from, target, Buffer.from('new'), () => {}));
+    if (names) act();
+    else expect(thrown(act)).toMatchObject({ code: 'ENOTDIR' });
+    expect(readdirSync(to)).toEqual(['new']);
+    expect(readdirSync(staged)).toEqual(names ? [] : ['new']);
+    if (names) expect(readdirSync(join(to, 'new'))).toEqual(names);
+    if (mode !== undefined) expect(statSync(join(to, 'new')).mode & 0o777).toBe(mode);
   });
 });
 

@@ -25,7 +25,10 @@ export class Fetch implements AsyncIterable<FetchProgress>, AsyncDisposable {
     finished.catch(() => {});
   }
 
-  /** Ends the fetch: incomplete files are removed, complete ones stay. Has no effect on one that has finished. */
+  /**
+   * Ends the fetch: incomplete files are removed. Complete ones stay; those of new directories stay hidden, and the next
+   * fetch takes them. Has no effect on a fetch that has finished.
+   */
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }
