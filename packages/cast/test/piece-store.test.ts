@@ -24,7 +24,10 @@ function newStore(directory: string, sync?: SyncPort): PieceStore {
 async function offered(
   from: string,
   directory = temporaryDirectory(),
-  { sync, compare = 'size-time' }: { readonly sync?: SyncPort; readonly compare?: ComparisonKind } = {},
+  {
+    sync,
+    compare = 'size-time',
+  }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
 ) {
   const origin = new Origin(from);
   onTestFinished(() => origin.close());
