@@ -13,14 +13,13 @@ import { MessageOpener } from './seal/message-opener.js';
 import type { RunSeal } from './seal/run-key.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
-import { type SyncPort, systemSync } from './writer/sync-port.js';
+import { systemSync } from './writer/sync-port.js';
 import { WriterSigns } from './writer/writer-signs.js';
 
 /** The thread of a fetcher that decrypts, checks and stores pieces. `workerData.signs`: see `WriterSigns`. */
 
 const { signs } = workerData as { readonly signs: Int32Array };
 let store: PieceStore | undefined;
-let sync: SyncPort | undefined;
 let regions: WorkerRegions | undefined;
 let opener: MessageOpener | undefined;
 
@@ -35,7 +34,7 @@ function step(): void {
 
 const calls = {
   open({ directory, castId, fsync }: OpenPullOrder): void {
-    sync = fsync ? systemSync : undefined;
+    const sync = fsync ? systemSync : undefined;
     store = new PieceStore({ directory, castId, sync, step, active });
   },
 
@@ -98,7 +97,7 @@ const calls = {
 
   finish(_: undefined): Promise<PulledReport> {
     step();
-    return store!.finish(sync);
+    return store!.finish();
   },
 
   async close(_: undefined): Promise<void> {

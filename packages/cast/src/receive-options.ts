@@ -17,6 +17,7 @@ import {
   textOption,
 } from './options.js';
 import type { PortRange } from './ports.js';
+import { isFetchKey, wrongRole } from './pull/roles.js';
 import type { ReceiveOptions } from './receiver-options.js';
 import { checkResumeLimit, type ResumeLimit } from './resume/resume-limit.js';
 
@@ -64,12 +65,14 @@ export interface CheckedReceiveOptions {
 }
 
 /**
- * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED; MeshError
+ * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_WRONG_ROLE; MeshError
  *   ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOptions {
   onlyKnownOptions(WHERE, options, KNOWN);
   const { key } = options;
+  // All that can fetch could cast to this receiver.
+  if (isFetchKey(key)) throw wrongRole('a receiver needs the key that it was made from');
   const sockets = new KeyedSockets({ key, purpose: CONTROL_PURPOSE });
   const host = textOption(WHERE, 'host', options.host ?? (key === undefined ? '127.0.0.1' : '0.0.0.0'));
   if (key === undefined && !isLoopbackHost(host)) throw keyRequired(host);

@@ -1,37 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, renameSync, symlinkSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { refusal, rejection, rounds, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB, PULL_HASHES_IN_FRAME } from '../src/constants.js';
 import { PieceEncoder } from '../src/manifest/piece-encoder.js';
+import type { ComparisonKind } from '../src/manifest/policy.js';
 import { Origin, type OriginFacts } from '../src/pull/origin.js';
 import { NUMBER_BYTES } from '../src/pull/piece-message.js';
 import { PieceStore } from '../src/pull/piece-store.js';
+import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
+import { leftovers } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
-function newStore(directory: string): PieceStore {
+function newStore(directory: string, sync?: SyncPort): PieceStore {
   const none = (): void => {};
-  const store = new PieceStore({
-    directory,
-    castId: randomUUID(),
-    sync: undefined,
-    step: none,
-    active: none,
-  });
+  const store = new PieceStore({ directory, castId: randomUUID(), sync, step: none, active: none });
   onTestFinished(() => store.close());
   return store;
 }
 
 /** What an origin offers, and a store that has been told of it. */
-async function offered(from: string, directory = temporaryDirectory()) {
+async function offered(
+  from: string,
+  directory = temporaryDirectory(),
+  {
+    sync,
+    compare = 'size-time',
+  }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
+) {
   const origin = new Origin(from);
   onTestFinished(() => origin.close());
   const facts = origin.survey(Buffer.alloc(0));
-  const store = newStore(directory);
+  const store = newStore(directory, sync);
   tell(store, origin, facts);
-  const { bits } = await store.begin(facts.root, 'size-time');
-  return { origin, facts, store, bits, directory };
+  const { bits, lackingBytes } = await store.begin(facts.root, compare);
+  return { origin, facts, store, bits, lackingBytes, directory };
 }
 
 function tell(store: PieceStore, origin: Origin, { manifest, pieces }: OriginFacts): void {
@@ -67,7 +71,7 @@ describe('a store of pieces', () => {
         expect(await store.store(message(origin, piece))).toBe(true);
         if (random.below(3) === 0) expect(await store.store(message(origin, piece))).toBe(true);
       }
-      expect(await store.finish(undefined)).toMatchObject({
+      expect(await store.finish()).toMatchObject({
         files: 6,
         receivedBytes: facts.bytes,
         problemCount: 0,
@@ -84,7 +88,7 @@ describe('a store of pieces', () => {
     await store.store(message(origin, 1));
     const visible = (): string[] => namesIn(directory).filter((name) => !name.startsWith('.rdmc-cast-'));
     expect(visible()).toEqual([]);
-    expect(await rejection(store.finish(undefined))).toEqual(refusal('ERR_RDMC_CAST_PROTOCOL'));
+    expect(await rejection(store.finish())).toEqual(refusal('ERR_RDMC_CAST_PROTOCOL'));
     await store.close();
     expect(readdirSync(directory)).toEqual([]);
   });
@@ -119,7 +123,7 @@ describe('a store of pieces', () => {
     symlinkSync(outside, join(directory, 'd'));
     const { origin, store } = await offered(from, directory);
     await store.store(message(origin, 0));
-    const { problems } = await store.finish(undefined);
+    const { problems } = await store.finish();
     expect(problems.map(({ path, code }) => [path, code])).toEqual([
       ['d/file', 'ERR_RDMC_UNSAFE_PATH'],
       ['d', 'ERR_RDMC_UNSAFE_PATH'],
@@ -128,7 +132,99 @@ describe('a store of pieces', () => {
   });
 });
 
+describe('a fetch that ends early', () => {
+  /** A fetch of two files in a new directory, one of which has arrived. */
+  async function interrupted(options: Parameters<typeof offered>[2] = {}) {
+    const from = temporaryDirectory();
+    write(from, 'd/deep/first', seededBytes(MIB, 1));
+    write(from, 'd/second', seededBytes(MIB + 1, 2));
+    const { origin, store, directory } = await offered(from, temporaryDirectory(), options);
+    await store.store(message(origin, 0));
+    await store.store(message(origin, 1));
+    await store.close();
+    return { from, directory };
+  }
+
+  it('shows nothing of a new directory, and a later one takes its complete files', async () => {
+    for (const sync of [undefined, systemSync]) {
+      const { from, directory } = await interrupted({ sync });
+      expect([namesIn(directory).filter((name) => name === 'd'), leftovers(directory).length]).toEqual([
+        [],
+        1,
+      ]);
+      const { origin, store, lackingBytes } = await offered(from, directory, { sync });
+      expect(lackingBytes).toBe(MIB + 1);
+      await store.store(message(origin, 1));
+      await store.store(message(origin, 2));
+      expect(await store.finish()).toMatchObject({ files: 1, unchangedFiles: 1, problemCount: 0 });
+      await store.close();
+      expectSameTree(directory, from);
+      expect(leftovers(directory)).toEqual([]);
+    }
+  });
+
+  it('as often as it happens: what an earlier one has left is not lost', async () => {
+    const { from, directory } = await interrupted();
+    const again = await offered(from, directory);
+    await again.store.close();
+    expect((await offered(from, directory)).lackingBytes).toBe(MIB + 1);
+  });
+
+  it('a later one does not take what has changed since, nor what was not synced before the host started again', async () => {
+    const changed = await interrupted();
+    write(changed.from, 'd/deep/first', seededBytes(MIB, 3));
+    expect((await offered(changed.from, changed.directory)).lackingBytes).toBe(2 * MIB + 1);
+    for (const [sync, lacking] of [
+      [undefined, 2 * MIB + 1],
+      [systemSync, MIB + 1],
+    ] as const) {
+      const { from, directory } = await interrupted({ sync });
+      const boot = join(directory, leftovers(directory)[0]!, 'boot');
+      expect(existsSync(boot)).toBe(sync === undefined);
+      if (sync === undefined) writeFileSync(boot, 'another');
+      expect((await offered(from, directory)).lackingBytes).toBe(lacking);
+    }
+  });
+
+  it('leaves nothing where nothing is compared; leftovers of seven days go', async () => {
+    expect(readdirSync((await interrupted({ compare: 'none' })).directory)).toEqual([]);
+    const { from, directory } = await interrupted();
+    utimesSync(join(directory, leftovers(directory)[0]!), 1, 1);
+    expect((await offered(from, directory)).lackingBytes).toBe(2 * MIB + 1);
+    expect(leftovers(directory)).toEqual([]);
+  });
+
+  it('keeps what it has where a link is in the way of another directory', async () => {
+    const from = temporaryDirectory();
+    write(from, 'a/file', 'contents');
+    write(from, 'b/file', 'other contents');
+    const directory = temporaryDirectory();
+    symlinkSync(temporaryDirectory(), join(directory, 'a'));
+    const { origin, store } = await offered(from, directory);
+    await store.store(message(origin, 1));
+    await store.close();
+    expect((await offered(from, directory)).lackingBytes).toBe('contents'.length);
+  });
+});
+
 describe('an origin', () => {
+  it('lists no temporary files of receivers and fetchers, at any depth, and does not serve them', () => {
+    const from = temporaryDirectory();
+    for (const name of ['.rdmc-cast-kept-1/tree/a', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
+      write(from, name);
+    write(from, 'd/e/file');
+    const origin = new Origin(from);
+    onTestFinished(() => origin.close());
+    for (const [name, entries] of [
+      ['', 3],
+      ['d', 3],
+      ['d/e', 2],
+    ] as const)
+      expect(origin.survey(Buffer.from(name))).toMatchObject({ entries, files: 1, skipped: 0 });
+    for (const name of ['d/.rdmc-cast-2', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
+      expect(thrown(() => origin.survey(Buffer.from(name)))).toEqual(refusal('ERR_RDMC_NOT_FOUND'));
+  });
+
   it('does not send a piece of a file that has changed, and knows hashes of those that have not', () => {
     const from = temporaryDirectory();
     const path = write(from, 'file', seededBytes(2 * MIB, 1));

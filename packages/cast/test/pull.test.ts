@@ -166,6 +166,11 @@ describe('keys', () => {
       refusal('ERR_RDMC_WRONG_ROLE'),
     );
 
+    // A receiver with it would be open to all that fetch.
+    expect(await rejection(startReceivers(1, { key: fetchKey(KEY) }))).toEqual(
+      refusal('ERR_RDMC_WRONG_ROLE'),
+    );
+
     // With a key for fetching nobody can cast to a receiver with the cluster key, also not to the server.
     const [receiver] = await startReceivers(1, { key: KEY });
     for (const to of [receiver!.to, server.address]) {

@@ -118,6 +118,8 @@ export class FetchSession {
       this.#listen(offer.stallTimeoutMs);
       return { channel, frames, offer };
     } catch (error) {
+      // Another call may follow, to a server that does not answer yet.
+      this.#silence?.stop();
       clearInterval(this.#heartbeat);
       channel.destroy();
       throw error;

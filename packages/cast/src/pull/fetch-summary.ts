@@ -27,7 +27,7 @@ export interface FetchSummary {
   readonly directories: number;
   /** Bytes of pieces that were received. */
   readonly receivedBytes: number;
-  /** Regular files that were here already. */
+  /** Regular files that were here already, or were left by a fetch or a cast that ended early. */
   readonly unchangedFiles: number;
   /** Sum of their sizes. */
   readonly unchangedBytes: number;

@@ -10,7 +10,7 @@ const SLASH = 0x2f;
 
 /** What a fetcher has under the name of a file of the server. */
 export class OlderForm {
-  private constructor(
+  constructor(
     private readonly place: Buffer,
     private readonly stats: BigIntStats,
   ) {}
@@ -31,7 +31,12 @@ export class OlderForm {
   }
 
   /** Whether size, mode and time are equal, in the units in which the file system keeps times. */
-  isLike({ size, mode, time }: ManifestEntry, timeUnitNs: bigint): boolean {
+  isLike(entry: ManifestEntry, timeUnitNs: bigint): boolean {
+    return (Number(this.stats.mode) & MODE_MASK) === entry.mode && this.isOfSameTime(entry, timeUnitNs);
+  }
+
+  /** As `isLike`, whatever the mode. */
+  isOfSameTime({ size, time }: ManifestEntry, timeUnitNs: bigint): boolean {
     const { seconds, nanoseconds } = timestamp(this.stats.mtimeNs);
     const inUnits = (of: number): bigint => BigInt(of) / timeUnitNs;
     const isSecond = timeUnitNs >= 1_000_000_000n;
@@ -39,7 +44,7 @@ export class OlderForm {
       ? BigInt(seconds) / (timeUnitNs / 1_000_000_000n) ===
         BigInt(time.seconds) / (timeUnitNs / 1_000_000_000n)
       : seconds === time.seconds && inUnits(nanoseconds) === inUnits(time.nanoseconds);
-    return Number(this.stats.size) === size && (Number(this.stats.mode) & MODE_MASK) === mode && sameTime;
+    return Number(this.stats.size) === size && sameTime;
   }
 
   /** Opens it; undefined where that is not possible. The caller closes it. */

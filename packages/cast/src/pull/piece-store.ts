@@ -1,24 +1,25 @@
-import { closeSync, statfsSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { PULL_PIECE_BYTES } from '../constants.js';
 import { BlockSet } from '../delta/block-set.js';
-import { CastError, protocolError } from '../errors.js';
+import { protocolError } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
-import { decodePiece } from '../manifest/piece-decoder.js';
 import type { ComparisonKind } from '../manifest/policy.js';
+import { expireKept, withRoom } from '../resume/kept-data.js';
+import { KeptStore } from '../resume/kept-store.js';
 import { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
-import { DeferredEntries } from '../writer/deferred-entries.js';
 import { removeLeftovers } from '../writer/leftovers.js';
 import { Outcomes } from '../writer/outcomes.js';
 import type { SyncPort } from '../writer/sync-port.js';
 import { asCastError } from '../writer/system-errors.js';
 import { TemporaryDirectory } from '../writer/temporary-directory.js';
 import { checkWritable, openReceivingDirectory } from '../writer/usable-directory.js';
-import { HASH_BYTES, leafHash, rootHash } from './hash-tree.js';
-import { digestOf } from './manifest-digest.js';
+import { KeptFiles } from './kept-files.js';
 import { OlderForm } from './older-form.js';
-import { type PiecedFile, PieceMap } from './piece-map.js';
+import { PieceList } from './piece-list.js';
+import type { PiecedFile, PieceMap } from './piece-map.js';
 import { piecesIn } from './piece-message.js';
+import { PulledDirectories } from './pulled-directories.js';
 import { PulledFiles } from './pulled-files.js';
 import type { PiecesHere, PulledReport } from './writer-orders.js';
 
@@ -43,13 +44,9 @@ export class PieceStore {
   readonly #temporary: TemporaryDirectory;
   readonly #tree: StagedTree;
   readonly #outcomes = new Outcomes();
-  readonly #deferred: DeferredEntries;
+  readonly #directories: PulledDirectories;
   readonly #files: PulledFiles;
-  readonly #manifest: { readonly data: string }[] = [];
-  readonly #entries: ManifestEntry[] = [];
-  readonly #map = new PieceMap();
-  readonly #hashParts: Buffer[] = [];
-  #hashes: Buffer = Buffer.alloc(0);
+  readonly #list = new PieceList();
   #has = new BlockSet(0);
   /** By number of the file in the map: pieces that it lacks. */
   #left = new Uint32Array(0);
@@ -59,49 +56,43 @@ export class PieceStore {
   #unchangedFiles = 0;
   #unchangedBytes = 0;
   #keptBytes = 0;
-  #isFinished = false;
+  /** Whether a later fetch may use what this one leaves. */
+  #isKept = false;
   #closed = false;
   private readonly step: () => void;
-  private readonly active: () => void;
+  private readonly sync: SyncPort | undefined;
 
   /** @throws CastError where the directory cannot be used */
   constructor({ directory, castId, sync, step, active }: PieceStoreOptions) {
     this.step = step;
-    this.active = active;
+    this.sync = sync;
     this.#root = openReceivingDirectory(directory);
     try {
       checkWritable(this.#root, directory);
       removeLeftovers(this.#root, true);
-      this.#temporary = new TemporaryDirectory(this.#root, castId);
+      // Other leftovers are removed where they take room that is needed.
+      expireKept(this.#root, { share: 1 });
+      this.#temporary = withRoom(
+        this.#root,
+        () => new TemporaryDirectory(this.#root, castId, sync !== undefined),
+      );
     } catch (error) {
       closeSync(this.#root);
       throw asCastError(error);
     }
     this.#tree = new StagedTree(this.#root, this.#temporary.descriptor);
-    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
+    this.#directories = new PulledDirectories(this.#tree, this.#temporary, this.#outcomes, active);
     this.#files = new PulledFiles(this.#tree, this.#temporary, this.#outcomes, sync, active);
   }
 
-  /** A piece of the manifest. @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_UNSAFE_PATH */
+  /** A piece of the manifest. As `PieceList.addEntries`. */
   entries(first: number, count: number, data: string): void {
-    if (first !== this.#entries.length) throw protocolError('the server skipped entries');
-    this.#manifest.push({ data });
-    for (const entry of decodePiece(count, data)) {
-      const { kind, size } = entry;
-      if (kind !== 'file' && kind !== 'directory')
-        throw protocolError(`the server sent a link: ${shown(entry.path)}`);
-      if (kind === 'file') this.#map.add(this.#entries.length, size);
-      this.#entries.push(entry);
-    }
+    this.#list.addEntries(first, count, data);
   }
 
-  /** Hashes of pieces. @throws CastError ERR_RDMC_CAST_PROTOCOL */
+  /** Hashes of pieces. As `PieceList.addHashes`. */
   hashes(first: number, data: string): void {
-    const bytes = Buffer.from(data, 'base64');
-    const before = this.#hashParts.reduce((sum, { length }) => sum + length, 0);
-    if (first * HASH_BYTES !== before || bytes.length % HASH_BYTES !== 0)
-      throw protocolError('the server skipped hashes');
-    this.#hashParts.push(bytes);
+    this.#list.addHashes(first, data);
   }
 
   /**
@@ -109,19 +100,12 @@ export class PieceStore {
    * @throws CastError ERR_RDMC_HASH_MISMATCH, ERR_RDMC_NO_SPACE and others
    */
   async begin(root: string, compare: ComparisonKind): Promise<PiecesHere> {
-    this.#hashes = Buffer.concat(this.#hashParts);
-    if (this.#hashes.length !== this.#map.count * HASH_BYTES)
-      throw protocolError('the server skipped hashes');
-    if (rootHash(digestOf(this.#manifest), this.#hashes).toString('hex') !== root) {
-      throw new CastError(
-        'ERR_RDMC_HASH_MISMATCH',
-        'the list of entries is not that of the root hash of the server',
-      );
-    }
+    this.#list.check(root);
     this.#has = new BlockSet(this.#map.count);
     this.#left = Uint32Array.from(this.#map.files, ({ pieces }) => pieces);
     const timeUnitNs = this.#temporary.timeUnitNs();
-    this.#checkRoom(compare, timeUnitNs);
+    this.#isKept = compare !== 'none';
+    this.#continue(compare, timeUnitNs);
     for (const number of this.#map.files.keys()) {
       this.step();
       this.#look(number, compare, timeUnitNs);
@@ -142,7 +126,7 @@ export class PieceStore {
     for (const { piece, bytes } of piecesIn(message, this.#map)) {
       this.step();
       if (this.#has.has(piece)) continue;
-      if (!this.#isPiece(piece, bytes)) isWhole = false;
+      if (!this.#list.isPiece(piece, bytes)) isWhole = false;
       else {
         this.#receivedBytes += bytes.length;
         this.#put(piece, bytes);
@@ -168,7 +152,7 @@ export class PieceStore {
   }
 
   /** The server has sent everything. @throws CastError where pieces are missing, or where a directory cannot be synced */
-  async finish(sync: SyncPort | undefined): Promise<PulledReport> {
+  async finish(): Promise<PulledReport> {
     await this.#files.drained();
     for (const [number, { entry }] of this.#map.files.entries()) {
       const isGone = this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry);
@@ -177,83 +161,64 @@ export class PieceStore {
           `the server ended the fetch, and pieces of ${shown(this.#entries[entry]!.path)} are missing`,
         );
     }
-    this.#makeDirectories((index, path) =>
-      this.#outcomes.attempt(index, path, () => void this.#tree.open(path)),
-    );
-    await this.#syncEach(this.#deferred.finishStaged(), sync);
-    for (const _ of this.#deferred.publish());
-    await this.#syncEach(this.#deferred.finishDirectories(), sync);
-    this.#isFinished = true;
+    await this.#directories.finish(this.#entries, this.sync);
+    this.#isKept = false;
     return this.#report();
   }
 
-  /** @throws CastError where a directory cannot be synced */
-  async #syncEach(descriptors: Iterable<number>, sync: SyncPort | undefined): Promise<void> {
-    for (const descriptor of descriptors) {
-      try {
-        await sync?.directory(descriptor);
-      } catch (error) {
-        throw asCastError(error);
-      } finally {
-        closeSync(descriptor);
-        this.active();
-      }
-    }
-  }
-
-  /** Removes incomplete files. Complete ones stay, also where the fetch has ended early. */
+  /** Removes incomplete files. After an early end, complete ones stay; those of new directories stay hidden, for a later fetch. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#files.drained().catch(() => {});
-    if (!this.#isFinished) this.#giveUp();
     this.#files.close();
     this.#tree.end();
-    this.#temporary.remove();
-    closeSync(this.#root);
+    try {
+      if (this.#isKept) this.#temporary.keep();
+      else this.#temporary.remove();
+    } finally {
+      closeSync(this.#root);
+    }
+  }
+
+  get #entries(): readonly ManifestEntry[] {
+    return this.#list.entries;
+  }
+
+  get #map(): PieceMap {
+    return this.#list.map;
   }
 
   #report(): PulledReport {
     const { files, bytes } = this.#files;
     const { kept, count } = this.#outcomes.problems;
     return {
-      ...{ files, bytes, directories: this.#deferred.directories },
+      ...{ files, bytes, directories: this.#directories.count },
       ...{ receivedBytes: this.#receivedBytes, keptBytes: this.#keptBytes },
       ...{ unchangedFiles: this.#unchangedFiles, unchangedBytes: this.#unchangedBytes },
       ...{ problems: kept, problemCount: count },
     };
   }
 
-  /** Gives new directories with complete files their modes and names, as far as possible. */
-  #giveUp(): void {
+  /** Takes what interrupted fetches have left, and makes room for the rest. @throws CastError ERR_RDMC_NO_SPACE */
+  #continue(compare: ComparisonKind, timeUnitNs: bigint): void {
+    const mayTake = compare !== 'none';
+    const use = { mayTake, mayTrust: false, durable: this.sync !== undefined };
+    const store = new KeptStore(this.#root, this.#temporary.descriptor, use);
     try {
-      this.#makeDirectories((_, path) => this.#tree.existing(path) !== undefined);
-      for (const descriptor of this.#deferred.finishStaged()) closeSync(descriptor);
-      for (const _ of this.#deferred.publish());
-    } catch {
-      // The disk fails, or something is in the way: they are removed with the temporary directory.
+      const kept = new KeptFiles(this.#tree, store, timeUnitNs);
+      let neededBytes = 0;
+      for (const { entry, size } of this.#map.files) {
+        this.step();
+        const wanted = this.#entries[entry]!;
+        if (mayTake) kept.take(wanted);
+        const isHere = mayTake && this.#older(entry)?.isLike(wanted, timeUnitNs) === true;
+        if (!isHere) neededBytes += size;
+      }
+      kept.makeRoom(neededBytes);
+    } finally {
+      store.close();
     }
-  }
-
-  /** At the end, so that an early end leaves no empty directories. Their modes are set when everything is in them. */
-  #makeDirectories(make: (index: number, path: Buffer) => boolean): void {
-    for (const [index, { kind, path, mode, time }] of this.#entries.entries())
-      if (kind === 'directory' && make(index, path))
-        this.#deferred.directory({ type: 'directory', index, mode, time, path });
-  }
-
-  /** @throws CastError ERR_RDMC_NO_SPACE */
-  #checkRoom(compare: ComparisonKind, timeUnitNs: bigint): void {
-    const { bavail, bsize } = statfsSync(`/proc/self/fd/${this.#root}`);
-    let needed = 0;
-    for (const { entry, size } of this.#map.files) {
-      const isHere =
-        compare !== 'none' && this.#older(entry)?.isLike(this.#entries[entry]!, timeUnitNs) === true;
-      if (!isHere) needed += size;
-    }
-    if (needed <= bavail * bsize) return;
-    const message = `the directory has ${bavail * bsize} bytes free, but ${needed} are needed; make room there`;
-    throw new CastError('ERR_RDMC_NO_SPACE', message);
   }
 
   #older(entry: number): OlderForm | undefined {
@@ -302,16 +267,11 @@ export class PieceStore {
         const piece = file.first + number;
         const bytes = chunk.subarray(0, this.#map.bytesOf(piece));
         if (!source.read(bytes, number * PULL_PIECE_BYTES)) return;
-        if (this.#isPiece(piece, bytes)) use(piece, bytes);
+        if (this.#list.isPiece(piece, bytes)) use(piece, bytes);
       }
     } finally {
       source.close();
     }
-  }
-
-  #isPiece(piece: number, bytes: Buffer): boolean {
-    const expected = this.#hashes.subarray(piece * HASH_BYTES, (piece + 1) * HASH_BYTES);
-    return leafHash(bytes).equals(expected);
   }
 
   /** Writes a piece that was checked. */

@@ -58,12 +58,7 @@ export interface ServerKeys extends FetcherKeys {
 
 /** The keys of a server, from the cluster key or the key of the user. @throws CastError ERR_RDMC_WRONG_ROLE, ERR_RDMC_INVALID_OPTION */
 export function serverKeys(key: Key | undefined): ServerKeys {
-  if (isFetchKey(key)) {
-    throw new CastError(
-      'ERR_RDMC_WRONG_ROLE',
-      'the key is for fetching only; a server needs the key that it was made from',
-    );
-  }
+  if (isFetchKey(key)) throw wrongRole('a server needs the key that it was made from');
   const bytes = clusterKey(key);
   const signer = createPrivateKey({
     key: Buffer.concat([PRIVATE_HEAD, derived(bytes, 'rdmc origin key 1')]),
@@ -103,6 +98,11 @@ export function fetchKey(key: Key): string {
 /** Whether a key is one for fetching, by its form. */
 export function isFetchKey(key: Key | undefined): boolean {
   return key !== undefined && textOf(key).trimStart().startsWith(PREFIX);
+}
+
+/** @param needed what is needed in the place of a key for fetching */
+export function wrongRole(needed: string): CastError {
+  return new CastError('ERR_RDMC_WRONG_ROLE', `the key is for fetching only; ${needed}`);
 }
 
 /** The server's proof that it has the cluster key, for this connection alone. */

@@ -4,7 +4,7 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
 import { timestamp } from '../reader/entries.js';
 import { FileSource } from '../reader/file-source.js';
-import { checkPath, shown } from '../stream/paths.js';
+import { checkPath, componentsOf, shown } from '../stream/paths.js';
 import type { Timestamp } from '../stream/records.js';
 import { within } from '../writer/descriptor-paths.js';
 import { DirectoryTree } from '../writer/directory-tree.js';
@@ -69,6 +69,7 @@ export class ServedTree {
 
   #checkName(name: Buffer): void {
     checkPath(name);
+    if (componentsOf(name).some(isTemporary)) throw notFound(name);
     const stats = this.#stats(name);
     if (stats.isSymbolicLink()) throw followsNoLink(name);
     if (stats.isDirectory() || stats.isFile()) return;
@@ -103,11 +104,8 @@ export class ServedTree {
     // The declarations of Node's oldest supported version lack this overload.
     const read = readdirSync as unknown as (path: string, options: object) => Dirent<Buffer>[] | Buffer[];
     const names = read(`/proc/self/fd/${descriptor}/`, { encoding: 'buffer' }) as Buffer[];
-    // Incomplete files of a receiver or a fetcher that stores in the same directory.
-    const isOwn = (name: Buffer): boolean =>
-      source.length === 0 && name.toString('latin1').startsWith(TEMPORARY_PREFIX);
     return names
-      .filter((each) => !isOwn(each))
+      .filter((each) => !isTemporary(each))
       .sort(Buffer.compare)
       .map((each) => (source.length === 0 ? each : Buffer.concat([source, Buffer.of(SLASH), each])));
   }
@@ -167,6 +165,11 @@ function checkEntry(path: Buffer): void {
     'ERR_RDMC_UNREADABLE',
     `its path has ${path.length} bytes, more than ${MAX_PATH_BYTES}`,
   );
+}
+
+/** Incomplete files of a receiver or a fetcher that stores in the served directory, or in one below it. */
+function isTemporary(name: Buffer): boolean {
+  return name.toString('latin1').startsWith(TEMPORARY_PREFIX);
 }
 
 function notFound(source: Buffer): CastError {

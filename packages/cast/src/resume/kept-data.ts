@@ -1,5 +1,6 @@
 import { readdirSync, statfsSync } from 'node:fs';
 import { KEPT_DAYS_MS } from '../constants.js';
+import { codeOf } from '../errors.js';
 import { KeptDirectory } from './kept-directory.js';
 import { KEPT_PREFIX } from './names.js';
 import { limitBytes, type ResumeLimit } from './resume-limit.js';
@@ -48,6 +49,23 @@ export function makeRoom(root: number, neededBytes: number): RemovedKept {
       return isNeeded;
     });
   });
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Does something that needs a little room: where the disk is full, the oldest leftovers are removed until it succeeds.
+ * @throws what `action` throws
+ */
+export function withRoom<T>(root: number, action: () => T): T {
+  for (;;) {
+    try {
+      return action();
+    } catch (error) {
+      if (!FULL.has(codeOf(error) ?? '')) throw error;
+      if (removeSome(root, ([oldest]) => (oldest ? [oldest] : [])).casts === 0) throw error;
+    }
+  }
 }
 
 /** Bytes that can still be stored in a directory. */

@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  fsyncSync,
   futimesSync,
   lstatSync,
   openSync,
@@ -26,6 +27,8 @@ const OTHERS = 0o077;
 /** What one interrupted cast has left, or the temporary directory of a cast that has just ended. */
 export class KeptDirectory {
   readonly #tree: { readonly descriptor: number; readonly tree: DirectoryTree } | undefined;
+  /** It was written without syncs. */
+  readonly #isUnsynced: boolean;
   /** It was written without syncs, before the host started again: nothing in it counts. */
   readonly #isVoid: boolean;
 
@@ -35,7 +38,9 @@ export class KeptDirectory {
     private readonly descriptor: number,
   ) {
     this.#tree = openTree(descriptor);
-    this.#isVoid = isOfAnotherBoot(descriptor);
+    const boot = unsyncedBoot(descriptor);
+    this.#isUnsynced = boot !== undefined;
+    this.#isVoid = this.#isUnsynced && boot !== thisBoot();
   }
 
   /** Undefined where it does not belong to this user alone, or is gone: then nothing in it counts. */
@@ -58,11 +63,16 @@ export class KeptDirectory {
     return fstatSync(this.descriptor).mtimeMs;
   }
 
-  /** Moves a complete file to a place, if it is here; removes an earlier form of it. @param isWanted whether it is the file that is wanted */
+  /**
+   * Moves a complete file to a place, if it is here; removes an earlier form of it.
+   * @param isWanted whether it is the file that is wanted
+   * @param durable whether it is on disk then
+   */
   takeFile(
     path: Buffer,
     isWanted: (place: Buffer, stats: BigIntStats) => boolean,
     target: () => Buffer,
+    durable: boolean,
   ): boolean {
     const slash = path.lastIndexOf(0x2f);
     if (slash === -1 || !this.#tree || this.#isVoid) return false;
@@ -73,6 +83,7 @@ export class KeptDirectory {
       const stats = lstatSync(place, { bigint: true, throwIfNoEntry: false });
       if (!stats?.isFile() || stats.nlink !== 1n) return false;
       const isTaken = isWanted(place, stats);
+      if (isTaken && durable && this.#isUnsynced) syncFile(place);
       if (isTaken) renameSync(place, target());
       // The sender has another one by now.
       else unlinkSync(place);
@@ -198,12 +209,21 @@ function readJournal(place: Buffer): Journal | undefined {
   }
 }
 
-/** Whether it was written without syncs, before the host started again. */
-function isOfAnotherBoot(descriptor: number): boolean {
+/** Where a directory was written without syncs: the boot of the host then, or an empty text if that cannot be read. */
+function unsyncedBoot(descriptor: number): string | undefined {
   try {
-    return readFileSync(within(descriptor, BOOT_FILE), 'latin1') !== thisBoot();
+    return readFileSync(within(descriptor, BOOT_FILE), 'latin1');
   } catch (error) {
-    return codeOf(error) !== 'ENOENT';
+    return codeOf(error) === 'ENOENT' ? undefined : '';
+  }
+}
+
+function syncFile(place: Buffer): void {
+  const descriptor = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -5,6 +5,16 @@ import type { KeptDirectory } from './kept-directory.js';
 import type { PartFile } from './part-file.js';
 import type { FileFactsOfEntry } from './part-identity.js';
 
+/** How a cast uses what interrupted ones have left. */
+export interface KeptUse {
+  /** Whether it continues them; else they are only removed to make room. */
+  readonly mayTake: boolean;
+  /** Whether a partial file that nobody changed needs no comparison with hashes of the sender. */
+  readonly mayTrust: boolean;
+  /** Whether everything that it takes is on disk. */
+  readonly durable: boolean;
+}
+
 /** What interrupted casts have left in a receiving directory, as one cast takes from it. */
 export class KeptStore {
   readonly #kept: KeptDirectory[];
@@ -12,14 +22,11 @@ export class KeptStore {
   /**
    * @param root descriptor of the receiving directory
    * @param into descriptor of the cast's temporary directory
-   * @param mayTake whether the cast continues interrupted ones; else they are only removed to make room
-   * @param mayTrust whether a partial file that nobody changed needs no comparison with hashes of the sender
    */
   constructor(
     private readonly root: number,
     private readonly into: number,
-    private readonly mayTake: boolean,
-    private readonly mayTrust: boolean,
+    private readonly use: KeptUse,
   ) {
     this.#kept = openKept(root);
   }
@@ -39,14 +46,15 @@ export class KeptStore {
     isWanted: (place: Buffer, stats: BigIntStats) => boolean,
     target: () => Buffer,
   ): boolean {
-    return this.mayTake && this.#newest.some((each) => each.takeFile(path, isWanted, target));
+    const { mayTake, durable } = this.use;
+    return mayTake && this.#newest.some((each) => each.takeFile(path, isWanted, target, durable));
   }
 
   /** The partial file of an entry, moved to the cast's temporary directory. */
   takePart(entry: FileFactsOfEntry): PartFile | undefined {
-    if (!this.mayTake || entry.size < DELTA_FILE_BYTES) return undefined;
+    if (!this.use.mayTake || entry.size < DELTA_FILE_BYTES) return undefined;
     for (const each of this.#newest) {
-      const part = each.takePart(entry, this.into, this.mayTrust);
+      const part = each.takePart(entry, this.into, this.use.mayTrust);
       if (part) return part;
     }
     return undefined;
@@ -61,7 +69,7 @@ export class KeptStore {
   close(): void {
     for (const each of this.#kept.splice(0)) {
       try {
-        if (this.mayTake && !each.prune()) each.remove();
+        if (this.use.mayTake && !each.prune()) each.remove();
       } catch {
         // Another cast takes from it, or the disk fails; it is removed after some days.
       }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   closeSync,
@@ -13,10 +14,12 @@ import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 
 /**
  * Removes everything in a directory that belongs to this process. Directories in it are moved up before they are emptied:
- * so their depth does not matter, and neither do their modes.
+ * so their depth does not matter, and neither do their modes. A removal that was interrupted leaves moved directories: the
+ * names of one removal differ from those of all others.
  * @throws errors of the system
  */
 export function emptyDirectory(directory: number): void {
+  const unique = randomUUID();
   let moved = 0;
   for (let names = namesIn(directory); names.length > 0; names = namesIn(directory)) {
     for (const name of names) {
@@ -30,7 +33,7 @@ export function emptyDirectory(directory: number): void {
           else {
             // Moving a directory to another one needs the permission to write to it.
             chmodSync(found, 0o700);
-            renameSync(found, within(directory, `moved-${moved}`));
+            renameSync(found, within(directory, `moved-${unique}-${moved}`));
             moved += 1;
           }
         }

@@ -37,9 +37,8 @@ export class Resumption {
     const isOn = policy?.resume === true && !policy.dryRun;
     // Equal contents are wanted, not equal sizes and times: so contents are compared.
     const mayTrust = isOn && policy.by !== 'content';
-    if (isOn && !durable) temporary.markUnsynced();
     this.keeping = isOn ? { authenticated, durable, root } : undefined;
-    this.store = new KeptStore(root, temporary.descriptor, isOn, mayTrust);
+    this.store = new KeptStore(root, temporary.descriptor, { mayTake: isOn, mayTrust, durable });
     this.makeRoom(neededBytes);
   }
 

@@ -4,6 +4,7 @@ import type { Checksum } from '../checksum.js';
 import { encodeHeld } from '../delta/hash-frames.js';
 import { CastError, givenUp, protocolError } from '../errors.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import { withRoom } from '../resume/kept-data.js';
 import { Resumption } from '../resume/resumption.js';
 import { SinkTargets } from '../resume/sink-target.js';
 import { StagedTree } from '../resume/staged-tree.js';
@@ -67,7 +68,9 @@ export class StreamWriter {
     this.durable = durable;
     this.#root = openDirectory(directory);
     try {
-      this.#temporary = new TemporaryDirectory(this.#root, castId);
+      const make = (): TemporaryDirectory => new TemporaryDirectory(this.#root, castId, durable);
+      // A dry run removes nothing.
+      this.#temporary = resume && !policy?.dryRun ? withRoom(this.#root, make) : make();
     } catch (error) {
       closeSync(this.#root);
       throw asCastError(error);

@@ -29,10 +29,14 @@ export class TemporaryDirectory {
   readonly descriptor: number;
   #removed = false;
 
-  /** @throws CastError ERR_RDMC_SHARED_DIRECTORY; errors of the system */
+  /**
+   * @param isSynced false where files in it are not synced: after another start of the host, nothing in it counts
+   * @throws CastError ERR_RDMC_SHARED_DIRECTORY; errors of the system
+   */
   constructor(
     private readonly root: number,
     castId: string,
+    isSynced = true,
   ) {
     this.#name = `${TEMPORARY_PREFIX}${castId}`;
     this.#make();
@@ -43,7 +47,9 @@ export class TemporaryDirectory {
       throw error;
     }
     try {
-      writeFileSync(within(this.descriptor, OWNER_FILE), describeOwner(), { mode: 0o600, flag: 'wx' });
+      // First: what is there without it counts after another start of the host.
+      if (!isSynced) this.#write(BOOT_FILE, thisBoot());
+      this.#write(OWNER_FILE, describeOwner());
     } catch (error) {
       this.remove();
       throw error;
@@ -84,9 +90,8 @@ export class TemporaryDirectory {
     }
   }
 
-  /** Nothing in it will be synced: after another start of the host, nothing in it counts. @throws errors of the system */
-  markUnsynced(): void {
-    writeFileSync(this.file(BOOT_FILE), thisBoot(), { mode: 0o600, flag: 'wx' });
+  #write(name: string, text: string): void {
+    writeFileSync(this.file(name), text, { mode: 0o600, flag: 'wx' });
   }
 
   /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */

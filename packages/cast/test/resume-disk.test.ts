@@ -1,0 +1,202 @@
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory, thrown } from '@rdmc/testing';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { DELTA_FILE_BYTES } from '../src/constants.js';
+import { withRoom } from '../src/resume/kept-data.js';
+import { publish } from '../src/resume/publish.js';
+import { emptyDirectory } from '../src/resume/remove-tree.js';
+import { TemporaryDirectory } from '../src/writer/temporary-directory.js';
+import { allMessages } from './support/local-cast.js';
+import { LocalDelta } from './support/local-delta.js';
+import { leftovers, temporaries } from './support/receivers.js';
+import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
+
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>();
+  return { ...fs, fsyncSync: vi.fn(fs.fsyncSync) };
+});
+
+const resume = { limit: { share: 1 }, authenticated: true, neededBytes: 0 };
+const MESSAGE_BYTES = 128 * 1024;
+const NOBODY = 65_534;
+
+function opened(directory: string): number {
+  const descriptor = openSync(directory, 'r');
+  onTestFinished(() => closeSync(descriptor));
+  return descriptor;
+}
+
+/** A tree of a small file and a large one, and what an interrupted cast has left of it. */
+function interrupted() {
+  const from = temporaryDirectory();
+  write(from, 'root/a', 'small');
+  write(from, 'root/large', seededBytes(2 * DELTA_FILE_BYTES, 1));
+  const [path, to] = [join(from, 'root'), temporaryDirectory()];
+  using cast = new LocalDelta(path, [to], { resume });
+  const [group] = cast.plan();
+  cast.send(allMessages(cast.reader(group!), MESSAGE_BYTES).slice(0, 5), group!.members);
+  return { path, to };
+}
+
+describe('what was written without syncs', () => {
+  it.each([
+    ['that a later cast may continue', { resume }],
+    ['that leaves nothing in an orderly end', {}],
+  ])('says so from its beginning, in a cast %s: it may be killed', (_, ports) => {
+    const from = temporaryDirectory();
+    const path = write(from, 'file');
+    const to = temporaryDirectory();
+    using cast = new LocalDelta(path, [to], ports);
+    expect(cast.entries).toHaveLength(1);
+    const [temporary] = temporaries(to);
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();
+    expect(readFileSync(join(to, temporary!, 'boot'), 'latin1')).toBe(boot);
+  });
+
+  it('is synced by a cast that syncs, before it counts', () => {
+    const { path, to } = interrupted();
+    vi.mocked(fsyncSync).mockClear();
+    using cast = new LocalDelta(path, [to], { resume, durable: true });
+    // The small file, which is complete; the large one is synced when its next bytes arrive.
+    expect(fsyncSync).toHaveBeenCalledTimes(1);
+    cast.sendAll(MESSAGE_BYTES);
+    expect(cast.finish()).toMatchObject([{ unchangedFiles: 1, files: 1 }]);
+  });
+});
+
+describe('a full disk', () => {
+  it('loses its oldest leftovers, one after the other, until there is room', () => {
+    const { path, to } = interrupted();
+    for (const seconds of [3, 2]) {
+      mkdirSync(join(to, `.rdmc-cast-kept-${seconds}`), { mode: 0o700 });
+      utimesSync(join(to, `.rdmc-cast-kept-${seconds}`), seconds, seconds);
+    }
+    let left = 2;
+    const action = (): number => {
+      if (left > 0) throw Object.assign(new Error(`${left--}`), { code: 'ENOSPC' });
+      return leftovers(to).length;
+    };
+    const root = opened(to);
+    expect(withRoom(root, action)).toBe(1);
+    using cast = new LocalDelta(path, [to], { resume });
+    expect(cast.receivers[0]!.writer.resumedBytes).toBeGreaterThan(0);
+  });
+
+  it('that leftovers do not fill is an error, and so is another one', () => {
+    const { to } = interrupted();
+    const root = opened(to);
+    for (const [code, count] of [
+      ['EACCES', 1],
+      ['ENOSPC', 0],
+    ] as const) {
+      const error = Object.assign(new Error(code), { code });
+      const failing = (): never => {
+        throw error;
+      };
+      expect(thrown(() => withRoom(root, failing))).toBe(error);
+      expect(leftovers(to)).toHaveLength(count);
+    }
+  });
+});
+
+describe('the removal of leftovers', () => {
+  it('goes on where an earlier one was interrupted', () => {
+    const directory = temporaryDirectory();
+    for (const name of ['moved-0', 'moved-1', 'tree']) write(directory, `${name}/a/b/c/file`);
+    chmodSync(join(directory, 'moved-0/a'), 0o500);
+    emptyDirectory(opened(directory));
+    expect(readdirSync(directory)).toEqual([]);
+    // Names of one removal are not those of another one, which stopped anywhere.
+    for (const name of ['one', 'other']) write(directory, `${name}/a/b/c/file`);
+    emptyDirectory(opened(directory));
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
+describe('a new directory that somebody else has made meanwhile', () => {
+  it('gets all entries that can have their names, also where another one cannot', () => {
+    const [staged, to] = [temporaryDirectory(), temporaryDirectory()];
+    for (const name of ['new/a', 'new/b', 'new/deep/c', 'new/deep/d', 'new/z']) write(staged, name, name);
+    // A directory where a file would be, and a file where a directory would be.
+    for (const name of ['new/b/own', 'new/deep/own']) write(to, name, 'own');
+    write(to, 'new/deep/c/own', 'own');
+    const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
+    const merged: string[] = [];
+    const onMerged = (path: Buffer): void => void merged.push(path.toString());
+    const error = thrown(() => publish(place(staged), place(to), Buffer.from('new'), onMerged));
+    expect(error).toMatchObject({ code: 'EISDIR' });
+    expect(namesIn(join(to, 'new'))).toEqual([
+      ...['a', 'b', 'b/own', 'deep', 'deep/c', 'deep/c/own', 'deep/d', 'deep/own', 'z'],
+    ]);
+    expect(merged).toEqual(['new', 'new/deep']);
+  });
+});
+
+describe('a new directory without write permission', () => {
+  /** As a user whom permissions concern. */
+  function asNobody<T>(action: () => T): T {
+    const user = process.geteuid!();
+    if (user !== 0) return action();
+    process.seteuid!(NOBODY);
+    try {
+      return action();
+    } finally {
+      process.seteuid!(user);
+    }
+  }
+
+  function own(directory: string): string {
+    if (process.geteuid!() === 0) chownSync(directory, NOBODY, NOBODY);
+    return directory;
+  }
+
+  it.each([
+    ['gets its name and its mode', (_: string) => {}, ['file'], 0o555],
+    ['replaces an empty one', (new_: string) => mkdirSync(new_), ['file'], 0o555],
+    ['is merged', (new_: string) => void write(new_, 'own'), ['file', 'own'], undefined],
+    [
+      'stays hidden where a file has its name',
+      (new_: string) => writeFileSync(new_, ''),
+      undefined,
+      undefined,
+    ],
+  ])('%s', (_, prepare, names, mode) => {
+    const [staged, to] = [own(temporaryDirectory()), own(temporaryDirectory())];
+    asNobody(() => {
+      write(staged, 'new/file');
+      chmodSync(join(staged, 'new'), 0o555);
+      prepare(join(to, 'new'));
+    });
+    const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
+    const [from, target] = [place(staged), place(to)];
+    const act = (): void => asNobody(() => publish(from, target, Buffer.from('new'), () => {}));
+    if (names) act();
+    else expect(thrown(act)).toMatchObject({ code: 'ENOTDIR' });
+    expect(readdirSync(to)).toEqual(['new']);
+    expect(readdirSync(staged)).toEqual(names ? [] : ['new']);
+    if (names) expect(readdirSync(join(to, 'new'))).toEqual(names);
+    if (mode !== undefined) expect(statSync(join(to, 'new')).mode & 0o777).toBe(mode);
+  });
+});
+
+it('a temporary directory that is synced, or as good as that, has no mark', () => {
+  const to = temporaryDirectory();
+  const temporary = new TemporaryDirectory(opened(to), 'id');
+  expect(readdirSync(join(to, '.rdmc-cast-id'))).toEqual(['owner']);
+  temporary.remove();
+  expect(readdirSync(to)).toEqual([]);
+  expectSameTree(to, temporaryDirectory());
+});
