@@ -8,6 +8,8 @@ import { PieceEncoder } from '../src/manifest/piece-encoder.js';
 import { Origin, type OriginFacts } from '../src/pull/origin.js';
 import { NUMBER_BYTES } from '../src/pull/piece-message.js';
 import { PieceStore } from '../src/pull/piece-store.js';
+import { asAfterKill } from './support/killed.js';
+import { temporaries } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 function newStore(directory: string): PieceStore {
@@ -87,6 +89,20 @@ describe('a store of pieces', () => {
     expect(await rejection(store.finish(undefined))).toEqual(refusal('ERR_RDMC_CAST_PROTOCOL'));
     await store.close();
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  it('leaves complete files of new directories when it ends early, and nothing after a kill', async () => {
+    const from = temporaryDirectory();
+    write(from, 'd/complete', seededBytes(MIB, 1));
+    write(from, 'd/incomplete', seededBytes(2 * MIB, 2));
+    const { origin, store, directory } = await offered(from);
+    for (const piece of [0, 1]) await store.store(message(origin, piece));
+    const killed = asAfterKill(directory);
+    expect(temporaries(killed)).toHaveLength(1);
+    await newStore(killed).close();
+    expect(readdirSync(killed)).toEqual([]);
+    await store.close();
+    expect(namesIn(directory)).toEqual(['d', 'd/complete']);
   });
 
   it('refuses another list than that of the root hash, skipped parts of it, links, and malformed messages', async () => {

@@ -19,8 +19,8 @@ export function figureSection(figure: Figure, records: readonly FigureRecord[]):
         records.find((record) => record.way === way.id),
       ),
     ),
-    ways.length === 0 ? '<p class="absent">not recorded yet: there is not a command for it</p>' : '',
-    lacks === undefined ? '' : `<p><strong>Not had here:</strong> ${escaped(lacks)}</p>`,
+    ways.length === 0 ? '<p class="absent">not recorded: there is not a command for it</p>' : '',
+    lacks === undefined ? '' : `<p><strong>Missing here:</strong> ${escaped(lacks)}</p>`,
     '</article>',
   ]
     .filter((part) => part !== '')

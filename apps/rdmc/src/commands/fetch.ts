@@ -79,8 +79,9 @@ export function addFetchCommand(program: Command, session: Session): void {
     about: [
       'NAME is a path below the served directory, and arrives under its last component. Fetchers of one name that run at the',
       'same time form one cast, whenever each of them starts. Only missing pieces (of at most 1 MiB) are sent: this end says',
-      'what it has. Each piece is checked against the hashes of the server itself, whoever forwarded it, and a file',
-      'appears under its name only when it is complete. Fetchers forward to each other, so they must reach each other.',
+      'what it has. Each piece is checked against the hashes of the server itself, whichever fetcher forwarded it. A file',
+      'appears under its name when it is complete, a new directory at the end. Fetchers must reach each other. If the fetch ends',
+      'early, complete files stay, and the same command fetches the rest.',
       'The key is that of the server, or one for fetching, which can do nothing else: rdmc key --role fetch. Without a key,',
       'the server must be a process of this user on this machine.',
     ],

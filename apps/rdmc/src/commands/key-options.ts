@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 
-/** The options of `cast` and `receive` for a key. */
+/** The options for a key of `cast`, `receive`, `serve` and `fetch`. */
 export const keyOptions = {
   keyFile: z.string().min(1).optional(),
   keyStdin: z.boolean().default(false),

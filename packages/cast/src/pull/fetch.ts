@@ -25,7 +25,7 @@ export class Fetch implements AsyncIterable<FetchProgress>, AsyncDisposable {
     finished.catch(() => {});
   }
 
-  /** Ends the fetch: incomplete files are removed, complete ones stay. Has no effect on one that has finished. */
+  /** Ends the fetch: incomplete files are removed, complete ones stay. A fetch that has finished is not affected. */
   abort(reason?: unknown): void {
     this.#controller.abort(reason);
   }

@@ -72,7 +72,7 @@ export class PieceStore {
     try {
       checkWritable(this.#root, directory);
       removeLeftovers(this.#root, true);
-      this.#temporary = new TemporaryDirectory(this.#root, castId);
+      this.#temporary = TemporaryDirectory.ofFetch(this.#root, castId);
     } catch (error) {
       closeSync(this.#root);
       throw asCastError(error);

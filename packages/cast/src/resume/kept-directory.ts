@@ -27,7 +27,7 @@ const OTHERS = 0o077;
 /** What one interrupted cast has left, or the temporary directory of a cast that has just ended. */
 export class KeptDirectory {
   readonly #tree: { readonly descriptor: number; readonly tree: DirectoryTree } | undefined;
-  /** It was written without syncs, before the host started again: nothing in it counts. */
+  /** Nothing in it counts: it was written without syncs before the host started again, or is not to be continued. */
   readonly #isVoid: boolean;
 
   private constructor(
@@ -199,7 +199,7 @@ function readJournal(place: Buffer): Journal | undefined {
   }
 }
 
-/** Whether it was written without syncs, before the host started again. */
+/** Whether its file `boot` names another start of the host than this one, or none (see names.ts). */
 function isOfAnotherBoot(descriptor: number): boolean {
   try {
     return readFileSync(within(descriptor, BOOT_FILE), 'latin1') !== thisBoot();

@@ -52,6 +52,18 @@ export class TemporaryDirectory {
     }
   }
 
+  /** That of a fetch: fetches are not continued. @throws as the constructor */
+  static ofFetch(root: number, fetchId: string): TemporaryDirectory {
+    const temporary = new TemporaryDirectory(root, fetchId);
+    try {
+      temporary.markUseless();
+      return temporary;
+    } catch (error) {
+      temporary.remove();
+      throw error;
+    }
+  }
+
   #make(): void {
     try {
       mkdirSync(within(this.root, this.#name), { mode: 0o700 });
@@ -89,6 +101,11 @@ export class TemporaryDirectory {
   /** Nothing in it will be synced: after another start of the host, nothing in it counts. @throws errors of the system */
   markUnsynced(): void {
     writeFileSync(this.file(BOOT_FILE), thisBoot(), { mode: 0o600, flag: 'wx' });
+  }
+
+  /** No later cast may use anything in it: after a kill, the next receiver removes it. @throws errors of the system */
+  markUseless(): void {
+    writeFileSync(this.file(BOOT_FILE), '', { mode: 0o600, flag: 'wx' });
   }
 
   /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */
