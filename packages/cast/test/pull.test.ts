@@ -208,7 +208,7 @@ describe('the end of a pull', () => {
     const { fetch, directory } = startFetch(server);
     await several('progress', 1);
     await server.close();
-    expect(await rejection(fetch.finished)).toEqual(refusal('ERR_RDMC_ABORTED'));
+    expect(await rejection(fetch.finished)).toEqual(refusal('ERR_RDMC_SENDER_LOST'));
     expect(readdirSync(directory)).toEqual([]);
 
     const gone = startFetch(server);

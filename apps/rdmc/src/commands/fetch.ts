@@ -14,6 +14,7 @@ import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
 const DAY_MS = 24 * 3_600_000;
+const AFTER_INTERRUPT = { advice: 'complete files stay: the same command fetches the rest' };
 
 /** The checked options, by their names in the parser. */
 export const fetchSchema = z.strictObject({
@@ -53,7 +54,7 @@ async function run(source: string, raw: Raw, session: Session): Promise<void> {
     const options = await optionsOf(source, raw, signal);
     const { runFetch } = await import('../fetch/run.js');
     return runFetch(options, session.terminal, signal);
-  });
+  }, AFTER_INTERRUPT);
 }
 
 export function addFetchCommand(program: Command, session: Session): void {
@@ -63,7 +64,10 @@ export function addFetchCommand(program: Command, session: Session): void {
     .argument('<source>', 'HOST[:PORT][/NAME]; without a name: everything that is served')
     .option('--dir <path>', 'where files are stored')
     .option('--mkdir', 'make the directory if it is missing');
-  addKeyOptions(command)
+  addKeyOptions(
+    command,
+    'file with the key of the server, or a key for fetching; only its owner may have access',
+  )
     .option('--compare <how>', 'when a file is here already: size-time, content or none', 'size-time')
     .option('-c', '--compare content')
     .option('--wait <time>', 'call a server that does not answer, or is busy, for this time (default: once)')

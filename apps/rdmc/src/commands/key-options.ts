@@ -7,8 +7,11 @@ export const keyOptions = {
   keyStdin: z.boolean().default(false),
 };
 
-export function addKeyOptions(command: Command): Command {
+export function addKeyOptions(
+  command: Command,
+  file = 'file with the key of sender and receivers; only its owner may have access',
+): Command {
   return command
-    .option('--key-file <path>', 'file with the key of sender and receivers; only its owner may have access')
+    .option('--key-file <path>', file)
     .option('--key-stdin', 'read the key from the first line of standard input (default: RDMC_KEY, if set)');
 }

@@ -36,7 +36,7 @@ async function keyText(raw: Raw): Promise<string> {
 export function addKeyCommand(program: Command, { terminal }: Session): void {
   const command = program
     .command('key')
-    .description('Make a key for cast, receive and serve, or from it a key for fetching only.')
+    .description('Make a key for cast, receive, serve and fetch, or from it a key for fetching only.')
     .argument('[file]', 'path of the new file, which only you can read')
     .option('--role <role>', 'what the key is for: all; or fetch: only for rdmc fetch', 'all')
     .option('--key-file <path>', 'with --role fetch: file with the key of rdmc serve')

@@ -66,7 +66,7 @@ export function addServeCommand(program: Command, session: Session): void {
       '--listen <address[:port]>',
       'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
     );
-  addKeyOptions(command)
+  addKeyOptions(command, 'file with the key; not a key for fetching; only its owner may have access')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate for each name: 40MiB/s, 300Mbit/s')
     .option('--mesh-ports <first-last>', 'ports for the data, two for each name at a time (default: any)')

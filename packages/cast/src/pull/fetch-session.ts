@@ -299,7 +299,9 @@ export class FetchSession {
   }
 
   #aborted({ code, message }: ServerFrameOf<'abort'>): CastError {
-    return new CastError(code, `the server ${this.options.server}: ${message}`);
+    // ERR_RDMC_ABORTED is an abort of this end.
+    const ours = code === 'ERR_RDMC_ABORTED' ? 'ERR_RDMC_SENDER_LOST' : code;
+    return new CastError(ours, `the server ${this.options.server}: ${message}`);
   }
 
   #lost(cause: unknown): CastError {
