@@ -19,7 +19,7 @@ export function figureSection(figure: Figure, records: readonly FigureRecord[]):
         records.find((record) => record.way === way.id),
       ),
     ),
-    ways.length === 0 ? '<p class="absent">not recorded: there is not a command for it</p>' : '',
+    ways.length === 0 ? '<p class="absent">not recorded yet: there is not a command for it</p>' : '',
     lacks === undefined ? '' : `<p><strong>Missing here:</strong> ${escaped(lacks)}</p>`,
     '</article>',
   ]
