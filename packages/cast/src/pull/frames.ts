@@ -123,7 +123,7 @@ const fetcherFrame = variants('type', {
     partialBytes: bytes,
     storedMessages: count,
     storedBytes: bytes,
-    /** How long the writer has made no progress with its messages; 0 when it has none. */
+    /** How long the writer has not made progress with its messages; 0 when it does not have any. */
     writerBusyMs: whole(0),
   },
   took: {
