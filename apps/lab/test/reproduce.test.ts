@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulateOptions } from '@rdmc/simulator';
-import { temporaryDirectory } from '@rdmc/testing';
+import { refusal, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import type { Figure, Way } from '../src/catalogue/figure.js';
 import { recordOf } from '../src/record/read.js';
@@ -143,6 +143,15 @@ describe('the command line', () => {
     expect(status).toBe(2);
     expect(stderr).toContain('error ERR_RDMC_UNKNOWN_FIGURE');
     expect(stderr).toContain('tailwind-13');
+  });
+
+  it('refuses a way that none of the figures has, and names those that they have', () => {
+    const of = (...args: string[]) => thrown(() => reproduceOptions(args));
+    expect(of('--way', 'simulate')).toEqual(refusal('ERR_RDMC_LAB_OPTION'));
+    expect(of('--figure', 'rdmc-8', '--way', 'measured')).toMatchObject({
+      message: expect.stringContaining('there are: simulated'),
+    });
+    expect(reproduceOptions(['--figure', 'rdmc-4,rdmc-8', '--way', 'recorded']).way).toBe('recorded');
   });
 
   it('refuses an unknown option with status 2', () => {

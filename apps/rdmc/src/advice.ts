@@ -28,7 +28,9 @@ const OF_SERVE: Readonly<Record<string, string>> = {
 
 const OF_FETCH: Readonly<Record<string, string>> = {
   ERR_RDMC_KEY_MISMATCH:
-    'the server makes the key for fetching: rdmc key --role fetch --key-file FILE FETCH-FILE',
+    'give --key-file FILE with the key of the server, or with one made from it: rdmc key --role fetch --key-file KEY FILE',
+  ERR_RDMC_KEY_REQUIRED: 'give --key-file FILE with the key of the server, or with a key for fetching',
+  ERR_RDMC_NOT_FOUND: 'check the name; without a name, everything that is served is fetched',
   ERR_RDMC_CAST_UNREACHABLE: 'start rdmc serve there, or add --wait TIME',
   ERR_RDMC_BUSY: 'try again later, or add --wait TIME',
 };

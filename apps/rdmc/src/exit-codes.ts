@@ -14,7 +14,7 @@ export const ExitCode = {
 } as const;
 export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
 
-/** Exit codes of `cast` and `receive` beyond those of every command. */
+/** Exit codes of `cast`, `receive` and `fetch` beyond those of every command. */
 export const castExitCodes: readonly ExitCode[] = [
   ExitCode.VERIFICATION_FAILED,
   ExitCode.MEMBER_LOST,

@@ -7,6 +7,11 @@ const SIGNALS: Readonly<Record<string, ExitCode>> = {
   SIGHUP: ExitCode.HANGUP,
 };
 
+interface InterruptOptions {
+  readonly codes?: Readonly<Record<string, ExitCode>>;
+  readonly advice?: string;
+}
+
 /** Controller of the work that can be interrupted. */
 let current: AbortController | undefined;
 
@@ -24,22 +29,18 @@ export function outputClosed(): void {
 /**
  * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the command then ends with
  * the reason as its error. A second signal ends the process immediately.
+ * @param options `advice` is printed below the error: what is left, and how to go on
  */
 export async function interruptible<Result>(
   work: (signal: AbortSignal) => Promise<Result>,
-  codes: Readonly<Record<string, ExitCode>> = SIGNALS,
+  { codes = SIGNALS, advice = 'all processes were stopped' }: InterruptOptions = {},
 ): Promise<Result> {
   const controller = new AbortController();
   current = controller;
   const onSignal = (name: string): void => {
     const exitCode = codes[name]!;
     if (controller.signal.aborted) process.exit(exitCode);
-    controller.abort(
-      new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, {
-        exitCode,
-        advice: 'all processes were stopped',
-      }),
-    );
+    controller.abort(new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, { exitCode, advice }));
   };
   for (const name of Object.keys(SIGNALS)) process.on(name, onSignal);
   try {
@@ -67,5 +68,5 @@ export async function service(work: (signal: AbortSignal) => Promise<ExitCode>):
       throw error;
     }
   };
-  return interruptible(orderly, { ...SIGNALS, SIGTERM: ExitCode.OK });
+  return interruptible(orderly, { codes: { ...SIGNALS, SIGTERM: ExitCode.OK } });
 }

@@ -53,6 +53,8 @@ function emptyProgram({ terminal }: Session): Command {
   return addHelpNotes(program, {
     examples: [
       ['rdmc cast model/ --to node1,node2 --ssh', 'a directory to two machines, verified'],
+      ['rdmc serve /srv/models --key-file cast.key', 'to machines that start at different times'],
+      ['rdmc fetch node0/llama --dir /srv --key-file fetch.key', 'on each of them'],
       ['rdmc demo', 'send the node binary to seven processes, verified'],
       ['rdmc schedule --nodes 8 --blocks 6', 'draw the steps of the binomial pipeline'],
       ['rdmc doctor', 'check this machine, with advice'],

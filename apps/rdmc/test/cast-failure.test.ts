@@ -22,6 +22,7 @@ describe('when the sender is', () => {
     const ended = await sender.ended;
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
+    expect(ended.stderr).toContain('the same command continues the cast');
     await Promise.all(receivers.map(({ failed }) => failed));
     for (const receiver of receivers) expect(receiver.visible()).toEqual([]);
     const again = await castHere(file, '--to', receivers.map(({ name }) => name).join(','));

@@ -93,6 +93,10 @@ describe('rdmc serve and rdmc fetch', () => {
     const none = await fetch(`${from}/none`, 'a').cli.ended;
     expect(none).toMatchObject({ code: 1 });
     expect(none.stderr).toContain('ERR_RDMC_NOT_FOUND');
+    expect(none.stderr).toContain('check the name');
+    const missing = await answer('fetch', from, '--dir', join(scratch.path, 'missing'));
+    expect(missing).toMatchObject({ code: 1 });
+    expect(missing.stderr).toContain('--mkdir');
     const outside = await fetch(`${from}/../x`, 'a').cli.ended;
     expect(outside.stderr).toContain('ERR_RDMC_UNSAFE_PATH');
     server.child.kill('SIGTERM');

@@ -68,7 +68,7 @@ export function planGroups(
   for (const [entry, id] of classOf.entries()) sums[id]! += costs[entry]!;
   const whole = members
     .map((each, id): EntryClass => ({ members: new Set(each), cost: sums[id]!, ids: [id], parts: NO_PARTS }))
-    // Nobody lacks class 0; and a class that later receivers divided completely has no entries, and costs nothing.
+    // No receiver lacks class 0. A class that later receivers divided completely is empty, and costs nothing.
     .filter((each) => each.members.size > 0 && each.cost > 0);
   const groups =
     deltas.length === 0 ? merged(whole) : mergedWithParts([...whole, ...deltas.flatMap(partsOf)]);

@@ -21,8 +21,10 @@ import { describe, expect, it } from 'vitest';
 import { DELTA_BLOCK_BYTES, DELTA_FILE_BYTES, KEPT_DAYS_MS } from '../src/constants.js';
 import { expireKept, makeRoom, removeKept } from '../src/resume/kept-data.js';
 import { checkResumeLimit } from '../src/resume/resume-limit.js';
+import { removeLeftovers } from '../src/writer/leftovers.js';
 import type { StoredReport } from '../src/writer/stored-report.js';
 import type { WriterPorts } from '../src/writer/writer-ports.js';
+import { asAfterKill } from './support/killed.js';
 import { allMessages } from './support/local-cast.js';
 import { LocalDelta } from './support/local-delta.js';
 import { leftovers, temporaries, visible } from './support/receivers.js';
@@ -357,6 +359,23 @@ describe('leftovers', () => {
   it('are removed at once where none may be left', () => {
     const { to } = interrupted(ports({ limit: { bytes: 0 } }));
     expect(readdirSync(to)).toEqual([]);
+  });
+
+  it('are kept after a kill, except those of a cast that is not to be continued', () => {
+    for (const [resume, casts] of [
+      [true, 1],
+      [false, 0],
+    ] as const) {
+      const to = temporaryDirectory();
+      using cast = new LocalDelta(source(), [to], keeping, { resume });
+      for (const group of cast.plan())
+        cast.send(allMessages(cast.reader(group), MESSAGE_BYTES).slice(0, 10), group.members);
+      const killed = asAfterKill(to);
+      const root = openSync(killed, 'r');
+      removeLeftovers(root, true);
+      closeSync(root);
+      expect([temporaries(killed).length, leftovers(killed).length]).toEqual([0, casts]);
+    }
   });
 
   it.each([-1, 1.5, '101%', '-1%', 'half', '5', '%', null])('have no limit of %j', (limit) => {

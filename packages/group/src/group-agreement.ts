@@ -82,7 +82,7 @@ export class GroupAgreement implements StablePort {
     for (const member of this.#gone) this.lose(member);
   }
 
-  /** Every member has all messages: nobody can fail any more. Resolves when the others know. */
+  /** Every member has all messages: the group cannot fail any more. Resolves when the others know. */
   async conclude(): Promise<void> {
     const { core } = this;
     const total = core.barrier.total!;

@@ -295,7 +295,7 @@ export class Placement {
   }
 
   /**
-   * Logs that are nobody's and have no slots: their replicas are freed. A server that is starting has a log before it
+   * Logs that do not have an owner and slots: their replicas are freed. A server that is starting has a log before it
    * registers.
    */
   async #dropUnused(

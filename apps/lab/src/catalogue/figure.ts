@@ -38,18 +38,18 @@ export interface Bench {
 /** Simulations by a name of the figure's own: multicasts, or loads of objects. */
 export type Runs = ReadonlyMap<string, SimulateOptions | SimulateObjectsOptions>;
 
-/** One way to have a figure. */
+/** One way to get the numbers of a figure. */
 export interface Way {
   /** Part of the name of its record. */
   readonly id: string;
   readonly kind: Kind;
-  /** How ours is had, in one or two sentences. */
+  /** How our numbers are made, in one or two sentences. */
   readonly how: string;
   /** The command that measures it. */
   readonly command: string;
   /** Minutes on two idle cores: an estimate. */
   readonly minutes: number;
-  /** Who is measured beside ours. */
+  /** Programs that are measured beside ours. */
   readonly rivals: readonly string[];
   /** Whether network namespaces are made. */
   readonly needsRoot?: boolean | undefined;
@@ -70,7 +70,7 @@ export interface Figure {
   readonly shows: string;
   readonly facts: readonly Fact[];
   readonly ways: readonly Way[];
-  /** What is not had here, and why. */
+  /** What is missing here, and why. */
   readonly lacks?: string | undefined;
 }
 

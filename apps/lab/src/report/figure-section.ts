@@ -20,7 +20,7 @@ export function figureSection(figure: Figure, records: readonly FigureRecord[]):
       ),
     ),
     ways.length === 0 ? '<p class="absent">not recorded yet: there is not a command for it</p>' : '',
-    lacks === undefined ? '' : `<p><strong>Not had here:</strong> ${escaped(lacks)}</p>`,
+    lacks === undefined ? '' : `<p><strong>Missing here:</strong> ${escaped(lacks)}</p>`,
     '</article>',
   ]
     .filter((part) => part !== '')

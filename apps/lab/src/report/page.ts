@@ -8,9 +8,9 @@ import { chartStyle, reportStyle } from './style.js';
 
 const TITLE = 'The figures of the three papers';
 const INTRODUCTION = `
-<p>Every figure and every table of results of the papers on RDMC, HiPower and Tailwind: what the paper shows, and what was had
-here, beside the paper's numbers and the rivals'. The papers' curves are not in their text: where the text has no number, a
-formula of the paper is computed, and is marked as its <em>model</em>.</p>
+<p>Every figure and every table of results of the papers on RDMC, HiPower and Tailwind: what the paper shows, and our numbers
+beside those of the paper and of other programs. The values of the papers' curves are not in their text: where the text does not
+have a number, a formula of the paper is computed, and is marked as its <em>model</em>.</p>
 <ul>
 <li><span class="mark-kind measured">measured</span>: real processes on the machine that is named. Rates are those of that machine, so
 compare ratios.</li>
@@ -18,7 +18,7 @@ compare ratios.</li>
 there.</li>
 <li><span class="mark-kind calibrated">calibrated</span>: simulated with costs that are fitted to the paper, or assumed. The shape says
 something, the values do not.</li>
-<li><span class="mark-kind absent">not recorded yet</span>: nothing is known. The command is there.</li>
+<li><span class="mark-kind absent">not recorded yet</span>: there are no numbers; the command that makes them is given.</li>
 </ul>
 <p><code>npm run reproduce -- --figure ID</code> runs one figure again, and <code>npm run report</code> makes this page.</p>`;
 

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { figureOf } from '../catalogue/catalogue.js';
+import { catalogue, figureOf } from '../catalogue/catalogue.js';
 import type { Figure } from '../catalogue/figure.js';
 import { LabError } from '../errors.js';
 import { recordsFolder } from '../record/folder.js';
@@ -10,12 +10,12 @@ Runs the figures of the three papers again and records them. Without --figure al
 
 Options:
   --figure ID   one figure, or several separated by commas
-  --way ID      only this way to have them: simulated, measured, netlab
-  --list        the figures, how each is had, and what is recorded; runs nothing
+  --way ID      only this way to get the numbers; --list has the ways of each figure
+  --list        prints the figures, their ways, and what is recorded; runs nothing
   --out FOLDER  where records are written and read (default: docs/results/figures)
   --help
 
-Simulated figures take minutes of one processor. Measured ones need an idle machine to mean something. Those between
+Simulated figures take minutes of one processor. Measured figures are meaningful only on an idle machine. Benchmarks between
 network namespaces need root; without it their recorded numbers are printed.
 npm run report draws all records as one page.
 `;
@@ -33,14 +33,17 @@ export interface ReproduceOptions {
 /** @throws LabError ERR_RDMC_LAB_OPTION, ERR_RDMC_UNKNOWN_FIGURE */
 export function reproduceOptions(args: readonly string[]): ReproduceOptions {
   const { figure, way, list, out, help } = parsed(args);
-  const ids = figure?.flatMap((text) => text.split(','));
-  return {
-    help: help ?? false,
-    list: list ?? false,
-    figures: ids?.map(figureOf),
-    way,
-    out: out ?? recordsFolder,
-  };
+  const figures = figure?.flatMap((text) => text.split(',')).map(figureOf);
+  if (way !== undefined) checkWay(way, figures ?? catalogue);
+  return { help: help ?? false, list: list ?? false, figures, way, out: out ?? recordsFolder };
+}
+
+/** @throws LabError ERR_RDMC_LAB_OPTION where none of the figures has this way */
+function checkWay(way: string, figures: readonly Figure[]): void {
+  const known = new Set(figures.flatMap(({ ways }) => ways.map(({ id }) => id)));
+  if (known.has(way)) return;
+  const list = known.size === 0 ? 'they do not have any' : `there are: ${[...known].join(', ')}`;
+  throw new LabError('ERR_RDMC_LAB_OPTION', `--way ${way}: none of these figures has this way; ${list}`);
 }
 
 function parsed(args: readonly string[]) {

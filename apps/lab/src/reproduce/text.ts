@@ -16,7 +16,7 @@ export function recordLines(figure: Figure, record: FigureRecord): string[] {
   ].map((line) => (line === '' ? line : `  ${line}`));
 }
 
-/** A way that has no record. */
+/** A way without a record. */
 export function missingLines(way: Way): string[] {
   return ['  not recorded yet', `  command: ${way.command}`];
 }

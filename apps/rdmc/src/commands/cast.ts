@@ -194,11 +194,20 @@ async function optionsOf(
 }
 
 async function run(paths: readonly string[], raw: Raw, session: Session): Promise<void> {
-  session.exitCode = await interruptible(async (signal) => {
-    const options = await optionsOf(paths, raw, signal);
-    const { runCast } = await import('../cast/run.js');
-    return runCast(options, session.terminal, signal);
-  });
+  session.exitCode = await interruptible(
+    async (signal) => {
+      const options = await optionsOf(paths, raw, signal);
+      const { runCast } = await import('../cast/run.js');
+      return runCast(options, session.terminal, signal);
+    },
+    whatIsLeft(paths, raw),
+  );
+}
+
+/** What an interrupted cast leaves. */
+function whatIsLeft(paths: readonly string[], { resume, dryRun, plan }: Raw): { advice?: string } {
+  if (!resume || dryRun || plan || paths.includes('-')) return {};
+  return { advice: 'receivers keep what they have of it: the same command continues the cast' };
 }
 
 function addReceiverOptions(command: Command): Command {

@@ -14,6 +14,7 @@ import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
 const DAY_MS = 24 * 3_600_000;
+const AFTER_INTERRUPT = { advice: 'complete files stay: the same command fetches the rest' };
 
 /** The checked options, by their names in the parser. */
 export const fetchSchema = z.strictObject({
@@ -53,14 +54,17 @@ async function run(source: string, raw: Raw, session: Session): Promise<void> {
     const options = await optionsOf(source, raw, signal);
     const { runFetch } = await import('../fetch/run.js');
     return runFetch(options, session.terminal, signal);
-  });
+  }, AFTER_INTERRUPT);
 }
 
 export function defineFetchCommand(command: Command, session: Session): void {
   command
     .option('--dir <path>', 'where files are stored')
     .option('--mkdir', 'make the directory if it is missing');
-  addKeyOptions(command)
+  addKeyOptions(
+    command,
+    'file with the key of the server, or a key for fetching; only its owner may have access',
+  )
     .option('--compare <how>', 'when a file is here already: size-time, content or none', 'size-time')
     .option('-c', '--compare content')
     .option('--wait <time>', 'call a server that does not answer, or is busy, for this time (default: once)')
@@ -76,10 +80,9 @@ export function defineFetchCommand(command: Command, session: Session): void {
     about: [
       'NAME is a path below the served directory, and arrives under its last component. Fetchers of one name that run at the',
       'same time form one cast, whenever each of them starts. Only missing pieces (of at most 1 MiB) are sent: this end says',
-      'what it has. Each piece is checked against the hashes of the server itself, whoever forwarded it, and a file',
-      'appears under its name only when it is complete. A fetch that was interrupted continues when it is repeated: files',
-      'that are complete are not sent again; those of new directories stay hidden until then.',
-      'Fetchers forward to each other, so they must reach each other.',
+      'what it has. Each piece is checked against the hashes of the server itself, whichever fetcher forwarded it. A file',
+      'appears under its name when it is complete, a new directory at the end. Fetchers must reach each other. A fetch that was',
+      'interrupted continues when it is repeated: complete files are not sent again.',
       'The key is that of the server, or one for fetching, which can do nothing else: rdmc key --role fetch. Without a key,',
       'the server must be a process of this user on this machine.',
     ],

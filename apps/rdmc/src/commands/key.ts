@@ -54,10 +54,11 @@ export function defineKeyCommand(command: Command, { terminal }: Session): void 
   addHelpNotes(command, {
     about: [
       'A process with the key can write files into the directory of a receiver with the same key. A key is 32 random',
-      'bytes, as 64 hexadecimal digits. cast and receive take it with --key-file, in RDMC_KEY, or with --key-stdin.',
+      'bytes, as 64 hexadecimal digits. cast, receive, serve and fetch take it with --key-file, in RDMC_KEY, or with',
+      '--key-stdin.',
       'rdmc cast --ssh does not need this command: it makes a key for each cast.',
-      'A key for fetching (--role fetch) is made from the key of rdmc serve, and always the same. With it a process can',
-      'fetch; it cannot serve, cast, receive, or join a store.',
+      'A key for fetching (--role fetch) is made from the key of rdmc serve; the same key always gives the same one. With',
+      'it a process can fetch; it cannot serve, cast, receive, or join a store.',
     ],
     examples: [
       ['rdmc key cast.key', 'a new file'],

@@ -140,7 +140,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
     .option('-v, --verbose', 'also choices and warnings, with reasons')
     .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each')
-    .option('--log-json', 'log to stderr as JSON, one object per line, in the place of text')
+    .option('--log-json', 'log to stderr as JSON, one object per line, instead of text')
     .option(
       '--controlled',
       'mode of rdmc cast --ssh: takes instructions from standard input, and ends with it',

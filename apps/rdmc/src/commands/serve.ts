@@ -60,7 +60,7 @@ export function defineServeCommand(command: Command, session: Session): void {
     '--listen <address[:port]>',
     'where to listen (default: 0.0.0.0:7412 with a key, else 127.0.0.1:7412)',
   );
-  addKeyOptions(command)
+  addKeyOptions(command, 'file with the key; not a key for fetching; only its owner may have access')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate for each name: 40MiB/s, 300Mbit/s')
     .option('--mesh-ports <first-last>', 'ports for the data, two for each name at a time (default: any)')
@@ -72,16 +72,16 @@ export function defineServeCommand(command: Command, session: Session): void {
     .option('-v, --verbose', 'also each group that is sent to, choices and warnings')
     .option('-q, --quiet', 'print errors only')
     .option('--json', 'JSON lines: one event each')
-    .option('--log-json', 'log to stderr as JSON, one object per line, in the place of text')
+    .option('--log-json', 'log to stderr as JSON, one object per line, instead of text')
     .action((directory: string, raw: unknown) => run(directory, parseOptions(serveSchema, raw), session));
   addHelpNotes(command, {
     about: [
       'Fetchers that ask for the same name form one cast: each forwards what it receives. A late one joins between two',
-      'messages, gets the rest with the others, and the beginning afterwards, together with everybody else who lacks it.',
+      'messages, gets the rest with the others, and the beginning afterwards, together with all others that lack it.',
       'A fetcher gets only the pieces (of at most 1 MiB) that it lacks, and checks each against the hashes that it has from',
       'this process itself, so that another fetcher cannot alter them.',
-      'Only directories and regular files are served; no symbolic link is followed. A file that changes while it is served is',
-      'reported to its fetchers, and the next fetch has it as it is then.',
+      'Only directories and regular files are served; symbolic links are not followed. A file that changes while it is served',
+      'is reported to its fetchers, and the next fetch has it as it is then.',
       'Hosts that only fetch get a key for fetching: rdmc key --role fetch. Without a key, only the same user on this machine',
       'can fetch. Serves until Ctrl-C or SIGTERM (exit code 0).',
     ],

@@ -1,3 +1,4 @@
+import { access, constants } from 'node:fs/promises';
 import { fetchFiles } from '@rdmc/cast';
 import { withAdvice } from '../advice.js';
 import { ExitCode } from '../exit-codes.js';
@@ -33,6 +34,16 @@ export async function runFetch(
     reporter.clear();
     // After an interrupt, report that rather than an error that it caused.
     signal.throwIfAborted();
-    throw withAdvice(error, 'fetch');
+    // The same codes are about this directory, or about what the server has.
+    throw withAdvice(error, (await isUsable(options.directory)) ? 'fetch' : 'receive');
+  }
+}
+
+async function isUsable(directory: string): Promise<boolean> {
+  try {
+    await access(`${directory}/`, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
 }

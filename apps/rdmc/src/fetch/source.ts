@@ -9,7 +9,7 @@ export interface FetchSource {
   readonly name: string | undefined;
 }
 
-/** Reads `HOST[:PORT][/NAME]`; a slash at the end of the name has no meaning. @throws CliError ERR_RDMC_USAGE */
+/** Reads `HOST[:PORT][/NAME]`; a slash at the end of the name is ignored. @throws CliError ERR_RDMC_USAGE */
 export function parseSource(text: string): FetchSource {
   const slash = text.indexOf('/');
   const { user, host, port } = parseEndpoint(slash === -1 ? text : text.slice(0, slash));

@@ -46,7 +46,7 @@ async function connect(
     return new ControlChannel<FetcherFrame, ServerFrame>(socket, pullShapes.server, server);
   } catch (cause) {
     if (codeOf(cause) === 'ERR_RDMC_MESH_WRONG_KEY') {
-      const message = `the server ${server} uses another key, or does not serve; give it the key that this key for fetching was made from, or the same key`;
+      const message = `the server ${server} has another key, or is not 'rdmc serve'; give this end the key of the server, or one for fetching that was made from it`;
       throw new CastError('ERR_RDMC_KEY_MISMATCH', message, { cause });
     }
     if (codeOf(cause) === 'ERR_RDMC_ABORTED') throw cause;

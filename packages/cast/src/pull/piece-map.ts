@@ -6,7 +6,7 @@ export interface PiecedFile {
   /** Index of its entry in the manifest. */
   readonly entry: number;
   readonly size: number;
-  /** Number of its first piece, and how many it has. An empty file has none. */
+  /** Number of its first piece, and how many it has. An empty file does not have pieces. */
   readonly first: number;
   readonly pieces: number;
 }

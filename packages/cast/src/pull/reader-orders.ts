@@ -24,7 +24,7 @@ export interface FillPiecesOrder {
 
 /** A filled message. */
 export interface FilledPieces {
-  /** 0: the run has no more pieces. */
+  /** 0: the run has ended. */
   readonly bytes: number;
   /** The pieces in the message. */
   readonly pieces: readonly number[];

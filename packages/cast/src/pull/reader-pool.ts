@@ -2,7 +2,7 @@ import { MAX_SWARMS } from '../constants.js';
 import { PullReaderThread } from './pull-reader-thread.js';
 
 /**
- * The reader threads of names that nobody fetches at the moment, the least recently used first: they know the hashes of
+ * The reader threads of names that are not fetched at the moment, the least recently used first: they know the hashes of
  * files that have not changed, so that the next fetch need not wait for hashing.
  */
 export class ReaderPool {

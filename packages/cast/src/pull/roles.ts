@@ -10,7 +10,7 @@
  *   rdmc-fetch-1: | secret of fetchers | public key of the origin
  *                 | 64 hex digits      | 64 hex digits
  *
- * All fetchers have the same secret, so it does not prove who the server is. The server signs each connection:
+ * All fetchers have the same secret, so it does not prove the identity of the server. The server signs each connection:
  *
  *   byte  0                     20                               52
  *         +---------------------+--------------------------------+

@@ -31,8 +31,8 @@ export interface FileServer extends AsyncIterable<ServeEvent>, AsyncDisposable {
 
 /**
  * Serves a directory to `fetchFiles`. Fetchers that ask for the same name form one cast: a late one joins between two
- * messages, gets the rest with the others, and the beginning afterwards, together with everybody else who lacks it. Only
- * directories and regular files are served; no symbolic link is followed.
+ * messages, gets the rest with the others, and the beginning afterwards, together with all others that lack it. Only
+ * directories and regular files are served; symbolic links are not followed.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_WRONG_ROLE,
  *   ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_ADDRESS_IN_USE, ERR_RDMC_LISTEN_FAILED;

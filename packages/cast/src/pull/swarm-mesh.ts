@@ -61,7 +61,7 @@ export class SwarmMesh {
     }
   }
 
-  /** A fetcher has failed: its group ends, and nobody reaches for it any more. */
+  /** A fetcher has failed: its group ends, and the others do not connect to it any more. */
   remove(id: number, reason: string): void {
     const { mesh } = this.node;
     if (mesh.signal.aborted || !mesh.peers.has(id)) return;

@@ -17,11 +17,11 @@ interface Fetcher {
 }
 
 /**
- * Who has which pieces, who joined when, and what is sent next. A machine without I/O.
+ * The fetchers, in the order in which they joined, the pieces that each has, and what is sent next. A machine without I/O.
  *
  * - A run is planned for the fetcher that joined first and still lacks something: so everybody's turn comes, however many
  *   join later. Of the groups that `planGroups` makes, it is the one with that fetcher and the most members.
- * - A fetcher that joins while pieces are sent is in the next plan. Pieces that everybody lacks are in the group with the most
+ * - A fetcher that joins while pieces are sent is in the next plan. Pieces that all fetchers lack are in the group with the most
  *   members; what was sent before is left to those that lack it, together.
  * - A piece is sent to a fetcher that has it only where `planGroups` merges groups, because that moves fewer bytes than
  *   another group costs.
@@ -53,7 +53,7 @@ export class SwarmPlan {
     if (fetcher) for (const piece of pieces) strike(fetcher, piece);
   }
 
-  /** Pieces cannot be sent any more: nobody waits for them. */
+  /** Pieces cannot be sent any more: fetchers do not wait for them. */
   withdraw(pieces: Iterable<number>): void {
     for (const piece of pieces) {
       this.#withdrawn.add(piece);
@@ -72,7 +72,7 @@ export class SwarmPlan {
     return fetcher !== undefined && pieces.some((piece) => fetcher.states[piece] === EntryState.ABSENT);
   }
 
-  /** Undefined where nobody lacks anything. */
+  /** Undefined where all fetchers have everything. */
   next(): PlannedRun | undefined {
     const waiting = [...this.#fetchers].filter(([, { lacking }]) => lacking > 0);
     if (waiting.length === 0) return undefined;

@@ -107,7 +107,7 @@ export class Swarm {
     return this.#ended.promise;
   }
 
-  /** Whether nobody is served. */
+  /** Whether it does not have a fetcher. */
   get isIdle(): boolean {
     return this.#links.length === 0;
   }
@@ -118,7 +118,7 @@ export class Swarm {
     this.#over.abort(reason);
   }
 
-  /** Call when nobody is served any more. */
+  /** Call when it does not have a fetcher any more. */
   async close(): Promise<void> {
     this.#watch.stop();
     this.#over.abort(new AbortError('the pull', this.#over.signal));
@@ -172,7 +172,7 @@ export class Swarm {
     mesh?.remove(link.id, link.failure?.message ?? 'the server dropped it');
   }
 
-  /** Sends one run after the other, as long as somebody lacks something. */
+  /** Sends one run after the other, as long as a fetcher lacks something. */
   async #loop(): Promise<void> {
     this.#isLooping = true;
     try {

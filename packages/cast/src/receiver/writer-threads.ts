@@ -35,7 +35,7 @@ export class WriterThreads {
     if (!this.#ended && this.#spare === undefined) this.#keep(new WriterThread());
   }
 
-  /** Removes what interrupted casts have left, where it is too old or too much. Failures have no effect. */
+  /** Removes what interrupted casts have left, where it is too old or too much. Failures are ignored. */
   expire(order: PrepareOrder | undefined): void {
     if (order) this.#spare?.prepare(order).catch(() => {});
   }

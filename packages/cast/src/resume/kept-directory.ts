@@ -29,7 +29,7 @@ export class KeptDirectory {
   readonly #tree: { readonly descriptor: number; readonly tree: DirectoryTree } | undefined;
   /** It was written without syncs. */
   readonly #isUnsynced: boolean;
-  /** It was written without syncs, before the host started again: nothing in it counts. */
+  /** Nothing in it counts: it was written without syncs before the host started again, or is not to be continued. */
   readonly #isVoid: boolean;
 
   private constructor(
@@ -209,7 +209,7 @@ function readJournal(place: Buffer): Journal | undefined {
   }
 }
 
-/** Where a directory was written without syncs: the boot of the host then, or an empty text if that cannot be read. */
+/** Its file `boot` (see names.ts): undefined where everything in it is synced; an empty text where nothing in it counts. */
 function unsyncedBoot(descriptor: number): string | undefined {
   try {
     return readFileSync(within(descriptor, BOOT_FILE), 'latin1');

@@ -7,7 +7,8 @@ import { TEMPORARY_PREFIX } from '../constants.js';
  *   .rdmc-cast-ID/                 the temporary directory of a cast in progress
  *   .rdmc-cast-kept-ID/            what an interrupted cast has left
  *     owner                        the process that made it
- *     boot                         only without fsync: the boot of the host; nothing in here counts after another one
+ *     boot                         without fsync: the boot of the host; nothing in here counts after another one.
+ *                                  Empty: nothing in here counts (a cast that is not to be continued)
  *     part-HASH                    a partial file; HASH is of its path in the cast
  *     journal-HASH                 its journal, see journal.ts
  *     tree/                        new directories with their complete files, under their paths in the cast

@@ -32,9 +32,10 @@ export class Resumption {
     durable: boolean,
   ) {
     this.#isDryRun = policy?.dryRun === true;
+    const isOn = port !== undefined && policy?.resume === true && !policy.dryRun;
+    if (!isOn) temporary.markUseless();
     if (!port) return;
     const { authenticated, neededBytes } = port;
-    const isOn = policy?.resume === true && !policy.dryRun;
     // Equal contents are wanted, not equal sizes and times: so contents are compared.
     const mayTrust = isOn && policy.by !== 'content';
     this.keeping = isOn ? { authenticated, durable, root } : undefined;

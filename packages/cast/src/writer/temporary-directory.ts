@@ -94,6 +94,11 @@ export class TemporaryDirectory {
     writeFileSync(this.file(name), text, { mode: 0o600, flag: 'wx' });
   }
 
+  /** No later cast may use anything in it: after a kill, the next receiver removes it. @throws errors of the system */
+  markUseless(): void {
+    writeFileSync(this.file(BOOT_FILE), '', { mode: 0o600 });
+  }
+
   /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */
   keep(): void {
     if (this.#removed) return;

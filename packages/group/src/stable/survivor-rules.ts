@@ -25,7 +25,7 @@ import { contains, has, ranksBelow, ranksOf, setOf, union, without } from './ran
 
 /** The row of a member in the table, as one look reads it. */
 export interface Row {
-  /** The member suspects somebody, and its row does not count any more. */
+  /** The member suspects another one, and its row does not count any more. */
   readonly isWedged: boolean;
   /** Messages that the member has whole, in order; the root: messages that it has numbered. */
   readonly received: number;
@@ -74,7 +74,7 @@ export interface View {
 }
 
 /**
- * `open`: nobody is suspected. `agreed`: the row has the decision, and this member is a survivor. `excluded`: the others do not
+ * `open`: no member is suspected. `agreed`: the row has the decision, and this member is a survivor. `excluded`: the others do not
  * count this member. `minority`: those that this member does not suspect are too few.
  */
 export type Outcome = 'open' | 'agreeing' | 'agreed' | 'excluded' | 'minority';

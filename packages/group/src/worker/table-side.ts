@@ -60,7 +60,7 @@ export class TableSide implements SmallListener {
   readonly #links: Link[] = [];
   readonly #limitLooks: number;
   #hasNews = false;
-  /** Links whose members need no further row, and who waits for the others. */
+  /** Links whose members do not need a further row, and the calls that wait for the other links. */
   #skipped = 0;
   readonly #settling: (() => void)[] = [];
 

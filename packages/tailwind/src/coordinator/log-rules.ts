@@ -23,7 +23,7 @@ export function requireLive(log: LogRecord, from: OwnerProcess): void {
   );
 }
 
-/** An earlier process of the owner's id has no rights; a later one has other logs. */
+/** An earlier process of the owner's id does not have rights; a later one has other logs. */
 function requireOwner({ logId, owner, ownerIncarnation }: LogRecord, from: OwnerProcess): void {
   if (owner === from.member && ownerIncarnation === from.incarnation) return;
   const which =
@@ -72,7 +72,7 @@ export function givenUpRecovery(log: LogRecord, { from, attempt }: Omit<Attempt,
 
 /**
  * An attempt of an earlier run of the coordinator cannot finish: this run may have had its traces removed. A second call
- * with the same successors has no effect, because the answer to the first one may have been lost.
+ * with the same successors changes nothing, because the answer to the first one may have been lost.
  * @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE
  */
 export function finishedRecovery(
