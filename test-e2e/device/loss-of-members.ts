@@ -107,7 +107,8 @@ export function lossOfMembers(): void {
         const removed = removeDevice(LOST);
         try {
           const there = stream.cluster.at(LOST).event('end', ({ group }) => group === GROUP, WAIT_MS);
-          assert.equal((await there).error?.code, 'ERR_RDMC_DEVICE_REMOVED');
+          const { error } = await there;
+          assert.equal(error?.code, 'ERR_RDMC_DEVICE_REMOVED', error?.message);
           await expectToGoOn(stream, LOST);
           assert.ok(stream.cluster.at(LOST).alive);
           // The removal waits for the last user of the device: it is not used any longer, although all processes live.

@@ -1,4 +1,4 @@
-import { type SingleConsumer, subscription } from '@rdmc/common';
+import { codeOf, type SingleConsumer, subscription } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { CheckedGroupOptions } from './checked-group-options.js';
@@ -29,7 +29,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   constructor(environment: GroupEnvironment, options: CheckedGroupOptions, slot: GroupSlot) {
     this.#core = new GroupCore(environment, options, slot, {
-      failed: (reason, error) => this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+      failed: (reason, error) => this.#noMemory(reason, error),
       violated: (reason) => this.#violated(reason),
       arrived: () => this.#closing.checkStored(),
       ordered: (count) => this.#agreement.received(count),
@@ -197,6 +197,12 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       this.#core.formation.fail(new GroupError('ERR_RDMC_DATAPLANE_DIED', message, { cause: error }));
     } else
       this.#failure.failedHere('ERR_RDMC_DATAPLANE_DIED', `its data plane died: ${messageOf(error)}`, error);
+  }
+
+  /** A removed device refuses memory before its event and its failed requests arrive here. */
+  #noMemory(reason: string, error: unknown): void {
+    if (codeOf(error) === DEVICE_REMOVED.code) this.deviceRemoved();
+    else this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error);
   }
 
   /** The device of this member was removed: this member has failed, and no other one. */

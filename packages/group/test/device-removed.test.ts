@@ -1,5 +1,6 @@
 import type { RdmcNode } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
+import { VerbsError } from '@rdmc/verbs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeMachine, fakeLibrary, useFake } from '../../verbs/test/support/fake-library.js';
 import { collect, createEverywhere, filledRegion, sha256, stopCluster } from './support/cluster.js';
@@ -48,6 +49,22 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device that goes ${fakeLibrary.mis
     await survivors[0]!.send(region);
     await Promise.all(survivors.map((group) => group.close()));
     expect(await collecting).toEqual([{ number: 0, byteLength: BYTES, hash: sha256(region.view()) }]);
+    await region.close();
+  });
+
+  it('is named as the cause where memory for a message was asked for first', async () => {
+    const cause = new VerbsError('ERR_RDMC_DEVICE_REMOVED', 'fake1 is gone');
+    const [root, receiver] = await Promise.all([
+      nodes[0]!.createGroup({ id: 1, members: [0, LOST] }),
+      nodes[LOST]!.createGroup({ id: 1, members: [0, LOST], incoming: () => Promise.reject(cause) }),
+    ]);
+    const region = await filledRegion(nodes[0]!, BYTES, 1);
+    const sending = rejection(root!.send(region));
+    expect(await rejection(collect(receiver!))).toMatchObject({
+      code: 'ERR_RDMC_DEVICE_REMOVED',
+      memberId: LOST,
+    });
+    expect(await sending).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', memberId: LOST });
     await region.close();
   });
 });
