@@ -1,26 +1,16 @@
-import type { Key, Logger } from '@rdmc/common';
+import type { Key } from '@rdmc/common';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
-import type { Transport } from '@rdmc/verbs';
 import * as limits from '../constants.js';
 import { type ComparisonKind, comparisons } from '../manifest/policy.js';
-import {
-  booleanOption,
-  choiceOption,
-  integerOption,
-  onlyKnownOptions,
-  portsOption,
-  signalOption,
-  TRANSPORTS,
-  textOption,
-} from '../options.js';
-import type { PortRange } from '../ports.js';
+import { booleanOption, choiceOption, integerOption, onlyKnownOptions, textOption } from '../options.js';
 import { keyRequired } from '../receive-options.js';
 import { checkPath } from '../stream/paths.js';
+import { type CheckedEndOptions, checkEndOptions, END_OPTIONS, type EndOptions } from './end-options.js';
 import { PULL_PURPOSE } from './frames.js';
 import { type FetcherKeys, fetcherKeys } from './roles.js';
 
 /** The options of `fetchFiles`. */
-export interface FetchOptions {
+export interface FetchOptions extends EndOptions {
   /** Where the server listens; default port 7412. */
   readonly from: { readonly host: string; readonly port?: number | undefined };
   /**
@@ -41,18 +31,6 @@ export interface FetchOptions {
   readonly fsync?: boolean | undefined;
   /** How long to call a server that does not answer, or is busy, in milliseconds (default 0: once). */
   readonly waitMs?: number | undefined;
-  /** Ports, both included, that other fetchers connect to: two for each fetch at a time. Default: any. */
-  readonly meshPorts?: readonly [first: number, last: number] | undefined;
-  /** How long the server may take to answer a call, in milliseconds (default 10,000). */
-  readonly connectTimeoutMs?: number | undefined;
-  /** 'auto' (default) or a kind of device of `openDevice`, the same as the server's. */
-  readonly device?: string | undefined;
-  /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
-  readonly transport?: Transport | undefined;
-  /** Ends the fetch; incomplete files are removed. */
-  readonly signal?: AbortSignal | undefined;
-  /** Reports groups that failed; default: none. */
-  readonly logger?: Logger | undefined;
 }
 
 const WHERE = 'fetchFiles';
@@ -64,15 +42,10 @@ const KNOWN = [
   'compare',
   'fsync',
   'waitMs',
-  'meshPorts',
-  'connectTimeoutMs',
-  'device',
-  'transport',
-  'signal',
-  'logger',
+  ...END_OPTIONS,
 ] as const satisfies readonly (keyof FetchOptions)[];
 
-export interface CheckedFetchOptions {
+export interface CheckedFetchOptions extends CheckedEndOptions {
   readonly host: string;
   readonly port: number;
   /** `host:port`, for messages. */
@@ -84,12 +57,6 @@ export interface CheckedFetchOptions {
   readonly compare: ComparisonKind;
   readonly fsync: boolean;
   readonly waitMs: number;
-  readonly meshPorts: PortRange | undefined;
-  readonly connectTimeoutMs: number;
-  readonly device: string;
-  readonly transport: Transport;
-  readonly signal: AbortSignal | undefined;
-  readonly logger: Logger | undefined;
 }
 
 /** @throws CastError with the code of the wrong option */
@@ -98,7 +65,7 @@ export function checkFetchOptions(options: FetchOptions): CheckedFetchOptions {
   onlyKnownOptions(`${WHERE}: from`, options.from, ['host', 'port']);
   const { key, from } = options;
   const host = textOption(WHERE, 'from.host', from.host);
-  const { DEFAULT_SERVE_PORT, MAX_PORT, MAX_TIMER_MS, DEFAULT_CONNECT_TIMEOUT_MS } = limits;
+  const { DEFAULT_SERVE_PORT, MAX_PORT, MAX_TIMER_MS } = limits;
   const port = integerOption(WHERE, 'from.port', from.port ?? DEFAULT_SERVE_PORT, 1, MAX_PORT);
   const server = describeAddress({ host, port });
   if (key === undefined && !isLoopbackHost(host)) throw keyRequired(server);
@@ -106,6 +73,7 @@ export function checkFetchOptions(options: FetchOptions): CheckedFetchOptions {
   if (name !== '.') checkPath(Buffer.from(name));
   const keys = fetcherKeys(key);
   return {
+    ...checkEndOptions(WHERE, options),
     ...{ host, port, server, keys },
     name: name === '.' ? '' : name,
     directory: textOption(WHERE, 'directory', options.directory),
@@ -113,17 +81,5 @@ export function checkFetchOptions(options: FetchOptions): CheckedFetchOptions {
     compare: choiceOption<ComparisonKind>(WHERE, 'compare', options.compare ?? 'size-time', comparisons),
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
     waitMs: integerOption(WHERE, 'waitMs', options.waitMs ?? 0, 0, MAX_TIMER_MS),
-    meshPorts: portsOption(WHERE, options.meshPorts),
-    connectTimeoutMs: integerOption(
-      WHERE,
-      'connectTimeoutMs',
-      options.connectTimeoutMs ?? DEFAULT_CONNECT_TIMEOUT_MS,
-      1,
-      MAX_TIMER_MS,
-    ),
-    device: textOption(WHERE, 'device', options.device ?? 'auto'),
-    transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
-    signal: signalOption(WHERE, options.signal),
-    logger: options.logger,
   };
 }

@@ -1,24 +1,14 @@
-import type { Key, Logger } from '@rdmc/common';
+import type { Key } from '@rdmc/common';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
-import type { Transport } from '@rdmc/verbs';
 import * as limits from '../constants.js';
-import {
-  booleanOption,
-  choiceOption,
-  integerOption,
-  onlyKnownOptions,
-  portsOption,
-  signalOption,
-  TRANSPORTS,
-  textOption,
-} from '../options.js';
-import type { PortRange } from '../ports.js';
+import { booleanOption, integerOption, onlyKnownOptions, textOption } from '../options.js';
 import { keyRequired } from '../receive-options.js';
+import { type CheckedEndOptions, checkEndOptions, END_OPTIONS, type EndOptions } from './end-options.js';
 import { PULL_PURPOSE } from './frames.js';
 import { type ServerKeys, serverKeys } from './roles.js';
 
 /** The options of `serveFiles`. */
-export interface ServeOptions {
+export interface ServeOptions extends EndOptions {
   /** What is served: everything below it, without symbolic links. It must exist. */
   readonly directory: string;
   /** Address to listen on: default 0.0.0.0, or 127.0.0.1 without a key. */
@@ -27,26 +17,14 @@ export interface ServeOptions {
   readonly port?: number | undefined;
   /** Cluster key of at least 16 bytes. Without one: the key of the user, on loopback only. */
   readonly key?: Key | undefined;
-  /** Ports, both included, that fetchers connect to beside `port`: two for each name at a time. Default: any. */
-  readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** Address at which fetchers reach this machine (default: the local address of their connection). */
   readonly advertise?: string | undefined;
   /** Whether files are encrypted on their way (default true). False is for networks that you trust. */
   readonly encrypt?: boolean | undefined;
   /** Bytes per second that the server feeds into the groups of each name, at least 64 KiB (default: no limit). */
   readonly bandwidthLimit?: number | undefined;
-  /** How long a fetcher may take to join, in milliseconds (default 10,000). */
-  readonly connectTimeoutMs?: number | undefined;
   /** How long a fetcher may make no progress before it is dropped, in milliseconds (default 30,000). */
   readonly stallTimeoutMs?: number | undefined;
-  /** 'auto' (default) or a kind of device of `openDevice`; all fetchers must have devices of the same kind. */
-  readonly device?: string | undefined;
-  /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
-  readonly transport?: Transport | undefined;
-  /** Aborting it closes the server. */
-  readonly signal?: AbortSignal | undefined;
-  /** Reports fetchers that failed, and refused connections; default: none. */
-  readonly logger?: Logger | undefined;
 }
 
 const WHERE = 'serveFiles';
@@ -55,34 +33,23 @@ const KNOWN = [
   'host',
   'port',
   'key',
-  'meshPorts',
   'advertise',
   'encrypt',
   'bandwidthLimit',
-  'connectTimeoutMs',
   'stallTimeoutMs',
-  'device',
-  'transport',
-  'signal',
-  'logger',
+  ...END_OPTIONS,
 ] as const satisfies readonly (keyof ServeOptions)[];
 
-export interface CheckedServeOptions {
+export interface CheckedServeOptions extends CheckedEndOptions {
   readonly directory: string;
   readonly host: string;
   readonly port: number;
   readonly keys: ServerKeys;
   readonly sockets: KeyedSockets;
-  readonly meshPorts: PortRange | undefined;
   readonly advertise: string | undefined;
   readonly encrypt: boolean;
   readonly bandwidthLimit: number | undefined;
-  readonly connectTimeoutMs: number;
   readonly stallTimeoutMs: number;
-  readonly device: string;
-  readonly transport: Transport;
-  readonly signal: AbortSignal | undefined;
-  readonly logger: Logger | undefined;
 }
 
 /** @throws CastError with the code of the wrong option */
@@ -94,30 +61,25 @@ export function checkServeOptions(options: ServeOptions): CheckedServeOptions {
   const keys = serverKeys(key);
   const integer = (name: keyof ServeOptions, fallback: number, least: number, most: number): number =>
     integerOption(WHERE, name, options[name] ?? fallback, least, most);
-  const { MIN_STALL_TIMEOUT_MS, MAX_STALL_TIMEOUT_MS, MAX_TIMER_MS, MIN_BANDWIDTH_LIMIT } = limits;
+  const { MIN_STALL_TIMEOUT_MS, MAX_STALL_TIMEOUT_MS, MIN_BANDWIDTH_LIMIT } = limits;
   return {
+    ...checkEndOptions(WHERE, options),
     directory: textOption(WHERE, 'directory', options.directory),
     host,
     port: integer('port', limits.DEFAULT_SERVE_PORT, 0, limits.MAX_PORT),
     keys,
     sockets: new KeyedSockets({ key: keys.secret, purpose: PULL_PURPOSE }),
-    meshPorts: portsOption(WHERE, options.meshPorts),
     advertise: advertise === undefined ? undefined : textOption(WHERE, 'advertise', advertise),
     encrypt: booleanOption(WHERE, 'encrypt', options.encrypt ?? true),
     bandwidthLimit:
       bandwidthLimit === undefined
         ? undefined
         : integer('bandwidthLimit', 0, MIN_BANDWIDTH_LIMIT, Number.MAX_SAFE_INTEGER),
-    connectTimeoutMs: integer('connectTimeoutMs', limits.DEFAULT_CONNECT_TIMEOUT_MS, 1, MAX_TIMER_MS),
     stallTimeoutMs: integer(
       'stallTimeoutMs',
       limits.DEFAULT_STALL_TIMEOUT_MS,
       MIN_STALL_TIMEOUT_MS,
       MAX_STALL_TIMEOUT_MS,
     ),
-    device: textOption(WHERE, 'device', options.device ?? 'auto'),
-    transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
-    signal: signalOption(WHERE, options.signal),
-    logger: options.logger,
   };
 }
