@@ -1,4 +1,4 @@
-/** Clusters that `kv bench` and `kv demo` start: what is left of them. */
+/** The clusters that `kv bench` and `kv demo` start leave no processes and no directories. */
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';

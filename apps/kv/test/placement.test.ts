@@ -392,7 +392,7 @@ it('the log of a server that is starting is not given up, and one of an earlier 
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));
   await firstRun(store, records);
-  // Of server 3: what it had was taken over, then it was started again, twice.
+  // Server 3 was started again twice, each time after a takeover of its log.
   records[2] = record(3, 'recovered');
   store.values.set('kv/takeover/3', { value: '[[10922,16383,"1"]]', revision: 1 });
   records.push({ ...record(4, 'recovering'), owner: 3 }, { ...record(5, 'live'), owner: 3 });

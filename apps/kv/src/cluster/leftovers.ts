@@ -11,9 +11,9 @@ export interface LeftoversOptions {
 }
 
 /**
- * What takeovers of earlier runs of the coordinator brought to heirs, and did not end. It must not be there when an heir
- * gets these slots later: a key that was deleted meanwhile would be back. So each server drops it once in each run, before
- * the run's first takeover.
+ * Unfinished takeovers of the coordinator's earlier runs have brought entries to heirs. An heir that gets these slots later
+ * must not have these entries: a key that was deleted meanwhile would be back. So each server drops them once in each run,
+ * before the run's first takeover.
  */
 export class Leftovers {
   readonly #dropped = new Set<string>();

@@ -50,8 +50,8 @@ export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
  * Decides which server has which slots: at the first start an equal part each; when a server is lost, its part is
  * shared out among the others, which recover it; at a restart every server recovers what it had. One recovery at a time.
  *
- * Servers do not need it to serve what they have. Another run, over the same state, first waits for those that run, and has
- * them drop what unfinished takeovers of earlier runs left.
+ * Servers serve their slots without it. Another run, over the same state, first waits for the servers that run, and makes
+ * them drop the entries of unfinished takeovers (`Leftovers`).
  */
 export class Placement {
   readonly #state: PlacementState;

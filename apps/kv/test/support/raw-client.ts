@@ -62,7 +62,7 @@ export class RawClient {
     const marker = '$16\r\nend-of-the-reply\r\n';
     this.#received = '';
     this.socket.write(Buffer.concat([commands, encodeCommand(['ECHO', 'end-of-the-reply'])]));
-    // A server without a lease refuses reads, and what it ran together with them: the marker too.
+    // A server without a lease refuses reads, and all commands that it ran together with them: the marker too.
     const isRefused = (received: string) => received.split(EXPIRED).length - 1 > count;
     const text = await this.until((received) => received.endsWith(marker) || isRefused(received));
     if (text.endsWith(marker)) return text.slice(0, -marker.length);
