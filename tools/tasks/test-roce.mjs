@@ -2,7 +2,8 @@
 // is needed. Arguments name parts: npm run test:roce -- groups packet-loss; --push: those that run for every push. The part
 // `machine` is the tests of tools/roce-vm itself, beside that machine.
 // If no such machine can be built it prints one line, and fails only with RDMC_TEST_REQUIRE_ROCE=1.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { IBVERBS, missingPackages, needCommands, root, run, setUp, stop, tool } from './setup.mjs';
 
@@ -55,11 +56,14 @@ const machine = ['run', '--devices', '4', '--memory', '4096', '--timeout', '2400
 const env = Object.entries(variables).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
 const suite = join(root, 'test-e2e', 'dist', 'device.js');
 const command = ['--', process.execPath, '--test-reporter=spec', suite, ...parts];
-const result = spawnSync(join(root, 'tools', 'roce-vm', 'bin', 'roce-vm'), [...machine, ...env, ...command], {
+const child = spawn(join(root, 'tools', 'roce-vm', 'bin', 'roce-vm'), [...machine, ...env, ...command], {
   cwd: root,
   stdio: 'inherit',
 });
-if (result.status !== 0) {
+// The machine ends with this process, also where only this process gets the signal.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+const [code] = await once(child, 'exit');
+if (code !== 0) {
   const again = parts.length > 0 ? parts.join(' ') : 'PART';
   stop(`The tests on soft-RoCE failed. To repeat: npm run test:roce -- ${again}`);
 }
