@@ -42,6 +42,13 @@ async function recoveredBy({ node, coordinator }: LiveMember, logId: bigint): Pr
   return versions;
 }
 
+/** False while the member has no connection to the coordinator. */
+const isReached = ({ coordinator }: LiveMember, { id }: Log): Promise<boolean> =>
+  coordinator.log(id).then(
+    () => true,
+    () => false,
+  );
+
 /** False while a backup is missing. */
 function accepts(log: Log): boolean {
   try {
@@ -85,6 +92,8 @@ it('a log is written while its coordinator is away, and finds the one that follo
   expect(cluster.term).toBe(term + 1);
   await until(() => lease.valid);
   await append(log, 120, 121);
+  // Each member finds the new coordinator by itself.
+  await until(() => isReached(third, log));
   await primary.kill();
   expect(await recoveredBy(third, log.id)).toEqual(numbers(121));
 });
