@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import {
   type AccessOptions,
   attachDevice,
@@ -31,6 +31,8 @@ export interface Holdings {
   readonly threads: number;
   readonly descriptors: number;
   readonly sharedMappings: number;
+  /** Paths of the files in /dev/shm that the process has open or mapped. */
+  readonly sharedFiles: readonly string[];
 }
 
 function opened(state: AgentState, device: Device): OpenedDevice {
@@ -90,10 +92,13 @@ export function deviceCalls(state: AgentState) {
       return codes;
     },
     holdings(): Holdings {
+      const mappings = readFileSync('/proc/self/maps', 'utf8').split('\n');
+      const descriptors = readdirSync('/proc/self/fd');
       return {
         threads: readdirSync('/proc/self/task').length,
-        descriptors: readdirSync('/proc/self/fd').length,
-        sharedMappings: readFileSync('/proc/self/maps', 'utf8').split('\n').filter(isSharedMapping).length,
+        descriptors: descriptors.length,
+        sharedMappings: mappings.filter(isSharedMapping).length,
+        sharedFiles: sharedFilesOf(mappings, descriptors),
       };
     },
     /** Ends the peer's process (or worker) at once, with everything open. */
@@ -105,6 +110,21 @@ export function deviceCalls(state: AgentState) {
 
 function isSharedMapping(line: string): boolean {
   return line.includes('/memfd:') || line.includes('/dev/shm/');
+}
+
+function sharedFilesOf(mappings: readonly string[], descriptors: readonly string[]): string[] {
+  const mapped = mappings.map((line) => line.slice(Math.max(0, line.indexOf('/'))));
+  const open = descriptors.map((fd) => linkOf(`/proc/self/fd/${fd}`));
+  return [...new Set([...mapped, ...open])].filter((path) => path.startsWith('/dev/shm/'));
+}
+
+/** Empty: the descriptor was closed meanwhile, such as the one that listed them. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
 }
 
 async function codeOf(attempt: () => unknown): Promise<string> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite-context.js';
@@ -8,9 +8,15 @@ import { waitFor } from '../wait.js';
 const MIB = 1_048_576;
 const EXIT_CODE = 17;
 
-/** Names of shared memory files that may be a device's. */
-function sharedMemoryFiles(): string[] {
-  return readdirSync('/dev/shm').filter((name) => /rdm[ac]/i.test(name));
+/** The files in /dev/shm that one of the peers has open or mapped. Other processes have files of their own there. */
+async function sharedFilesOf(...peers: readonly Peer[]): Promise<string[]> {
+  const all = await Promise.all(peers.map((peer) => peer.call('holdings', undefined)));
+  return all.flatMap(({ sharedFiles }) => sharedFiles);
+}
+
+function expectRemoved(files: readonly string[], before: readonly string[]): void {
+  const left = files.filter((path) => !before.includes(path) && existsSync(path));
+  assert.deepEqual(left, []);
 }
 
 /** Everything open and busy: connections both ways, receives posted, WRITEs in flight, a queue armed. */
@@ -173,24 +179,22 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
 
   const exiting = { needs: ['secondProcess'] } as const;
   test('process.exit with everything open ends at once and leaves nothing behind', exiting, async (a) => {
-    const files = sharedMemoryFiles();
+    const before = await sharedFilesOf(a);
     const victim = await startPeer();
     await busy(a, victim);
+    const files = await sharedFilesOf(a, victim);
     victim.call('exit', { code: EXIT_CODE }).catch(() => undefined);
     assert.deepEqual(await victim.link.exited, { code: EXIT_CODE, signal: null });
-    const left = sharedMemoryFiles().filter((name) => !files.includes(name));
-    assert.deepEqual(left, []);
+    expectRemoved(files, before);
   });
 
   test('kill -9 with everything open leaves no shared memory', exiting, async (a) => {
-    const files = sharedMemoryFiles();
+    const before = await sharedFilesOf(a);
     const victim = await startPeer();
     await busy(a, victim);
+    const files = await sharedFilesOf(a, victim);
     await victim.link.stop();
-    assert.deepEqual(
-      sharedMemoryFiles().filter((name) => !files.includes(name)),
-      [],
-    );
+    expectRemoved(files, before);
   });
 
   const terminating = { needs: ['secondThread', 'sharedProcess'] } as const;
