@@ -297,7 +297,7 @@ describe('a transaction in the log', () => {
           let text: string | undefined;
           for (const [at, [name, bytes]] of reply instanceof Error ? [] : steps.entries()) {
             // A value that fits no append is the error of its command; the others take effect.
-            const own = reply[at];
+            const own = (reply as readonly unknown[])[at];
             if (own instanceof Error) expect(own.message).toContain('ERR_RDMC_ENTRY_TOO_LARGE');
             else if (name !== 'HSET') text = (name === 'APPEND' ? (text ?? '') : '') + 'v'.repeat(bytes);
           }
