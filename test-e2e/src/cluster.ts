@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { within } from '@rdmc/common';
 import type { NodeOptions, OpenDeviceOptions } from '@rdmc/group';
 import type { Member } from '@rdmc/mesh';
@@ -6,6 +6,7 @@ import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { membersAt } from '@rdmc/testing/members';
 import { MemberProcess } from './member-process.js';
 import { patient } from './patience.js';
+import { namedSharedMemory } from './proc.mjs';
 
 /** Time limit for a test that hangs. */
 const JOIN_DEADLINE_MS = 120_000;
@@ -102,14 +103,16 @@ export class Cluster {
   /** Kills the rest of this cluster, and fails if anything of it remains. */
   async end(): Promise<void> {
     open.delete(this);
+    // Files in /dev/shm would stay. Those of other programs are there too, so that only their users tell whose they are.
+    const left = this.members.filter(({ alive }) => alive).flatMap(({ pid }) => namedSharedMemory(pid));
     for (const member of this.members) member.signal('SIGKILL');
     await this.all(({ exited }) => exited);
     const names = new Set(this.members.flatMap(({ sockets }) => sockets));
-    const left = readFileSync('/proc/net/unix', 'utf8')
+    const sockets = readFileSync('/proc/net/unix', 'utf8')
       .split('\n')
       .map((line) => line.split(/\s+/)[7])
-      .filter((name) => name !== undefined && names.has(name));
-    left.push(...readdirSync('/dev/shm').filter((name) => name.includes('rdmc')));
+      .filter((name): name is string => name !== undefined && names.has(name));
+    left.push(...sockets);
     if (left.length > 0) throw new Error(`Left behind by processes that have ended: ${left.join(', ')}`);
   }
 }

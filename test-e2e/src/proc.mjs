@@ -25,9 +25,12 @@ export function memory() {
   return sizes;
 }
 
-/** Mapped files of the shared-memory file system: they would outlive a process that is killed. */
-export function namedSharedMemory() {
-  const lines = readFileSync('/proc/self/maps', 'utf8').split('\n');
+/**
+ * Mapped files of the shared-memory file system: they would outlive a process that is killed.
+ * @param {number | 'self'} [pid] nothing, where the process has ended
+ */
+export function namedSharedMemory(pid = 'self') {
+  const lines = readOrEmpty(`/proc/${pid}/maps`).split('\n');
   return lines.filter((line) => line.includes(' /dev/shm/'));
 }
 

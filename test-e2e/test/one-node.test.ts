@@ -48,10 +48,6 @@ function processesLeft(): number[] {
     .map(Number);
 }
 
-function sharedMemoryLeft(): string[] {
-  return readdirSync('/dev/shm').filter((name) => name.includes('rdmc'));
-}
-
 /** Nothing, where the process has ended, or is another user's. */
 function readOrEmpty(path: string): string {
   try {
@@ -64,7 +60,6 @@ function readOrEmpty(path: string): string {
 function expectNothingLeft(): void {
   expect(processesLeft()).toEqual([]);
   expect(readdirSync(temporary)).toEqual([]);
-  expect(sharedMemoryLeft()).toEqual([]);
 }
 
 /** One worker thread served the group, the channel and the log of a process. */
