@@ -1,20 +1,23 @@
+import { CastTree } from './pull/cast-tree.js';
 import { Origin, type OriginFacts } from './pull/origin.js';
 import { NUMBER_BYTES } from './pull/piece-message.js';
 import type {
   ChangedFile,
+  FilesOfPieces,
   FilledPieces,
   FillPiecesOrder,
   PullRunOrder,
   PullSurveyOrder,
 } from './pull/reader-orders.js';
+import { ServedTree } from './pull/served-tree.js';
 import { payloadRoom } from './seal/layout.js';
 import { MessageSealer } from './seal/message-sealer.js';
 import { answerCalls } from './worker-calls.js';
 import { WorkerRegions } from './worker-regions.js';
 
-/** The thread of a server that hashes, reads and encrypts what is served under one name. */
+/** The thread that hashes, reads and encrypts what is served under one name, or what a gathering cast sends. */
 
-let origin: Origin | undefined;
+const origin = new Origin();
 let regions: WorkerRegions | undefined;
 /** Pieces of the current run, and how many of them were filled. */
 let pieces = new Uint32Array(0);
@@ -24,14 +27,26 @@ let sealer: MessageSealer | undefined;
 let changed = new Set<number>();
 
 const calls = {
-  survey({ directory, name }: PullSurveyOrder): OriginFacts {
-    origin ??= new Origin(directory);
+  survey(order: PullSurveyOrder): OriginFacts {
     changed = new Set();
-    return origin.survey(Buffer.from(name));
+    const isServed = 'directory' in order;
+    return origin.survey(
+      isServed ? ServedTree.open(order.directory, Buffer.from(order.name)) : new CastTree(order),
+    );
+  },
+
+  /** Of these pieces: the files that they are of, and the bytes of these. */
+  filesOf(pieces: Uint32Array): FilesOfPieces {
+    const files = new Map<number, number>();
+    for (const piece of pieces) {
+      const { entry, size } = origin.map.fileOf(piece);
+      files.set(entry, size);
+    }
+    return { files: files.size, bytes: [...files.values()].reduce((sum, size) => sum + size, 0) };
   },
 
   hashes(first: number): string {
-    return origin!.hashes(first).toString('base64');
+    return origin.hashes(first).toString('base64');
   },
 
   attach({ device }: { readonly device: number }): void {
@@ -53,12 +68,12 @@ const calls = {
     let at = 0;
     for (; next < pieces.length; next += 1) {
       const piece = pieces[next]!;
-      const { map } = origin!;
+      const { map } = origin;
       const { entry } = map.fileOf(piece);
       if (changed.has(entry)) continue;
       const end = at + NUMBER_BYTES + map.bytesOf(piece);
       if (end > room) break;
-      const change = origin!.read(piece, target.subarray(at + NUMBER_BYTES, end));
+      const change = origin.read(piece, target.subarray(at + NUMBER_BYTES, end));
       if (change) {
         changed.add(entry);
         found.push(change);
@@ -74,7 +89,7 @@ const calls = {
 
   /** Nothing is read until the next survey. */
   rest(_: undefined): void {
-    origin?.close();
+    origin.close();
   },
 };
 

@@ -33,9 +33,8 @@ function step(): void {
 }
 
 const calls = {
-  open({ directory, castId, fsync }: OpenPullOrder): void {
-    const sync = fsync ? systemSync : undefined;
-    store = new PieceStore({ directory, castId, sync, step, active });
+  open({ fsync, ...order }: OpenPullOrder): void {
+    store = new PieceStore({ ...order, sync: fsync ? systemSync : undefined, step, active });
   },
 
   entries({

@@ -9,13 +9,15 @@ import type { ComparisonKind } from '../src/manifest/policy.js';
 import { Origin, type OriginFacts } from '../src/pull/origin.js';
 import { NUMBER_BYTES } from '../src/pull/piece-message.js';
 import { PieceStore } from '../src/pull/piece-store.js';
+import { ServedTree } from '../src/pull/served-tree.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { leftovers } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 function newStore(directory: string, sync?: SyncPort): PieceStore {
   const none = (): void => {};
-  const store = new PieceStore({ directory, castId: randomUUID(), sync, step: none, active: none });
+  const ports = { castId: randomUUID(), sync, step: none, active: none };
+  const store = new PieceStore({ ...ports, directory, resumeLimit: { share: 1 } });
   onTestFinished(() => store.close());
   return store;
 }
@@ -29,9 +31,9 @@ async function offered(
     compare = 'size-time',
   }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
 ) {
-  const origin = new Origin(from);
+  const origin = new Origin();
   onTestFinished(() => origin.close());
-  const facts = origin.survey(Buffer.alloc(0));
+  const facts = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
   const store = newStore(directory, sync);
   tell(store, origin, facts);
   const { bits, lackingBytes } = await store.begin(facts.root, compare);
@@ -213,50 +215,58 @@ describe('an origin', () => {
     for (const name of ['.rdmc-cast-kept-1/tree/a', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
       write(from, name);
     write(from, 'd/e/file');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
     for (const [name, entries] of [
       ['', 3],
       ['d', 3],
       ['d/e', 2],
     ] as const)
-      expect(origin.survey(Buffer.from(name))).toMatchObject({ entries, files: 1, skipped: 0 });
+      expect(origin.survey(ServedTree.open(from, Buffer.from(name)))).toMatchObject({
+        entries,
+        files: 1,
+        skipped: 0,
+      });
     for (const name of ['d/.rdmc-cast-2', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
-      expect(thrown(() => origin.survey(Buffer.from(name)))).toEqual(refusal('ERR_RDMC_NOT_FOUND'));
+      expect(thrown(() => origin.survey(ServedTree.open(from, Buffer.from(name))))).toEqual(
+        refusal('ERR_RDMC_NOT_FOUND'),
+      );
   });
 
   it('does not send a piece of a file that has changed, and knows hashes of those that have not', () => {
     const from = temporaryDirectory();
     const path = write(from, 'file', seededBytes(2 * MIB, 1));
     write(from, 'other', 'other');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
-    const before = origin.survey(Buffer.alloc(0));
+    const before = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
     expect(before).toMatchObject({ files: 2, pieces: 3, bytes: 2 * MIB + 5 });
     const target = Buffer.alloc(MIB);
     expect(origin.read(0, target)).toBeUndefined();
     write(from, 'file', seededBytes(2 * MIB, 2));
     expect(origin.read(1, target)).toMatchObject({ entry: 0, first: 0, pieces: 2 });
     expect(origin.read(2, target)).toBeUndefined();
-    const after = origin.survey(Buffer.alloc(0));
+    const after = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
     expect(after.root).not.toBe(before.root);
     expect(origin.read(1, target)).toBeUndefined();
     // The same contents and times again: the same root.
-    expect(new Origin(from).survey(Buffer.alloc(0)).root).toBe(after.root);
+    expect(new Origin().survey(ServedTree.open(from, Buffer.alloc(0))).root).toBe(after.root);
     utimesSync(path, 1, 1);
-    expect(origin.survey(Buffer.alloc(0)).root).not.toBe(after.root);
+    expect(origin.survey(ServedTree.open(from, Buffer.alloc(0))).root).not.toBe(after.root);
   });
 
   it('looks at the directory that has the name now', () => {
     const parent = temporaryDirectory();
     const from = join(parent, 'served');
     write(parent, 'served/a', 'a');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
-    expect(origin.survey(Buffer.from('a')).files).toBe(1);
+    expect(origin.survey(ServedTree.open(from, Buffer.from('a'))).files).toBe(1);
     renameSync(from, join(parent, 'before'));
     write(parent, 'served/b', 'b');
-    expect(origin.survey(Buffer.from('b')).files).toBe(1);
-    expect(thrown(() => origin.survey(Buffer.from('a')))).toEqual(refusal('ERR_RDMC_NOT_FOUND'));
+    expect(origin.survey(ServedTree.open(from, Buffer.from('b'))).files).toBe(1);
+    expect(thrown(() => origin.survey(ServedTree.open(from, Buffer.from('a'))))).toEqual(
+      refusal('ERR_RDMC_NOT_FOUND'),
+    );
   });
 });

@@ -12,6 +12,13 @@ import { expectSameTree, seededBytes, write } from './support/tree.js';
 
 type Frames = AsyncIterator<ServerFrame, void, undefined>;
 
+/** What a fetcher says at its end. */
+const DONE: FetcherFrame = {
+  type: 'done',
+  ...{ files: 0, bytes: 0, keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0 },
+  ...{ problems: [], problemCount: 0 },
+};
+
 /** A fetcher that says what the test says. */
 class FakeFetcher {
   private constructor(
@@ -56,7 +63,7 @@ describe('a fetcher that lies about what it has', () => {
     ['pieces that do not exist', { type: 'have', first: 0, data: '////', last: true }],
     ['bits after the last piece', { type: 'have', first: 0, data: 'CA==', last: true }],
     ['a run that it is not in', { type: 'took', run: 1, messages: 1, broken: [] }],
-    ['the end before there is one', { type: 'done', files: 1, bytes: 1, problemCount: 0 }],
+    ['the end before there is one', DONE],
     [
       'more stored than received',
       {
@@ -91,7 +98,7 @@ describe('a fetcher that lies about what it has', () => {
     await fake.until('hashes');
     fake.channel.send({ type: 'have', first: 0, data: 'Aw==', last: true });
     await fake.until('finish');
-    fake.channel.send({ type: 'done', files: 0, bytes: 0, problemCount: 0 });
+    fake.channel.send(DONE);
     expect(await several('complete', 1)).toMatchObject([{ storedBytes: 0 }]);
   });
 });

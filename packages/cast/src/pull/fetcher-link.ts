@@ -32,6 +32,8 @@ export class FetcherLink {
   blames = 0;
   /** Messages that were not those of the server when they arrived. */
   brokenMessages = 0;
+  /** Bytes of the pieces that it lacked at first; undefined until it has said that. */
+  lackingBytes: number | undefined;
   /** Resolves when it has failed. */
   readonly down: Promise<void>;
   readonly #down = new Deferred<void>();
@@ -44,23 +46,29 @@ export class FetcherLink {
 
   constructor(
     private readonly channel: Channel,
-    readonly ask: FetcherFrameOf<'ask'>,
+    readonly ask: Pick<FetcherFrameOf<'ask'>, 'hostName' | 'name'>,
+    /** For messages. */
+    readonly name = `${ask.hostName} (${channel.remoteHost})`,
   ) {
     this.down = this.#down.promise;
-  }
-
-  /** Host name and address. */
-  get name(): string {
-    return `${this.ask.hostName} (${this.channel.remoteHost})`;
   }
 
   get alive(): boolean {
     return this.failure === undefined;
   }
 
+  /** Whether it stores the last of what it has got. */
+  get isFinishing(): boolean {
+    return this.#finished !== undefined;
+  }
+
   /** The server's address as this fetcher reaches it. */
   get localHost(): string {
     return this.channel.localHost;
+  }
+
+  get remoteHost(): string {
+    return this.channel.remoteHost;
   }
 
   send(frame: ServerFrame): void {

@@ -21,6 +21,9 @@
  *   done{}                                 →   it is stored
  *                                          ←   abort{code, message}, at any time
  *   failed{code, message}                  →   at any time
+ *
+ * In a gathering cast the sender dials, and is the server; its receivers are the fetchers. After the first frames of a cast
+ * (`control/frames.ts`, up to `gathered`) this connection goes on with `offer`.
  */
 import {
   choice,
@@ -54,7 +57,7 @@ import {
   words,
 } from '../control/frame-fields.js';
 
-/** Most problems of the server that an offer lists; others are counted. */
+/** Most problems that an offer of a server, or a report of a fetcher, lists; others are counted. */
 export const MAX_OFFERED_PROBLEMS = 100;
 /** Most entries that one frame withdraws. */
 export const MAX_WITHDRAWN = 10_000;
@@ -126,7 +129,17 @@ const fetcherFrame = variants('type', {
     broken: list(count),
   },
   failed: failure,
-  done: { files: count, bytes, problemCount: whole(0) },
+  done: {
+    files: count,
+    bytes,
+    keptBytes: bytes,
+    resumedBytes: bytes,
+    unchangedFiles: count,
+    unchangedBytes: bytes,
+    /** Entries that it lacks. */
+    problems: list(problem, 0, MAX_OFFERED_PROBLEMS),
+    problemCount: whole(0),
+  },
 });
 
 export type ServerFrame = Shaped<typeof serverFrame>;

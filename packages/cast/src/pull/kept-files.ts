@@ -14,11 +14,11 @@ export class KeptFiles {
     private readonly timeUnitNs: bigint,
   ) {}
 
-  /** Gives a file its name, where one of the same size and time is left, and nothing has that name. */
-  take(wanted: ManifestEntry): void {
+  /** Gives a file its name, where one of the same size and time is left, and nothing has that name. Returns whether it did. */
+  take(wanted: ManifestEntry): boolean {
     const { tree, store, timeUnitNs } = this;
-    if (store.isEmpty || OlderForm.at(tree, wanted.path)) return;
-    store.takeFile(
+    if (store.isEmpty || OlderForm.at(tree, wanted.path)) return false;
+    return store.takeFile(
       wanted.path,
       (place, stats) => new OlderForm(place, stats).isOfSameTime(wanted, timeUnitNs),
       () => {

@@ -6,6 +6,7 @@ import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import type { ComparisonKind } from '../manifest/policy.js';
 import { expireKept, withRoom } from '../resume/kept-data.js';
 import { KeptStore } from '../resume/kept-store.js';
+import type { ResumeLimit } from '../resume/resume-limit.js';
 import { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
 import { removeLeftovers } from '../writer/leftovers.js';
@@ -21,6 +22,7 @@ import type { PiecedFile, PieceMap } from './piece-map.js';
 import { piecesIn } from './piece-message.js';
 import { PulledDirectories } from './pulled-directories.js';
 import { PulledFiles } from './pulled-files.js';
+import { rootNames } from './root-names.js';
 import type { PiecesHere, PulledReport } from './writer-orders.js';
 
 export interface PieceStoreOptions {
@@ -28,6 +30,10 @@ export interface PieceStoreOptions {
   readonly castId: string;
   /** Undefined: nothing is synced. */
   readonly sync: SyncPort | undefined;
+  /** Whether there may be links (default false). */
+  readonly hasLinks?: boolean;
+  /** How much interrupted fetches and casts may leave; undefined where this one neither takes nor leaves anything. */
+  readonly resumeLimit?: ResumeLimit | undefined;
   /** Called after each step; it may throw, which ends the work. */
   readonly step: () => void;
   /** Called when the disk has done something. */
@@ -46,7 +52,7 @@ export class PieceStore {
   readonly #outcomes = new Outcomes();
   readonly #directories: PulledDirectories;
   readonly #files: PulledFiles;
-  readonly #list = new PieceList();
+  readonly #list: PieceList;
   #has = new BlockSet(0);
   /** By number of the file in the map: pieces that it lacks. */
   #left = new Uint32Array(0);
@@ -56,6 +62,8 @@ export class PieceStore {
   #unchangedFiles = 0;
   #unchangedBytes = 0;
   #keptBytes = 0;
+  #resumedBytes = 0;
+  readonly #mayResume: boolean;
   /** Whether a later fetch may use what this one leaves. */
   #isKept = false;
   #closed = false;
@@ -63,15 +71,17 @@ export class PieceStore {
   private readonly sync: SyncPort | undefined;
 
   /** @throws CastError where the directory cannot be used */
-  constructor({ directory, castId, sync, step, active }: PieceStoreOptions) {
+  constructor({ directory, castId, sync, hasLinks, resumeLimit, step, active }: PieceStoreOptions) {
     this.step = step;
     this.sync = sync;
+    this.#list = new PieceList(hasLinks);
+    this.#mayResume = resumeLimit !== undefined;
     this.#root = openReceivingDirectory(directory);
     try {
       checkWritable(this.#root, directory);
       removeLeftovers(this.#root, true);
       // Other leftovers are removed where they take room that is needed.
-      expireKept(this.#root, { share: 1 });
+      expireKept(this.#root, resumeLimit ?? { share: 1 });
       this.#temporary = withRoom(
         this.#root,
         () => new TemporaryDirectory(this.#root, castId, sync !== undefined),
@@ -104,7 +114,7 @@ export class PieceStore {
     this.#has = new BlockSet(this.#map.count);
     this.#left = Uint32Array.from(this.#map.files, ({ pieces }) => pieces);
     const timeUnitNs = this.#temporary.timeUnitNs();
-    this.#isKept = compare !== 'none';
+    this.#isKept = this.#mayResume && compare !== 'none';
     this.#continue(compare, timeUnitNs);
     for (const number of this.#map.files.keys()) {
       this.step();
@@ -193,8 +203,9 @@ export class PieceStore {
     const { files, bytes } = this.#files;
     const { kept, count } = this.#outcomes.problems;
     return {
-      ...{ files, bytes, directories: this.#directories.count },
-      ...{ receivedBytes: this.#receivedBytes, keptBytes: this.#keptBytes },
+      ...{ files, bytes, directories: this.#directories.count, links: this.#directories.links },
+      ...{ receivedBytes: this.#receivedBytes, keptBytes: this.#keptBytes, resumedBytes: this.#resumedBytes },
+      names: rootNames(this.#entries),
       ...{ unchangedFiles: this.#unchangedFiles, unchangedBytes: this.#unchangedBytes },
       ...{ problems: kept, problemCount: count },
     };
@@ -202,7 +213,7 @@ export class PieceStore {
 
   /** Takes what interrupted fetches have left, and makes room for the rest. @throws CastError ERR_RDMC_NO_SPACE */
   #continue(compare: ComparisonKind, timeUnitNs: bigint): void {
-    const mayTake = compare !== 'none';
+    const mayTake = this.#isKept;
     const use = { mayTake, mayTrust: false, durable: this.sync !== undefined };
     const store = new KeptStore(this.#root, this.#temporary.descriptor, use);
     try {
@@ -211,8 +222,8 @@ export class PieceStore {
       for (const { entry, size } of this.#map.files) {
         this.step();
         const wanted = this.#entries[entry]!;
-        if (mayTake) kept.take(wanted);
-        const isHere = mayTake && this.#older(entry)?.isLike(wanted, timeUnitNs) === true;
+        if (mayTake && kept.take(wanted)) this.#resumedBytes += size;
+        const isHere = compare !== 'none' && this.#older(entry)?.isLike(wanted, timeUnitNs) === true;
         if (!isHere) neededBytes += size;
       }
       kept.makeRoom(neededBytes);

@@ -11,8 +11,8 @@ import { SERVER_ID } from './frames.js';
 import { PieceFiller } from './piece-filler.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
-import type { CheckedServeOptions } from './serve-options.js';
 import type { SwarmMesh } from './swarm-mesh.js';
+import type { SwarmOptions } from './swarm-parts.js';
 
 const ALGORITHM = 'binomial-pipeline';
 
@@ -22,11 +22,15 @@ export interface RunEnvironment {
   readonly serverName: string;
   readonly mesh: SwarmMesh;
   readonly reader: PullReaderThread;
-  readonly options: CheckedServeOptions;
+  readonly options: SwarmOptions;
   readonly bucket: TokenBucket;
   readonly messageBytes: number;
+  /** Bytes of each piece. */
+  readonly costs: Float64Array;
   readonly signal: AbortSignal;
   readonly onChanged: (changed: readonly ChangedFile[]) => void;
+  /** Called with every group as soon as it is formed. */
+  readonly onGroup?: ((group: Group, mesh: SwarmMesh, blockBytes: number) => void) | undefined;
 }
 
 /** What the members of a run have got. */
@@ -48,8 +52,8 @@ export class Run {
     private readonly pieces: Uint32Array<ArrayBuffer>,
     private readonly environment: RunEnvironment,
   ) {
-    const { reader, bucket, mesh, messageBytes, onChanged } = environment;
-    this.filler = new PieceFiller(reader, pieces, onChanged);
+    const { reader, bucket, mesh, messageBytes, costs, onChanged } = environment;
+    this.filler = new PieceFiller(reader, pieces, costs, onChanged);
     this.#pump = new Pump(this.filler, bucket, mesh.regions, messageBytes, () => 0);
   }
 
@@ -97,8 +101,9 @@ export class Run {
 
   async #send(members: readonly number[], blockBytes: number): Promise<void> {
     const forming = this.#form(members, blockBytes);
+    const { mesh, onGroup } = this.environment;
     // The pump may fail before it waits for the group.
-    forming.catch(() => {});
+    forming.then((group) => onGroup?.(group, mesh, blockBytes)).catch(() => {});
     const forget = onAbort(this.environment.signal, () => {
       forming.then((group) => group.close({ signal: AbortSignal.abort() })).catch(() => {});
     });

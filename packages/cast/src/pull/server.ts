@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { throwIfAborted } from '@rdmc/common';
@@ -126,7 +127,10 @@ class ListeningServer extends KeyedListener<ServeEvent> implements FileServer {
     }
     const reader = this.#readers.take(name);
     const report = (event: ServeEvent): void => this.events.push(event);
-    const swarm = new Swarm(name, link.localHost, reader, this.options, report);
+    const { options } = this;
+    const facts = reader.survey({ directory: options.directory, name: Buffer.from(name) });
+    const origin = { name, castId: randomUUID(), localHost: link.localHost, reader, facts };
+    const swarm = new Swarm({ ...origin, least: 1, options, report });
     this.#swarms.set(key, swarm);
     this.#active.add(swarm);
     void swarm.ended.then((isFree) => (isFree ? this.#readers.give(name, reader) : undefined));

@@ -1,17 +1,13 @@
-import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { Deferred, pause, settledWithin } from '@rdmc/common';
 import {
   LAST_FRAME_TIMEOUT_MS,
-  LOSS_GRACE_MS,
-  MAX_BLAMES,
   MAX_BROKEN_MESSAGES,
-  MAX_FAILED_RUNS,
   MAX_PULL_MESSAGE_BYTES,
   MIN_PULL_MESSAGE_BYTES,
 } from '../constants.js';
 import type { BlockSet } from '../delta/block-set.js';
-import { AbortError, CastError, messageOf, protocolError, toCastError } from '../errors.js';
+import { AbortError, CastError, protocolError, toCastError } from '../errors.js';
 import { messageSize } from '../message-size.js';
 import { StallWatch } from '../sender/stall-watch.js';
 import { TokenBucket } from '../sender/token-bucket.js';
@@ -20,34 +16,41 @@ import type { FetcherLink, Took } from './fetcher-link.js';
 import type { ServerFrameOf } from './frames.js';
 import { sendOffer } from './offer.js';
 import type { OriginFacts } from './origin.js';
-import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
 import { Run, type RunEnvironment } from './run.js';
-import type { ServeEvent } from './serve-events.js';
-import type { CheckedServeOptions } from './serve-options.js';
+import { RunBlame } from './run-blame.js';
 import { SwarmMesh } from './swarm-mesh.js';
+import type { SwarmParts } from './swarm-parts.js';
 import { SwarmPlan } from './swarm-plan.js';
 
-/** The fetchers of one name, which form one cast. */
+/** The fetchers of one name, or the receivers of a gathering cast, which form one cast. */
 export class Swarm {
   /** A file has changed since it was hashed: later fetchers begin another swarm. */
   isStale = false;
-  readonly #castId = randomUUID();
+  /** Whether enough fetchers were ready at the same time. */
+  isOpen = false;
+  /** A byte for each piece, not 0 where it was sent to a fetcher. */
+  sent = new Uint8Array(0);
   readonly #links: FetcherLink[] = [];
   readonly #over = new AbortController();
-  readonly #facts: Promise<OriginFacts>;
   readonly #bucket: TokenBucket;
   readonly #watch: StallWatch<FetcherLink>;
+  readonly #blame: RunBlame;
   #plan: SwarmPlan | undefined;
   #costs: Float64Array = new Float64Array(0);
   #mesh: Promise<SwarmMesh> | undefined;
   #nextId = 1;
   #runs = 0;
   #run: Run | undefined;
+  /** Bytes of contents in the runs that have ended. */
+  #sentBytes = 0;
   #isLooping = false;
   /** Resolves when no run is in progress. */
   #looping: Promise<void> = Promise.resolve();
-  #failedRuns = 0;
+  /** Fetchers that have said what they have, and can begin. */
+  readonly #ready = new Set<FetcherLink>();
+  /** Resolves when enough fetchers were ready at the same time. */
+  readonly #open = new Deferred<void>();
   /** By id: resolves when the fetcher lacks nothing. */
   readonly #served = new Map<number, Deferred<void>>();
   readonly #withdrawn: ServerFrameOf<'withdrawn'>[] = [];
@@ -55,41 +58,43 @@ export class Swarm {
   readonly #offered = new Set<FetcherLink>();
   readonly #ended = new Deferred<boolean>();
 
-  constructor(
-    readonly name: string,
-    /** The server's address as the fetchers of this swarm reach it. */
-    private readonly localHost: string,
-    private readonly reader: PullReaderThread,
-    private readonly options: CheckedServeOptions,
-    private readonly report: (event: ServeEvent) => void,
-  ) {
-    this.#facts = reader.survey({ directory: options.directory, name: Buffer.from(name) });
+  constructor(private readonly parts: SwarmParts) {
+    const { facts, options, name } = parts;
     // Each fetcher gets the error.
-    this.#facts.catch(() => {});
+    facts.catch(() => {});
     this.#bucket = new TokenBucket(options.bandwidthLimit);
+    const drop = (link: FetcherLink, error: CastError): void => this.#drop(link, error);
+    this.#blame = new RunBlame(name, options.logger, drop);
     this.#watch = new StallWatch(
       options.stallTimeoutMs,
       this.#links,
       () => this.#run?.links ?? [],
       () => this.#run?.isSending === true,
-      (link, error) => this.#drop(link, error),
+      drop,
     );
+  }
+
+  /** Bytes of contents that were handed to groups. */
+  get sentBytes(): number {
+    return this.#sentBytes + (this.#run?.filler.contentBytes ?? 0);
   }
 
   /** Serves one fetcher, until it has everything or is lost; errors become events. */
   async serve(link: FetcherLink): Promise<void> {
-    const reports = new FetchReports(link, this.name, this.report);
+    const { name, report, facts: surveyed, options } = this.parts;
+    const reports = new FetchReports(link, name, report);
     this.#links.push(link);
     try {
-      const facts = await Promise.race([this.#facts, link.down]);
+      const facts = await Promise.race([surveyed, link.down]);
       if (facts) reports.surveyed(facts);
       const has = facts && (await this.#compare(link, facts));
       if (facts && has) {
         const { pieces } = facts;
         const lacking = pieces - has.count;
         const fetchers = this.#links.length;
-        reports.began({ pieces, lacking, fetchers, encrypted: this.options.encrypt });
+        reports.began({ pieces, lacking, fetchers, encrypted: options.encrypt });
         if (lacking > 0) await this.#feed(link, facts, has);
+        else await this.#enter(link);
         if (link.alive) await link.finish();
       }
     } catch (error) {
@@ -124,7 +129,7 @@ export class Swarm {
     this.#over.abort(new AbortError('the pull', this.#over.signal));
     // The reader writes to memory of the mesh. One that hangs on its disk ends first.
     const isQuiet = await settledWithin(this.#looping, LAST_FRAME_TIMEOUT_MS);
-    if (!isQuiet) await this.reader.end();
+    if (!isQuiet) await this.parts.reader.end();
     const mesh = await this.#mesh?.catch(() => undefined);
     await mesh?.close();
     this.#ended.resolve(isQuiet);
@@ -133,29 +138,48 @@ export class Swarm {
   /** Sends the offer, and returns what the fetcher has; undefined where it fails first. */
   async #compare(link: FetcherLink, facts: OriginFacts): Promise<BlockSet | undefined> {
     const have = link.have(facts.pieces);
-    const { stallTimeoutMs } = this.options;
-    await sendOffer(link, facts, { castId: this.#castId, stallTimeoutMs }, this.reader);
+    const { castId, reader, options } = this.parts;
+    await sendOffer(link, facts, { castId, stallTimeoutMs: options.stallTimeoutMs }, reader);
     for (const frame of this.#withdrawn) link.send(frame);
     this.#offered.add(link);
-    return have;
+    const has = await have;
+    const lacks = (cost: number, piece: number): number => (has?.has(piece) ? 0 : cost);
+    link.lackingBytes = facts.costs.reduce((sum, cost, piece) => sum + lacks(cost, piece), 0);
+    return has;
+  }
+
+  /** Resolves when enough fetchers are ready, or when this one has failed. */
+  #enter(link: FetcherLink): Promise<void> {
+    this.#ready.add(link);
+    if (this.#ready.size >= this.parts.least) {
+      this.isOpen = true;
+      this.#open.resolve();
+    }
+    return Promise.race([this.#open.promise, link.down]);
   }
 
   /** Resolves when the fetcher lacks nothing, or has failed. */
   async #feed(link: FetcherLink, facts: OriginFacts, has: BlockSet): Promise<void> {
     const messageBytes = messageBytesFor(facts.bytes);
-    this.#mesh ??= SwarmMesh.open(this.localHost, messageBytes, this.reader, this.options, this.#over.signal);
+    const { localHost, reader, options } = this.parts;
+    this.#mesh ??= SwarmMesh.open(localHost, messageBytes, reader, options, this.#over.signal);
     const { contact, secret } = await this.#mesh;
     link.id = this.#nextId++;
-    const { connectTimeoutMs } = this.options;
+    const { connectTimeoutMs } = options;
     const joined = link.joined();
     link.send({ type: 'mesh', id: link.id, contact, secret, messageBytes, connectTimeoutMs });
     if (!(await joined) || !link.alive) return;
-    this.#plan ??= new SwarmPlan(facts.costs);
-    this.#costs = facts.costs;
+    if (!this.#plan) {
+      this.#plan = new SwarmPlan(facts.costs);
+      this.#costs = facts.costs;
+      this.sent = new Uint8Array(facts.pieces);
+    }
     const bytes = Uint8Array.from({ length: facts.pieces }, (_, piece) => (has.has(piece) ? 1 : 0));
     this.#plan.join(link.id, bytes);
     const served = new Deferred<void>();
     this.#served.set(link.id, served);
+    await this.#enter(link);
+    if (!link.alive) return;
     if (this.#run && this.#plan.lacksAny(link.id, this.#run.filler.remaining)) this.#run.filler.stop();
     this.#settle();
     if (!this.#isLooping) this.#looping = this.#loop();
@@ -165,6 +189,7 @@ export class Swarm {
   async #leave(link: FetcherLink): Promise<void> {
     this.#links.splice(this.#links.indexOf(link), 1);
     this.#offered.delete(link);
+    this.#ready.delete(link);
     this.#plan?.leave(link.id);
     this.#served.delete(link.id);
     if (link.id === 0 || link.done) return;
@@ -202,27 +227,31 @@ export class Swarm {
     const bytes = pieces.reduce((sum, piece) => sum + this.#costs[piece]!, 0);
     const { error, took } = await run.run(bytes);
     this.#run = undefined;
-    const { messages, bytes: sentBytes } = run.filler;
+    const { messages, bytes: sentBytes, contentBytes } = run.filler;
+    this.#sentBytes += contentBytes;
+    for (const message of messages) for (const piece of message) this.sent[piece] = 1;
     let gained = false;
     for (const [link, its] of took) gained = this.#credit(link, its, messages) || gained;
-    this.report({
+    this.parts.report({
       type: 'sent',
-      name: this.name,
+      name: this.parts.name,
       fetchers: links.length,
       pieces: messages.reduce((sum, each) => sum + each.length, 0),
       bytes: sentBytes,
     });
     this.#settle();
-    if (error === undefined || gained) this.#failedRuns = 0;
-    if (error !== undefined) await this.#blame(links, error, gained);
+    if (error === undefined || gained) this.#blame.succeeded();
+    if (error !== undefined) await this.#blame.blame(links, error, gained);
   }
 
   #environment(mesh: SwarmMesh): RunEnvironment {
+    const { castId, reader, options, onGroup } = this.parts;
     return {
-      ...{ mesh, castId: this.#castId, serverName: hostname(), reader: this.reader },
-      ...{ options: this.options, bucket: this.#bucket, signal: this.#over.signal },
+      ...{ mesh, castId, serverName: hostname(), reader, options },
+      ...{ bucket: this.#bucket, signal: this.#over.signal, costs: this.#costs },
       messageBytes: mesh.messageBytes,
       onChanged: (changed) => this.#withdraw(changed),
+      onGroup,
     };
   }
 
@@ -250,32 +279,6 @@ export class Swarm {
     for (const [id, served] of this.#served) if (this.#plan!.lacking(id) === 0) served.resolve();
   }
 
-  /** Waits a moment for the connections of the failed members to end; drops a member that has failed twice without that. */
-  async #blame(links: readonly FetcherLink[], error: unknown, gained: boolean): Promise<void> {
-    const { memberId, missing = [] } = error as { memberId?: number; missing?: readonly number[] };
-    this.options.logger?.warn?.(
-      { name: this.name, reason: messageOf(error) },
-      'a group failed; its survivors continue',
-    );
-    const failed = links.filter(({ id, alive }) => alive && (id === memberId || missing.includes(id)));
-    await Promise.all(failed.map((link) => settledWithin(link.down, LOSS_GRACE_MS)));
-    for (const link of failed) link.blames += 1;
-    for (const link of failed) {
-      if (!link.alive || link.blames < MAX_BLAMES) continue;
-      const message = `${link.name} failed in the group of the other fetchers: ${messageOf(error)}`;
-      this.#drop(
-        link,
-        new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }),
-      );
-    }
-    const isExplained = gained || failed.length > 0 || links.some(({ alive }) => !alive);
-    if (!isExplained) this.#failedRuns += 1;
-    if (this.#failedRuns < MAX_FAILED_RUNS) return;
-    this.#failedRuns = 0;
-    const failure = toCastError(error, 'ERR_RDMC_CAST_PROTOCOL');
-    for (const link of links) this.#drop(link, failure);
-  }
-
   #withdraw(changed: readonly ChangedFile[]): void {
     this.isStale = true;
     for (const { entry, message, first, pieces } of changed) {
@@ -288,7 +291,7 @@ export class Swarm {
 
   #drop(link: FetcherLink, error: CastError): void {
     link.fail(error);
-    this.options.logger?.warn?.({ fetcher: link.name, code: error.code }, error.message);
+    this.parts.options.logger?.warn?.({ fetcher: link.name, code: error.code }, error.message);
   }
 }
 

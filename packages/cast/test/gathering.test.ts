@@ -1,0 +1,209 @@
+import { linkSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type CastOptions, type CastProgress, castFiles, receiveFiles } from '@rdmc/cast';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { refusal, rejection, temporaryDirectory, thrown } from '@rdmc/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MIB } from '../src/constants.js';
+import { outcome, startReceivers, temporaries, visible } from './support/receivers.js';
+import { expectSameTree, seededBytes, write } from './support/tree.js';
+
+/** A port at which nothing listens. */
+async function freePort(): Promise<number> {
+  const [reserved] = await reserveLoopbackPorts(1);
+  await new Promise((resolve) => reserved!.server.close(resolve));
+  return reserved!.port;
+}
+
+/** A cast, whose snapshots `until` reads. */
+function start(paths: string[], options: CastOptions) {
+  const cast = castFiles(paths, { device: 'soft', joinWindowMs: 600_000, ...options });
+  onTestFinished(() => cast[Symbol.asyncDispose]());
+  const snapshots = cast[Symbol.asyncIterator]();
+  /** Resolves when a snapshot is as the test needs it. */
+  const until = async (isIt: (snapshot: CastProgress) => boolean): Promise<CastProgress> => {
+    for (;;) {
+      const { value, done } = await snapshots.next();
+      if (done) throw new Error('the cast has ended');
+      if (isIt(value)) return value;
+    }
+  };
+  return { finished: cast.finished, until };
+}
+
+async function lateReceiver(port: number, directory = temporaryDirectory()) {
+  const receiver = await receiveFiles({ directory, port, device: 'soft' });
+  onTestFinished(() => receiver.close());
+  return { receiver, directory };
+}
+
+describe('a cast to receivers that begin at different times', () => {
+  it('brings a tree with links to all that are there, and only what is missing the next time', async () => {
+    const from = temporaryDirectory();
+    write(from, 'model/large', seededBytes(3 * MIB + 5, 1));
+    write(from, 'model/small', 'small', 0o600);
+    write(from, 'model/empty', '');
+    mkdirSync(join(from, 'model/bare'), { mode: 0o750 });
+    symlinkSync('small', join(from, 'model/symbolic'));
+    linkSync(join(from, 'model/small'), join(from, 'model/zhard'));
+    const receivers = await startReceivers(3, { device: 'soft' });
+    const events = receivers.map(({ receiver }) => outcome(receiver));
+    const to = receivers.map((each) => each.to);
+    const summary = await start([join(from, 'model')], { to, waitFor: 3 }).finished;
+    expect(summary).toMatchObject({ files: 3, links: 2, directories: 2, sentFiles: 3, problemCount: 0 });
+    expect(summary).toMatchObject({ bytes: 3 * MIB + 10, sentBytes: 3 * MIB + 10, encrypted: true });
+    // All were there before anything was sent, so everything was sent once.
+    expect(summary.transferredBytes).toBe(3 * MIB + 10);
+    expect(summary.receivers.map(({ state, attempts, files }) => [state, attempts, files])).toEqual(
+      to.map(() => ['complete', 1, 3]),
+    );
+    for (const event of await Promise.all(events))
+      expect(event).toMatchObject({ type: 'complete', files: 3, links: 2, directories: 2, problemCount: 0 });
+    for (const { directory } of receivers) {
+      expectSameTree(directory, from);
+      expect(temporaries(directory)).toEqual([]);
+    }
+
+    writeFileSync(join(from, 'model/small'), 'other');
+    const again = await start([join(from, 'model')], { to, waitFor: 2 }).finished;
+    expect(again).toMatchObject({ sentFiles: 1, sentBytes: 5 });
+    expect(again.receivers.map(({ files, unchangedFiles }) => [files, unchangedFiles])).toEqual(
+      to.map(() => [1, 2]),
+    );
+    for (const { directory } of receivers) expectSameTree(directory, from);
+  });
+
+  it('one that comes while the cast runs gets the rest with the others, and the beginning afterwards', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(12 * MIB, 2));
+    const [early] = await startReceivers(1, { device: 'soft' });
+    const port = await freePort();
+    const to = [early!.to, { host: '127.0.0.1', port }];
+    // Six seconds, in which the late one joins, unless the machine is very busy.
+    const cast = start([join(from, 'file')], { to, waitFor: 1, bandwidthLimit: 2 * MIB });
+    await cast.until(({ sentBytes }) => sentBytes > 0);
+    const { directory } = await lateReceiver(port);
+    const summary = await cast.finished;
+    expect(summary.receivers.map(({ state, bytes }) => [state, bytes])).toEqual([
+      ['complete', 12 * MIB],
+      ['complete', 12 * MIB],
+    ]);
+    // The beginning was sent twice, at most.
+    expect(summary.transferredBytes).toBeGreaterThan(12 * MIB);
+    expect(summary.transferredBytes).toBeLessThanOrEqual(24 * MIB);
+    expect(summary).toMatchObject({ sentFiles: 1, sentBytes: 12 * MIB });
+    for (const each of [directory, early!.directory]) expectSameTree(each, from);
+  });
+
+  it('does not begin before so many have answered', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', 'contents');
+    const [early] = await startReceivers(1, { device: 'soft' });
+    const port = await freePort();
+    const to = [early!.to, { host: '127.0.0.1', port }];
+    const cast = start([join(from, 'file')], { to, waitFor: 2 });
+    const waiting = await cast.until(({ receivers }) => receivers[0]!.state === 'ready');
+    expect(waiting).toMatchObject({ phase: expect.stringMatching('preparing|connecting'), sentBytes: 0 });
+    expect(visible(early!.directory)).toEqual([]);
+    const { directory } = await lateReceiver(port);
+    const summary = await cast.finished;
+    expect(summary.transferredBytes).toBe(8);
+    for (const each of [directory, early!.directory]) expectSameTree(each, from);
+  });
+
+  it('sends nothing where too few answer, and tells those that did', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', 'contents');
+    const [early] = await startReceivers(1, { device: 'soft' });
+    const failed = outcome(early!.receiver);
+    const to = [early!.to, { host: '127.0.0.1', port: await freePort() }];
+    const cast = start([join(from, 'file')], { to, waitFor: 2, joinWindowMs: 1_000 });
+    const error = await rejection(cast.finished);
+    expect(error).toEqual(refusal('ERR_RDMC_TOO_FEW_RECEIVERS'));
+    expect(error).toMatchObject({ message: expect.stringContaining('1 of the 2 receivers') });
+    const receivers = [{ code: 'ERR_RDMC_TOO_FEW_RECEIVERS' }, { code: 'ERR_RDMC_CAST_UNREACHABLE' }];
+    expect(error).toMatchObject({ summary: { receivers } });
+    expect(await failed).toMatchObject({ type: 'failed', code: 'ERR_RDMC_TOO_FEW_RECEIVERS' });
+    expect(readdirSync(early!.directory)).toEqual([]);
+  });
+
+  it('ends when the window is over and the others have everything; one that never came is reported', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', 'contents');
+    const [early] = await startReceivers(1, { device: 'soft' });
+    const port = await freePort();
+    const to = [early!.to, { host: '127.0.0.1', port }];
+    const { receivers } = await start([join(from, 'file')], { to, joinWindowMs: 500 }).finished;
+    expect(receivers).toMatchObject([
+      { state: 'complete', attempts: 1 },
+      { state: 'failed', attempts: 0, code: 'ERR_RDMC_CAST_UNREACHABLE' },
+    ]);
+    expect(receivers[1]!.message).toContain(`127.0.0.1:${port}`);
+    expectSameTree(early!.directory, from);
+  });
+
+  it('a receiver that is lost before the beginning is awaited again; one that leaves does not end the others', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(8 * MIB, 3));
+    const [stays] = await startReceivers(1, { device: 'soft' });
+    const port = await freePort();
+    const to = [stays!.to, { host: '127.0.0.1', port }, { host: '127.0.0.1', port: await freePort() }];
+    const cast = start([join(from, 'file')], { to, waitFor: 3, bandwidthLimit: 2 * MIB });
+    const first = await lateReceiver(port);
+    await cast.until(({ receivers }) => receivers[1]!.state === 'ready');
+    await first.receiver.close();
+    expect(readdirSync(first.directory)).toEqual([]);
+    const second = await lateReceiver(port, first.directory);
+    await lateReceiver(to[2]!.port);
+    await cast.until(({ receivers }) => receivers[1]!.storedBytes > 0);
+    await second.receiver.close();
+    const { receivers } = await cast.finished;
+    expect(receivers.map(({ state }) => state)).toEqual(['complete', 'failed', 'complete']);
+    expect(receivers[1]).toMatchObject({ attempts: 2 });
+    expectSameTree(stays!.directory, from);
+  });
+});
+
+describe('what a gathering cast refuses', () => {
+  it('options that it does not have, and impossible numbers', () => {
+    const to = [{ host: '127.0.0.1' }];
+    for (const options of [
+      { delete: true },
+      { update: true },
+      { existing: true },
+      { dryRun: true },
+      { algorithm: 'chain' as const },
+      { messageBytes: MIB },
+    ])
+      expect(thrown(() => castFiles(['x'], { to, waitFor: 1, ...options }))).toEqual(
+        refusal('ERR_RDMC_INVALID_OPTION'),
+      );
+    for (const waitFor of [0, 2, 1.5])
+      expect(thrown(() => castFiles(['x'], { to, waitFor }))).toEqual(refusal('ERR_RDMC_INVALID_OPTION'));
+    expect(thrown(() => castFiles(['x'], { to, joinWindowMs: -1 }))).toEqual(
+      refusal('ERR_RDMC_INVALID_OPTION'),
+    );
+  });
+
+  it('a path that does not exist; receivers that require encryption, have sinks, or have one directory', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', 'contents');
+    const [receiver] = await startReceivers(1, { device: 'soft', requireEncryption: true });
+    const to = [receiver!.to];
+    expect(await rejection(start([join(from, 'none')], { to }).finished)).toEqual(
+      refusal('ERR_RDMC_NOT_FOUND'),
+    );
+    expect(await rejection(start([join(from, 'file')], { to, encrypt: false }).finished)).toEqual(
+      refusal('ERR_RDMC_TOO_FEW_RECEIVERS'),
+    );
+    const shared = await lateReceiver(0, receiver!.directory);
+    const { receivers } = await start([join(from, 'file')], {
+      to: [...to, shared.receiver.address],
+      waitFor: 1,
+    }).finished;
+    expect(receivers.map(({ state }) => state).sort()).toEqual(['complete', 'failed']);
+    expect(receivers.find(({ state }) => state === 'failed')).toMatchObject({
+      code: 'ERR_RDMC_SHARED_DIRECTORY',
+    });
+  });
+});
