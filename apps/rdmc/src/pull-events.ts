@@ -103,6 +103,8 @@ export type FetchEvent =
       unchangedBytes: number;
       /** Of `bytes`, those that were taken from older files here. */
       keptBytes: number;
+      /** Bytes that fetches and casts that ended early had left here. */
+      resumedBytes: number;
       /** Links and special files, which are not served. */
       skipped: number;
       /** Whether files were encrypted on their way. */

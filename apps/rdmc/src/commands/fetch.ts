@@ -82,7 +82,7 @@ export function defineFetchCommand(command: Command, session: Session): void {
       'same time form one cast, whenever each of them starts. Only missing pieces (of at most 1 MiB) are sent: this end says',
       'what it has. Each piece is checked against the hashes of the server itself, whichever fetcher forwarded it. A file',
       'appears under its name when it is complete, a new directory at the end. Fetchers must reach each other. A fetch that was',
-      'interrupted continues when it is repeated: complete files are not sent again.',
+      'interrupted continues when it is repeated, also inside large files.',
       'The key is that of the server, or one for fetching, which can do nothing else: rdmc key --role fetch. Without a key,',
       'the server must be a process of this user on this machine.',
     ],

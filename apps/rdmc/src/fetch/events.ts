@@ -28,6 +28,8 @@ export const fetchEvent = z.discriminatedUnion('event', [
     unchangedFiles: count,
     unchangedBytes: count,
     keptBytes: count,
+    /** Bytes that fetches and casts that ended early had left here. */
+    resumedBytes: count,
     /** Links and special files, which are not served. */
     skipped: count,
     encrypted: z.boolean(),

@@ -67,8 +67,8 @@ export class FetchReporter {
   }
 
   #describe(summary: FetchSummary): string {
-    const { files, bytes, receivedBytes, unchangedFiles, skipped, seconds, problemCount, encrypted } =
-      summary;
+    const { files, bytes, receivedBytes, resumedBytes, unchangedFiles, skipped, seconds } = summary;
+    const { problemCount, encrypted } = summary;
     const { green, yellow } = this.terminal.palette;
     const isWhole = problemCount === 0;
     const head = isWhole ? green('Complete') : yellow('Incomplete');
@@ -76,7 +76,8 @@ export class FetchReporter {
     const rate = receivedBytes > 0 ? `, ${formatRate(receivedBytes / seconds)}` : '';
     const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
     const links = skipped > 0 ? `; links and special files that are not served: ${formatCount(skipped)}` : '';
-    const what = `${plural(files, 'file')}, ${formatBytes(bytes)} (${formatBytes(receivedBytes)} received)`;
+    const resumed = resumedBytes > 0 ? `, ${formatBytes(resumedBytes)} resumed` : '';
+    const what = `${plural(files, 'file')}, ${formatBytes(bytes)} (${formatBytes(receivedBytes)} received${resumed})`;
     return `${head}: ${what}${how}${kept}, in ${formatSeconds(seconds)}${rate}${links}`;
   }
 

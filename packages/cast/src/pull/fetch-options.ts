@@ -49,7 +49,7 @@ export interface FetchOptions {
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
   readonly transport?: Transport | undefined;
-  /** Ends the fetch; incomplete files are removed. */
+  /** Ends the fetch; a later one continues it. */
   readonly signal?: AbortSignal | undefined;
   /** Reports groups that failed; default: none. */
   readonly logger?: Logger | undefined;

@@ -27,6 +27,8 @@ export interface FetchSummary {
   readonly directories: number;
   /** Bytes of pieces that were received. */
   readonly receivedBytes: number;
+  /** Bytes that fetches and casts that ended early had left here, in complete files and in partial ones. */
+  readonly resumedBytes: number;
   /** Regular files that were here already, or were left by a fetch or a cast that ended early. */
   readonly unchangedFiles: number;
   /** Sum of their sizes. */
@@ -47,7 +49,7 @@ export interface FetchSummary {
 
 export function fetchSummary(
   { root, skipped, problems: theirs, problemCount: theirCount }: ServerFrameOf<'offer'>,
-  { problems: ours, problemCount: ourCount, ...stored }: PulledReport,
+  { problems: ours, problemCount: ourCount, links: _links, names: _names, ...stored }: PulledReport,
   seconds: number,
   encrypted: boolean,
 ): FetchSummary {

@@ -12,7 +12,7 @@ import { PieceFiller } from './piece-filler.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
 import type { SwarmMesh } from './swarm-mesh.js';
-import type { SwarmOptions } from './swarm-parts.js';
+import type { SwarmOptions } from './swarm-options.js';
 
 const ALGORITHM = 'binomial-pipeline';
 

@@ -6,7 +6,7 @@ import { freePortWithin, listenWithin, portOf } from '../ports.js';
 import type { Region } from '../sender/pump.js';
 import { SERVER_ID } from './frames.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
-import type { SwarmOptions } from './swarm-parts.js';
+import type { SwarmOptions } from './swarm-options.js';
 
 /** The server's side of the mesh of one swarm, whose members come and go. */
 export class SwarmMesh {

@@ -2,21 +2,7 @@ import type { OriginFacts } from './origin.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { RunEnvironment } from './run.js';
 import type { ServeEvent } from './serve-events.js';
-import type { CheckedServeOptions } from './serve-options.js';
-
-/** The options of a server, or of a gathering cast, that concern a swarm. */
-export type SwarmOptions = Pick<
-  CheckedServeOptions,
-  | 'meshPorts'
-  | 'advertise'
-  | 'encrypt'
-  | 'bandwidthLimit'
-  | 'connectTimeoutMs'
-  | 'stallTimeoutMs'
-  | 'device'
-  | 'transport'
-  | 'logger'
->;
+import type { SwarmOptions } from './swarm-options.js';
 
 export interface SwarmParts {
   readonly name: string;
