@@ -228,7 +228,7 @@ describe('an incomplete file', () => {
   }
 
   it('is continued: each piece comes once, in whatever order, however often it is interrupted', async () => {
-    await rounds(5, async (random, seed) => {
+    await rounds(2, async (random, seed) => {
       const from = temporaryDirectory();
       write(from, 'file', seededBytes(7 * MIB + 5, seed));
       const directory = temporaryDirectory();

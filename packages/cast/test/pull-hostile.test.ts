@@ -16,7 +16,7 @@ type Frames = AsyncIterator<ServerFrame, void, undefined>;
 const DONE: FetcherFrame = {
   type: 'done',
   ...{ files: 0, bytes: 0, keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0 },
-  ...{ problems: [], problemCount: 0 },
+  ...{ problems: [], problemCount: 0, servesOn: false },
 };
 
 /** A fetcher that says what the test says. */

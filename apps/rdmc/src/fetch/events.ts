@@ -9,7 +9,7 @@ const count = z.number().int().nonnegative();
 export const fetchEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('progress'),
-    phase: z.enum(['connecting', 'comparing', 'receiving', 'finishing', 'done']),
+    phase: z.enum(['connecting', 'comparing', 'receiving', 'finishing', 'serving', 'done']),
     /** Bytes of pieces that were missing here, and those of them that are stored. */
     totalBytes: count,
     storedBytes: count,

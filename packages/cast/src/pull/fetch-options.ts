@@ -41,6 +41,12 @@ export interface FetchOptions {
   readonly fsync?: boolean | undefined;
   /** How long to call a server that does not answer, or is busy, in milliseconds (default 0: once). */
   readonly waitMs?: number | undefined;
+  /**
+   * How long this end serves on when everything is here, in milliseconds (default 0: not). Meanwhile the server may let it send
+   * files to later fetchers, so that the server's link does not carry them again. `finished` resolves afterwards; the phase is
+   * 'serving'. Aborting `signal` then only ends that.
+   */
+  readonly serveOnMs?: number | undefined;
   /** Ports, both included, that other fetchers connect to: two for each fetch at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** How long the server may take to answer a call, in milliseconds (default 10,000). */
@@ -64,6 +70,7 @@ const KNOWN = [
   'compare',
   'fsync',
   'waitMs',
+  'serveOnMs',
   'meshPorts',
   'connectTimeoutMs',
   'device',
@@ -84,6 +91,7 @@ export interface CheckedFetchOptions {
   readonly compare: ComparisonKind;
   readonly fsync: boolean;
   readonly waitMs: number;
+  readonly serveOnMs: number;
   readonly meshPorts: PortRange | undefined;
   readonly connectTimeoutMs: number;
   readonly device: string;
@@ -113,6 +121,7 @@ export function checkFetchOptions(options: FetchOptions): CheckedFetchOptions {
     compare: choiceOption<ComparisonKind>(WHERE, 'compare', options.compare ?? 'size-time', comparisons),
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
     waitMs: integerOption(WHERE, 'waitMs', options.waitMs ?? 0, 0, MAX_TIMER_MS),
+    serveOnMs: integerOption(WHERE, 'serveOnMs', options.serveOnMs ?? 0, 0, MAX_TIMER_MS),
     meshPorts: portsOption(WHERE, options.meshPorts),
     connectTimeoutMs: integerOption(
       WHERE,

@@ -6,8 +6,10 @@ import type { Latest } from '../latest.js';
 import { callServer, type ServerChannel } from './call-server.js';
 import type { CheckedFetchOptions } from './fetch-options.js';
 import { type FetchProgress, type FetchSummary, fetchSummary } from './fetch-summary.js';
+import { PieceLeader } from './piece-leader.js';
 import { type Opened, PullSession } from './pull-session.js';
 import { isOrigin } from './roles.js';
+import { serveOn } from './serve-on.js';
 import { ServerErrors } from './server-errors.js';
 
 /** How much interrupted fetches may leave: they are removed after some days, and where a fetch needs the room. */
@@ -28,6 +30,7 @@ export class FetchSession extends PullSession {
       storage: { directory, castId: randomUUID(), fsync, hasLinks: false, resumeLimit: RESUME_LIMIT },
       errors: new ServerErrors('server', options.server),
       ...{ compare, signal, meshPorts, device, transport, logger },
+      servesOn: options.serveOnMs > 0,
     });
   }
 
@@ -44,8 +47,26 @@ export class FetchSession extends PullSession {
     return callServer(this.options, this.over.signal, (called) => this.#ask(called));
   }
 
+  protected override async serveOn(opened: Opened): Promise<void> {
+    // One that lacked nothing joins the others first.
+    if (this.receiver) this.#enter('serving');
+    const { channel, offer } = opened;
+    const { serveOnMs: durationMs, logger } = this.options;
+    await serveOn(opened, {
+      ...{ durationMs, logger, signal: this.over.signal },
+      join: async (frame) => {
+        await this.join(channel, frame, offer);
+        this.#enter('serving');
+      },
+      newLeader: () => {
+        const { node, mesh } = this.receiver!;
+        return new PieceLeader({ node, mesh, offer, writer: this.writer, signal: this.over.signal });
+      },
+    });
+  }
+
   protected override publish(phase: FetchProgress['phase'] | undefined): void {
-    this.#enter(phase ?? this.#phase);
+    this.#enter(phase === undefined || this.#phase === 'serving' ? this.#phase : phase);
   }
 
   /** Asks, checks the server's proof, and waits for its offer: it may have to hash first. */

@@ -5,8 +5,11 @@ import type { PulledReport } from './writer-orders.js';
 
 /** A snapshot of a fetch. Bytes are those of pieces that this end lacked. */
 export interface FetchProgress {
-  /** The stage of the fetch: calling the server, comparing, waiting for its turn or receiving, the last writes, the end. */
-  readonly phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'done';
+  /**
+   * The stage of the fetch: calling the server, comparing, waiting for its turn or receiving, the last writes, with `serveOnMs`
+   * serving others, the end.
+   */
+  readonly phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'serving' | 'done';
   /** Bytes to receive; 0 until compared. */
   readonly totalBytes: number;
   /** Bytes that are stored. */

@@ -34,7 +34,7 @@ export class FetcherLink {
   brokenMessages = 0;
   /** Bytes of the pieces that it lacked at first; undefined until it has said that. */
   lackingBytes: number | undefined;
-  /** Resolves when it has failed. */
+  /** Resolves when it has failed, and when its connection has ended. */
   readonly down: Promise<void>;
   readonly #down = new Deferred<void>();
   #finished: Deferred<void> | undefined;
@@ -42,6 +42,7 @@ export class FetcherLink {
   #has: BlockSet | undefined;
   #have: Deferred<BlockSet> | undefined;
   #joined: Deferred<void> | undefined;
+  #led: { readonly run: number; readonly answer: Deferred<boolean> } | undefined;
   #took: { readonly run: number; readonly answer: Deferred<Took> } | undefined;
 
   constructor(
@@ -95,6 +96,8 @@ export class FetcherLink {
     } catch (error) {
       this.fail(this.#lost(error));
     }
+    // Also where it has everything, and served on.
+    this.#down.resolve();
   }
 
   /** Resolves with the pieces that it has; undefined where it fails first. */
@@ -115,6 +118,18 @@ export class FetcherLink {
     const answer = new Deferred<Took>();
     this.#took = { run, answer };
     return this.#unlessDown(answer.promise);
+  }
+
+  /** Resolves when it has led a run: whether the group came to its end. */
+  async led(run: number): Promise<boolean> {
+    const answer = new Deferred<boolean>();
+    this.#led = { run, answer };
+    return (await this.#unlessDown(answer.promise)) === true;
+  }
+
+  /** It has everything, and does not serve on any more. */
+  release({ code, message }: CastError | AbortError): void {
+    void this.channel.end({ type: 'abort', code, message });
   }
 
   /** It lacks nothing: resolves when it has stored everything, or has failed. */
@@ -148,7 +163,8 @@ export class FetcherLink {
     else if (frame.type === 'took' && this.#took?.run === frame.run) {
       this.#took.answer.resolve(frame);
       this.#took = undefined;
-    } else if (frame.type === 'done' && this.#finished) {
+    } else if (frame.type === 'led' && this.#led?.run === frame.run) this.#led.answer.resolve(frame.isWhole);
+    else if (frame.type === 'done' && this.#finished) {
       this.done = frame;
       this.#finished.resolve();
     } else if (frame.type === 'failed') {

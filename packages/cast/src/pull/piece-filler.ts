@@ -17,7 +17,7 @@ export class PieceFiller implements MessageFiller {
   #stopped = false;
 
   constructor(
-    private readonly reader: PullReaderThread,
+    private readonly reader: Pick<PullReaderThread, 'fill'>,
     private readonly pieces: Uint32Array,
     /** Bytes of each piece. */
     private readonly costs: Float64Array,

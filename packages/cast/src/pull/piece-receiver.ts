@@ -1,4 +1,4 @@
-import { type Logger, onAbort } from '@rdmc/common';
+import { anySignal, type Logger, onAbort } from '@rdmc/common';
 import { type Group, RdmcNode, type ReceivedMessage } from '@rdmc/group';
 import type { Transport } from '@rdmc/verbs';
 import { freePortWithin, listenWithin, type PortRange, portOf } from '../ports.js';
@@ -51,8 +51,8 @@ export class PieceReceiver {
   #groupBytes = 0;
 
   private constructor(
-    private readonly node: RdmcNode,
-    private readonly mesh: ServerFrameOf<'mesh'>,
+    readonly node: RdmcNode,
+    readonly mesh: ServerFrameOf<'mesh'>,
     private readonly facts: FetchFacts,
     private readonly parts: ReceiverParts,
   ) {
@@ -110,8 +110,13 @@ export class PieceReceiver {
     );
     this.isEncrypted ||= secret !== undefined;
     const stores: Promise<boolean>[] = [];
+    // Altered messages of a fetcher that leads are not waited for: the server sends their pieces itself.
+    const altered = new AbortController();
+    const onBroken = (): void => {
+      if (frame.led) altered.abort();
+    };
     try {
-      await this.#follow(frame, part, stores);
+      await this.#follow(frame, anySignal(part, altered.signal), stores, onBroken);
     } catch {
       // The server learns from the group itself that it has failed.
     }
@@ -124,7 +129,12 @@ export class PieceReceiver {
     return this.node.close();
   }
 
-  async #follow(frame: ServerFrameOf<'run'>, part: AbortSignal, stores: Promise<boolean>[]): Promise<void> {
+  async #follow(
+    frame: ServerFrameOf<'run'>,
+    part: AbortSignal,
+    stores: Promise<boolean>[],
+    onBroken: () => void,
+  ): Promise<void> {
     const group = await this.#form(frame, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
@@ -132,7 +142,7 @@ export class PieceReceiver {
     this.members = frame.members.length;
     this.#groupBytes = 0;
     try {
-      for await (const message of group) stores.push(this.#take(message));
+      for await (const message of group) stores.push(this.#take(message, onBroken));
       await group.close();
     } finally {
       forget();
@@ -156,13 +166,14 @@ export class PieceReceiver {
     });
   }
 
-  async #take({ number, region, byteLength }: ReceivedMessage): Promise<boolean> {
+  async #take({ number, region, byteLength }: ReceivedMessage, onBroken: () => void): Promise<boolean> {
     this.#buffers.arrived(region);
     this.#groupBytes += byteLength;
     this.messages += 1;
     try {
       const isWhole = await this.parts.writer.store({ region: region.handle, byteLength, sequence: number });
       this.#buffers.give(region);
+      if (!isWhole) onBroken();
       return isWhole;
     } catch (error) {
       this.parts.onStoreError(error);

@@ -14,6 +14,7 @@ import { asCastError } from '../writer/system-errors.js';
 import { TemporaryDirectory } from '../writer/temporary-directory.js';
 import { checkWritable, openReceivingDirectory } from '../writer/usable-directory.js';
 import { FilesHere } from './files-here.js';
+import { LeadSource } from './lead-source.js';
 import { PieceList } from './piece-list.js';
 import type { PieceMap } from './piece-map.js';
 import { piecesIn } from './piece-message.js';
@@ -44,6 +45,7 @@ export interface PieceStoreOptions {
  */
 export class PieceStore {
   readonly #root: number;
+  readonly #directory: string;
   readonly #temporary: TemporaryDirectory;
   readonly #tree: StagedTree;
   readonly #outcomes = new Outcomes();
@@ -70,6 +72,7 @@ export class PieceStore {
     this.step = step;
     this.sync = sync;
     this.#list = new PieceList(hasLinks);
+    this.#directory = directory;
     this.#resumeLimit = resumeLimit;
     this.#root = openReceivingDirectory(directory);
     try {
@@ -143,6 +146,16 @@ export class PieceStore {
       }
     }
     return isWhole;
+  }
+
+  /** Bits of the pieces that are here. */
+  get pieces(): Uint8Array {
+    return this.#has.bits;
+  }
+
+  /** For a fetch that is complete: its files, to send them to others. @throws errors of the system */
+  leadSource(): LeadSource {
+    return new LeadSource(this.#directory, this.#list);
   }
 
   get receivedBytes(): number {

@@ -31,6 +31,8 @@ export interface PullSessionOptions extends ReceiverOptions {
   readonly compare: ComparisonKind;
   readonly signal: AbortSignal | undefined;
   readonly errors: ServerErrors;
+  /** Whether this end serves on when everything is here. */
+  readonly servesOn?: boolean;
   /** Whether runs must be encrypted, or must not be; undefined: the server decides. */
   readonly encrypted?: boolean | undefined;
 }
@@ -69,13 +71,19 @@ export abstract class PullSession {
   /** Everything is stored; the server is told when this resolves. Nothing else reads frames meanwhile. */
   protected async stored(_report: PulledReport, _frames: Frames): Promise<void> {}
 
+  /** The server knows that everything is stored, and this end serves on. The signal of the options ends that. */
+  protected async serveOn(_opened: Opened): Promise<void> {}
+
   /** @throws CastError, AbortError */
   protected async pull(): Promise<{ readonly offer: Offer; readonly report: PulledReport }> {
     const { signal, what } = this.common;
     const forget = onAbort(signal, () => this.over.abort(new AbortError(what, signal!)));
     let failure: CastError | AbortError | undefined;
     try {
-      return await within(this.#pull(), { signal: this.over.signal });
+      const opened = await within(this.#pull(), { signal: this.over.signal });
+      const report = this.#report!;
+      if (this.common.servesOn && report.problemCount === 0) await this.serveOn(opened);
+      return { offer: opened.offer, report };
     } catch (error) {
       // The interrupted operation may fail first, with another error.
       if (signal?.aborted) failure = new AbortError(what, signal);
@@ -87,13 +95,13 @@ export abstract class PullSession {
     }
   }
 
-  async #pull(): Promise<{ readonly offer: Offer; readonly report: PulledReport }> {
+  async #pull(): Promise<Opened> {
     // The directory is checked before the server is called.
     await this.writer.open(this.common.storage);
-    const { channel, frames, offer } = await this.open();
+    const opened = await this.open();
     this.publish('comparing');
-    await this.#follow(channel, frames, offer);
-    return { offer, report: this.#report! };
+    await this.#follow(opened);
+    return opened;
   }
 
   /** The connection is open: reports to the server, and expects it to send something at least once a second. */
@@ -129,7 +137,7 @@ export abstract class PullSession {
   }
 
   /** Resolves when everything is stored. */
-  async #follow(channel: ServerChannel, frames: Frames, offer: Offer): Promise<void> {
+  async #follow({ channel, frames, offer }: Opened): Promise<void> {
     while (this.#report === undefined) {
       const { value: frame, done } = await frames.next();
       this.over.signal.throwIfAborted();
@@ -150,11 +158,11 @@ export abstract class PullSession {
         this.#compareWhenListed(channel, offer);
         return;
       case 'mesh':
-        this.#orFail(this.#runs.run(() => this.#join(channel, frame, offer)));
+        this.#orFail(this.#runs.run(() => this.join(channel, frame, offer)));
         return;
       case 'run':
         this.#part = new AbortController();
-        this.#orFail(this.#runs.run(() => this.#run(channel, frame, this.#part.signal)));
+        this.#orFail(this.#runs.run(() => this.#run(channel, frame, offer, this.#part.signal)));
         return;
       case 'part':
         this.#part.abort();
@@ -195,7 +203,8 @@ export abstract class PullSession {
     );
   }
 
-  async #join(channel: ServerChannel, frame: ServerFrameOf<'mesh'>, offer: Offer): Promise<void> {
+  /** Joins the mesh. */
+  protected async join(channel: ServerChannel, frame: ServerFrameOf<'mesh'>, offer: Offer): Promise<void> {
     if (this.receiver) throw protocolError('the server sent the mesh twice');
     this.receiver = await PieceReceiver.join(channel.localHost, frame, offer, {
       writer: this.writer,
@@ -208,12 +217,18 @@ export abstract class PullSession {
     channel.send({ type: 'joined' });
   }
 
-  async #run(channel: ServerChannel, frame: ServerFrameOf<'run'>, part: AbortSignal): Promise<void> {
+  async #run(
+    channel: ServerChannel,
+    frame: ServerFrameOf<'run'>,
+    { pieces }: Offer,
+    part: AbortSignal,
+  ): Promise<void> {
     if (!this.receiver) throw protocolError('a run came before the mesh');
     const { encrypted } = this.common;
     if (encrypted !== undefined && encrypted !== (frame.secret !== undefined))
       throw protocolError('the run is encrypted and the invitation says it is not, or the reverse');
     const { messages, broken } = await this.receiver.run(frame, part);
+    if (frame.led) sendHave(channel, new BlockSet(pieces, await this.writer.pieces()));
     channel.send({ type: 'took', run: frame.run, messages, broken: [...broken] });
   }
 
@@ -233,6 +248,7 @@ export abstract class PullSession {
     channel.send({
       type: 'done',
       ...{ files, bytes, keptBytes, resumedBytes, unchangedFiles, unchangedBytes, problems, problemCount },
+      servesOn: this.common.servesOn === true && problemCount === 0,
     });
     this.#report = report;
   }
