@@ -32,7 +32,7 @@ export class GatheredReceiver {
   snapshot(totalBytes: number): ReceiverProgress {
     const { link, name } = this;
     const error = this.#error();
-    const lacking = link?.lackingBytes ?? totalBytes;
+    const lacking = link?.done ? 0 : (link?.lackingBytes ?? totalBytes);
     const storedBytes = Math.min(totalBytes, totalBytes - lacking + (link?.progress.storedBytes ?? 0));
     const receivedBytes = Math.min(totalBytes, storedBytes + (link?.progress.partialBytes ?? 0));
     const resumedBytes = link?.done?.resumedBytes ?? 0;

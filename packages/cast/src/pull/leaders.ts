@@ -10,6 +10,10 @@ export class Leaders {
 
   constructor(private readonly logger: Logger | undefined) {}
 
+  get count(): number {
+    return this.#links.size;
+  }
+
   /** The one that has waited longest. It goes to the end. */
   next(): FetcherLink | undefined {
     const [first] = this.#links;

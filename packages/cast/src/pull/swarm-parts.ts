@@ -12,6 +12,8 @@ export interface SwarmParts {
   readonly reader: PullReaderThread;
   /** What the reader found. */
   readonly facts: Promise<OriginFacts>;
+  /** Lets the reader look again. Undefined where fetchers that serve on are not possible. */
+  readonly look?: () => Promise<OriginFacts>;
   /** Nothing is sent before so many fetchers have said what they have, at the same time. */
   readonly least: number;
   readonly options: SwarmOptions;

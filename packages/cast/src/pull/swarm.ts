@@ -96,6 +96,19 @@ export class Swarm {
     await this.#leaders.keep(link);
   }
 
+  /**
+   * Whether a fetcher that comes now joins this swarm. Where only fetchers are left that serve on, what is served may have
+   * changed: the reader looks again, and if it has, the swarm is stale.
+   */
+  async isCurrent(): Promise<boolean> {
+    const { facts, look } = this.parts;
+    if (this.isStale || !look || this.#leaders.count === 0) return !this.isStale;
+    if (this.#links.length > this.#leaders.count) return true;
+    const now = await look().catch(() => undefined);
+    if (now?.root !== (await facts).root) this.#becomeStale();
+    return !this.isStale;
+  }
+
   /** Resolves when it is closed: whether its reader is free for another swarm. */
   get ended(): Promise<boolean> {
     return this.#ended.promise;
@@ -191,10 +204,14 @@ export class Swarm {
     mesh?.remove(link.id, link.failure?.message ?? 'the server dropped it');
   }
 
-  #withdraw(changed: readonly ChangedFile[]): void {
+  /** Later fetchers begin another swarm, so nobody can be served by those that have this one's files. */
+  #becomeStale(): void {
     this.isStale = true;
-    // They have files that later fetchers do not get.
     this.#leaders.release(new CastError('ERR_RDMC_FILE_CHANGED', 'a file changed at the server'));
+  }
+
+  #withdraw(changed: readonly ChangedFile[]): void {
+    this.#becomeStale();
     for (const file of changed) {
       this.#runs!.withdraw(file);
       const { entry, message } = file;
