@@ -262,7 +262,7 @@ describe('an incomplete file', () => {
     const path = join(directory, kept!, part);
     const altered = readFileSync(path);
     altered[2 * MIB + 9]! ^= 1;
-    // Somebody has also added to it.
+    // It has also become longer.
     writeFileSync(path, Buffer.concat([altered, Buffer.alloc(9)]));
     const { origin, store, bits, lackingBytes } = await offered(from, directory);
     expect([bits[0], lackingBytes]).toEqual([0b1001, 2 * MIB]);

@@ -61,6 +61,8 @@ export class PieceStore {
   /** What was here before. */
   #here: FilesHere | undefined;
   readonly #resumeLimit: ResumeLimit | undefined;
+  /** Files that are complete without a piece of the server; they get their names when it has begun. */
+  #early: number[] | undefined = [];
   /** Whether a later fetch may use what this one leaves. */
   #isKept = false;
   #closed = false;
@@ -134,6 +136,7 @@ export class PieceStore {
    * @throws CastError where nothing more can be stored, or where the message is malformed
    */
   async store(message: Buffer): Promise<boolean> {
+    await this.#begun();
     let isWhole = true;
     for (const { piece, bytes } of piecesIn(message, this.#map)) {
       this.step();
@@ -175,6 +178,7 @@ export class PieceStore {
 
   /** The server has sent everything. @throws CastError where pieces are missing, or where a directory cannot be synced */
   async finish(): Promise<PulledReport> {
+    await this.#begun();
     await this.#files.drained();
     for (const [number, { entry }] of this.#map.files.entries()) {
       const isGone = this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry);
@@ -238,12 +242,28 @@ export class PieceStore {
           for (let at = 0; at < pieces; at += 1) this.#has.add(first + at);
           if (pieces > 0) this.#left[this.#map.fileNumber(first)] = 0;
         },
-        empty: ({ entry }) => this.#files.complete(entry, this.#entries[entry]!),
+        empty: ({ entry }) => this.#complete(entry),
         adopt: ({ entry }) => void this.#files.adopt(entry, this.#entries[entry]!),
         hold: (piece) => this.#hold(piece),
         put: (piece, bytes) => this.#put(piece, bytes),
       },
     });
+  }
+
+  /** The server has begun: nothing changes here before. */
+  async #begun(): Promise<void> {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const entry of early) {
+      this.step();
+      this.#complete(entry);
+      await this.#files.room();
+    }
+  }
+
+  #complete(entry: number): void {
+    if (this.#early) this.#early.push(entry);
+    else this.#files.complete(entry, this.#entries[entry]!);
   }
 
   /** A piece is in its file already. */
@@ -269,6 +289,6 @@ export class PieceStore {
     const number = this.#map.fileNumber(piece);
     const { entry } = this.#map.fileOf(piece);
     this.#left[number]! -= 1;
-    if (this.#left[number] === 0) this.#files.complete(entry, this.#entries[entry]!);
+    if (this.#left[number] === 0) this.#complete(entry);
   }
 }

@@ -3,7 +3,7 @@ import { LOSS_GRACE_MS, MAX_BLAMES, MAX_FAILED_RUNS } from '../constants.js';
 import { CastError, messageOf, toCastError } from '../errors.js';
 import type { FetcherLink } from './fetcher-link.js';
 
-/** Decides who is dropped after runs that failed. */
+/** Decides which fetchers are dropped after runs that failed. */
 export class RunBlame {
   /** In succession, without a known cause. */
   #failedRuns = 0;

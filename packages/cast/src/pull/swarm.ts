@@ -204,7 +204,7 @@ export class Swarm {
     mesh?.remove(link.id, link.failure?.message ?? 'the server dropped it');
   }
 
-  /** Later fetchers begin another swarm, so nobody can be served by those that have this one's files. */
+  /** Later fetchers begin another swarm; those that serve on have the files of this one. */
   #becomeStale(): void {
     this.isStale = true;
     this.#leaders.release(new CastError('ERR_RDMC_FILE_CHANGED', 'a file changed at the server'));
