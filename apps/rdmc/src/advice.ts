@@ -11,6 +11,10 @@ const OF_BOTH: Readonly<Record<string, string>> = {
   ERR_RDMC_MESH_USER_KEY: `without the key of the user, a key is needed: ${KEY_ADVICE}`,
 };
 
+const OF_CAST: Readonly<Record<string, string>> = {
+  ERR_RDMC_TOO_FEW_RECEIVERS: 'start rdmc receive on the others, raise --join-window, or lower --wait-for',
+};
+
 const OF_RECEIVE: Readonly<Record<string, string>> = {
   ERR_RDMC_NOT_FOUND: 'add --mkdir to make it, or give another directory with --dir',
   ERR_RDMC_NOT_A_DIRECTORY: 'give another directory with --dir',
@@ -38,7 +42,7 @@ const OF_FETCH: Readonly<Record<string, string>> = {
 /** The commands whose errors have advice of their own. */
 type Command = 'cast' | 'receive' | 'serve' | 'fetch';
 const OF_COMMAND: Readonly<Record<Command, Readonly<Record<string, string>>>> = {
-  cast: {},
+  cast: OF_CAST,
   receive: OF_RECEIVE,
   serve: OF_SERVE,
   fetch: OF_FETCH,

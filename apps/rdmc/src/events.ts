@@ -143,6 +143,16 @@ export type CastEvent =
       /** The receivers; `rack` is null where none was given. */
       receivers: (Place & { rack: string | null })[];
     }
+  | {
+      /** With --wait-for or --join-window: a receiver has answered. */
+      event: 'joined';
+      /** As it was given. */
+      name: string;
+      /** Its own host name. */
+      hostName: string | null;
+      /** How many have answered, and have not been lost. */
+      here: number;
+    }
   /** With --ssh: a receiver listens. */
   | (Place & {
       /** Distinguishes the events. */

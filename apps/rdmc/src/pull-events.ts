@@ -42,6 +42,8 @@ export type ServeEvent =
       name: string;
       /** Fetchers in the group. */
       fetchers: number;
+      /** The fetcher that sent in the place of the server; missing where the server sent. */
+      leader?: string | undefined;
       /** Pieces that were sent once, to all of them. */
       pieces: number;
       /** Bytes of these pieces, with what encryption and numbers add. */
@@ -74,7 +76,7 @@ export type FetchEvent =
       /** About five times a second. */
       event: 'progress';
       /** The stage of the fetch. */
-      phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'done';
+      phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'serving' | 'done';
       /** Bytes of pieces that were missing here. */
       totalBytes: number;
       /** Those of them that are stored. */
@@ -103,6 +105,8 @@ export type FetchEvent =
       unchangedBytes: number;
       /** Of `bytes`, those that were taken from older files here. */
       keptBytes: number;
+      /** Bytes that fetches and casts that ended early had left here. */
+      resumedBytes: number;
       /** Links and special files, which are not served. */
       skipped: number;
       /** Whether files were encrypted on their way. */

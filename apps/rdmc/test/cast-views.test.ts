@@ -428,6 +428,8 @@ describe('a plan', () => {
     transport: 'auto',
     advertise: undefined,
     ownPorts: undefined,
+    waitFor: undefined,
+    joinWindowMs: undefined,
     plan: true,
     dryRun: false,
     ...{ compare: 'size-time', filters: [], only: undefined },

@@ -69,7 +69,7 @@ describe('rdmc serve and rdmc fetch', () => {
     expect(await server.event('failed')).toMatchObject({ code: 'ERR_RDMC_RECEIVER_LOST', name: 'model' });
     // The killed one has the small file, which may have been complete, and nothing of the large one under its name.
     expect(existsSync(join(killed.directory, 'model/weights'))).toBe(false);
-    // What it left is removed by the next fetch there.
+    // What it left is used by the next fetch there, and removed.
     expect(readdirSync(killed.directory).some((name) => name.startsWith('.rdmc-cast-'))).toBe(true);
     const bytes = server.named('sent').reduce((sum, run) => sum + run.bytes, 0);
     expect(bytes).toBeGreaterThan(24 * MIB);
@@ -79,7 +79,7 @@ describe('rdmc serve and rdmc fetch', () => {
     expect(await text()).toContain('rdmc_serve_fetches_total{outcome="failed"} 1\n');
     expect(await text()).toContain(`rdmc_serve_sent_bytes_total ${bytes}\n`);
 
-    const again = fetch(`${from}/model`, 'killed', key);
+    const again = fetch(`${from}/model`, 'killed', [...key, '--serve-on', '200ms']);
     expect(await again.cli.ended).toMatchObject({ code: 0 });
     expect(readdirSync(again.directory)).toEqual(['model']);
     server.child.kill('SIGTERM');

@@ -81,6 +81,16 @@ export interface CastOptions {
   readonly trafficClass?: number | undefined;
   /** Service level of the packets of all members on RDMA devices, 0 (default) to 15. */
   readonly serviceLevel?: number | undefined;
+  /**
+   * For receivers that start at different times: the cast begins when so many of them have answered (default with
+   * `joinWindowMs`: 1; else all are called once). The others are called for `joinWindowMs`. One that answers while the cast runs
+   * joins between two messages: it gets the rest with the others, and the beginning afterwards, together with all others that
+   * lack it. Not with `algorithm`, `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`,
+   * `trafficClass` and `serviceLevel`.
+   */
+  readonly waitFor?: number | undefined;
+  /** How long receivers that do not answer are called, from the beginning, in milliseconds (default with `waitFor`: 60,000). */
+  readonly joinWindowMs?: number | undefined;
   /** How often to cast again to those that failed, alone, after the end (default 0). */
   readonly retries?: number | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */

@@ -1,8 +1,8 @@
-import { Tracer } from '@rdmc/common';
+import { concluded, partial } from './cast-conclusion.js';
 import type { CastProgress } from './cast-progress.js';
 import type { CastSummary, ReceiverSummary } from './cast-summary.js';
+import { castTrace } from './cast-trace.js';
 import type { CheckedCastOptions, Target } from './checked-cast-options.js';
-import { CastError } from './errors.js';
 import type { Latest } from './latest.js';
 import { ProblemList } from './problems.js';
 import type { Preview } from './sender/preview.js';
@@ -12,10 +12,6 @@ import { Session, type SessionOutcome } from './sender/session.js';
 import type { StreamTotals } from './stream/records.js';
 
 const NOTHING: StreamTotals = { files: 0, directories: 0, symbolicLinks: 0, hardLinks: 0, bytes: 0 };
-
-const castTrace = new Tracer<{ readonly paths: number; readonly receivers: readonly string[] }>(
-  '@rdmc/cast:cast',
-);
 
 /** A cast with its retries. */
 export class CastRun {
@@ -50,7 +46,7 @@ export class CastRun {
       for (let attempt = 1; attempt <= 1 + this.options.retries && targets.length > 0; attempt += 1) {
         targets = await this.#attempt(targets, attempt);
       }
-      return this.#conclude();
+      return concluded(this.#summary());
     } finally {
       this.#publisher.end();
     }
@@ -92,23 +88,6 @@ export class CastRun {
     });
   }
 
-  #conclude(): CastSummary {
-    const summary = this.#summary();
-    const failed = summary.receivers.filter(({ state }) => state === 'failed');
-    const nothing = summary.receivers.every(
-      ({ state, code }) => state === 'failed' && code !== 'ERR_RDMC_PARTIAL',
-    );
-    if (!nothing) return summary;
-    const codes = new Set(failed.map(({ code }) => code));
-    const [first] = failed;
-    // A receiver that was closed reports ERR_RDMC_ABORTED; for a cast that code means the signal of its caller.
-    const isCommon = codes.size === 1 && first!.code !== 'ERR_RDMC_ABORTED';
-    const code = isCommon ? first!.code! : 'ERR_RDMC_NO_RECEIVERS';
-    const more = failed.length - 1;
-    const others = more > 0 ? ` (and ${more} more receiver${more === 1 ? '' : 's'} failed)` : '';
-    throw new CastError(code, `${first!.message}${others}`, { summary });
-  }
-
   #summary(): CastSummary {
     const { survey, report, preview } = this.#best!;
     const problems = new ProblemList();
@@ -132,9 +111,4 @@ export class CastRun {
       problemCount: problems.count,
     };
   }
-}
-
-function partial(problems: ProblemList): CastError {
-  const number = problems.count === 1 ? 'One entry is' : `${problems.count} entries are`;
-  return new CastError('ERR_RDMC_PARTIAL', `${number} missing: ${problems.describe()}`);
 }

@@ -17,6 +17,8 @@ const IMPOSSIBLE = [
   'delete',
   'dryRun',
   'resume',
+  'waitFor',
+  'joinWindowMs',
   'retries',
 ] as const satisfies readonly (keyof CastOptions)[];
 const DEFAULT_MODE = 0o644;

@@ -3,6 +3,7 @@ import type { CastProgress } from './cast-progress.js';
 import { CastRun } from './cast-run.js';
 import type { CastSummary } from './cast-summary.js';
 import { type CheckedCastOptions, checkCastOptions } from './checked-cast-options.js';
+import { GatheringCast } from './gather/gathering-cast.js';
 import { checkPaths } from './paths-option.js';
 import { Transfer } from './transfer.js';
 
@@ -33,9 +34,13 @@ export function castFiles(paths: readonly (string | Uint8Array)[], options: Cast
 
 /** Starts a cast of paths, or of an input in the options. */
 export function startCast(paths: readonly Uint8Array[], checked: CheckedCastOptions): Cast {
-  return new Cast(checked.signal, (signal, progress) =>
-    new CastRun(paths, { ...checked, signal }, progress).run(),
-  );
+  return new Cast(checked.signal, (signal, progress) => {
+    const { gathering } = checked;
+    const options = { ...checked, signal };
+    return gathering
+      ? new GatheringCast(paths, { ...options, gathering }, progress).run()
+      : new CastRun(paths, options, progress).run();
+  });
 }
 
 /** {@link castFiles} with one file or directory. */

@@ -3,6 +3,7 @@ import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/socket
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, type Transport } from '@rdmc/verbs';
 import type { CastOptions, CastTarget } from './cast-options.js';
+import { checkGathering, type GatheringOptions } from './checked-gathering.js';
 import { checkSelection } from './checked-selection.js';
 import { type ChecksumKind, checksums } from './checksum.js';
 import * as limits from './constants.js';
@@ -49,6 +50,8 @@ const KNOWN = [
   'stallTimeoutMs',
   'trafficClass',
   'serviceLevel',
+  'waitFor',
+  'joinWindowMs',
   'retries',
   'device',
   'transport',
@@ -89,6 +92,8 @@ export interface CheckedCastOptions {
   readonly stallTimeoutMs: number;
   readonly trafficClass: number;
   readonly serviceLevel: number;
+  /** Receivers may begin at different times; undefined: all are called once. */
+  readonly gathering: GatheringOptions | undefined;
   readonly retries: number;
   readonly device: string;
   readonly transport: Transport;
@@ -135,6 +140,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
     ),
     trafficClass: integer('trafficClass', 0, 0, MAX_TRAFFIC_CLASS),
     serviceLevel: integer('serviceLevel', 0, 0, MAX_SERVICE_LEVEL),
+    gathering: checkGathering(options, to.length),
     retries: integer('retries', 0, 0, limits.MAX_RETRIES),
     device: textOption(WHERE, 'device', options.device ?? 'auto'),
     transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),

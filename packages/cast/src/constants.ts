@@ -44,6 +44,8 @@ export const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 export const MIN_STALL_TIMEOUT_MS = 1_000;
 /** The longest time that devices wait for a silent neighbour. */
 export const MAX_STALL_TIMEOUT_MS = 600_000;
+/** How long a gathering cast calls receivers that do not answer, unless another time is given. */
+export const DEFAULT_JOIN_WINDOW_MS = 60_000;
 export const MAX_RETRIES = 100;
 export const MAX_TARGETS = 4095;
 
@@ -51,6 +53,8 @@ export const MAX_TARGETS = 4095;
  * Interval of a receiver's reports, which are its heartbeats too, of snapshots, and of the ticks that count silence.
  */
 export const HEARTBEAT_MS = 200;
+/** Interval of the heartbeats of a sender, or of a server. */
+export const SENDER_HEARTBEAT_MS = 1_000;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** Largest piece of the manifest before compression; as base64 it fits into a frame even if it does not compress. */
 export const MAX_PIECE_BYTES = 512 * KIB;
@@ -162,5 +166,5 @@ export const MAX_BROKEN_MESSAGES = 8;
 export const MAX_FAILED_RUNS = 3;
 /** Incomplete files that a fetcher keeps open. */
 export const MAX_OPEN_PULL_FILES = 64;
-/** How long a fetcher waits before it calls again a server that did not answer. */
+/** How long a fetcher, or the sender of a gathering cast, waits before it calls again an end that did not answer. */
 export const CALL_AGAIN_MS = 500;

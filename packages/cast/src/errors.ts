@@ -145,6 +145,11 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_RECEIVER_CLOSED: ['closed', 'the receiver is closed', 'start another receiver'],
   ERR_RDMC_SENDER_LOST: ['peer-lost', 'the connection of the sender ended', 'find what ended it'],
+  ERR_RDMC_TOO_FEW_RECEIVERS: [
+    'peer-lost',
+    'fewer receivers than `waitFor` answered; nothing was sent',
+    'start the receivers, or raise `joinWindowMs`',
+  ],
   ERR_RDMC_NO_RECEIVERS: ['peer-lost', 'all receivers failed', 'see `summary` for each'],
   ERR_RDMC_CAST_PROTOCOL: ['refused', 'the other end violated the protocol', 'run the same version at both'],
   ERR_RDMC_ITERATOR_TAKEN: [

@@ -1,6 +1,9 @@
 import { workerData } from 'node:worker_threads';
 import { codeOf, givenUp } from './errors.js';
+import type { LeadSource } from './pull/lead-source.js';
+import { PiecePacker } from './pull/piece-packer.js';
 import { PieceStore } from './pull/piece-store.js';
+import type { FilledPieces, FillPiecesOrder, PullRunOrder } from './pull/reader-orders.js';
 import type {
   BeginPullOrder,
   OpenPullOrder,
@@ -22,6 +25,11 @@ const { signs } = workerData as { readonly signs: Int32Array };
 let store: PieceStore | undefined;
 let regions: WorkerRegions | undefined;
 let opener: MessageOpener | undefined;
+/** Where this end serves on: its files, and the run that it leads. */
+let source: LeadSource | undefined;
+let packer: PiecePacker | undefined;
+/** Entries that cannot be read any more. */
+const gone = new Set<number>();
 
 function active(): void {
   Atomics.add(signs, WriterSigns.ACTIVITY, 1);
@@ -33,9 +41,8 @@ function step(): void {
 }
 
 const calls = {
-  open({ directory, castId, fsync }: OpenPullOrder): void {
-    const sync = fsync ? systemSync : undefined;
-    store = new PieceStore({ directory, castId, sync, step, active });
+  open({ fsync, ...order }: OpenPullOrder): void {
+    store = new PieceStore({ ...order, sync: fsync ? systemSync : undefined, step, active });
   },
 
   entries({
@@ -100,7 +107,26 @@ const calls = {
     return store!.finish();
   },
 
+  /** Bits of the pieces that are here: see `BlockSet`. */
+  pieces(_: undefined): Uint8Array {
+    return store!.pieces;
+  },
+
+  /** Everything is here, and this end sends pieces to others. */
+  beginLead(order: PullRunOrder): void {
+    step();
+    source ??= store!.leadSource();
+    packer = new PiecePacker(source, order, gone);
+  },
+
+  /** Fills a message with the next pieces of the run; 0 bytes at its end. */
+  fill({ region, byteLength, sequence }: FillPiecesOrder): FilledPieces {
+    step();
+    return packer!.fill(regions!.buffer(region, byteLength), sequence);
+  },
+
   async close(_: undefined): Promise<void> {
+    source?.close();
     await store?.close();
   },
 };

@@ -7,8 +7,10 @@ import { eventQueue } from './event-queue.js';
 import { KeyedListener } from './keyed-listener.js';
 import { listenAt } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
+import { GatheredReception } from './receiver/gathered-reception.js';
 import { handshake } from './receiver/handshake.js';
 import { Reception } from './receiver/reception.js';
+import type { RunningReception } from './receiver/running-reception.js';
 import { WriterThreads } from './receiver/writer-threads.js';
 import type { ReceiverEvent } from './receiver-events.js';
 import type { ReceiveOptions } from './receiver-options.js';
@@ -59,7 +61,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
   readonly #instance = randomUUID();
   /** Number of connections that have proved the key. */
   #handshaking = 0;
-  readonly #receptions = new Map<Reception, Promise<void>>();
+  readonly #receptions = new Map<RunningReception, Promise<void>>();
   readonly #expiry: NodeJS.Timeout;
 
   constructor(
@@ -110,7 +112,11 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
     const report = (event: ReceiverEvent): void => this.events.push(event);
     const ending = [...this.#receptions].flatMap(([each, over]) => (each.isEnding ? [over] : []));
-    const reception = new Reception(channel, invitation, this.options, this.writers.take(), report);
+    const { options, writers } = this;
+    const { gathering } = invitation;
+    const reception: RunningReception = gathering
+      ? new GatheredReception({ channel, invitation, gathering, options, report })
+      : new Reception(channel, invitation, options, writers.take(), report);
     // This cast may continue one that has just been interrupted, when that has put its files away.
     const ready = ending.length === 0 ? undefined : settledWithin(Promise.all(ending), ENDING_CASTS_MS);
     const over = Promise.resolve(ready)

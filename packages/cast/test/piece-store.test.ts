@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { castFiles, receiveFiles } from '@rdmc/cast';
 import { refusal, rejection, rounds, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB, PULL_HASHES_IN_FRAME } from '../src/constants.js';
@@ -9,13 +18,15 @@ import type { ComparisonKind } from '../src/manifest/policy.js';
 import { Origin, type OriginFacts } from '../src/pull/origin.js';
 import { NUMBER_BYTES } from '../src/pull/piece-message.js';
 import { PieceStore } from '../src/pull/piece-store.js';
+import { ServedTree } from '../src/pull/served-tree.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
-import { leftovers } from './support/receivers.js';
+import { leftovers, visible } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 function newStore(directory: string, sync?: SyncPort): PieceStore {
   const none = (): void => {};
-  const store = new PieceStore({ directory, castId: randomUUID(), sync, step: none, active: none });
+  const ports = { castId: randomUUID(), sync, step: none, active: none };
+  const store = new PieceStore({ ...ports, directory, resumeLimit: { share: 1 } });
   onTestFinished(() => store.close());
   return store;
 }
@@ -29,9 +40,9 @@ async function offered(
     compare = 'size-time',
   }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
 ) {
-  const origin = new Origin(from);
+  const origin = new Origin();
   onTestFinished(() => origin.close());
-  const facts = origin.survey(Buffer.alloc(0));
+  const facts = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
   const store = newStore(directory, sync);
   tell(store, origin, facts);
   const { bits, lackingBytes } = await store.begin(facts.root, compare);
@@ -86,11 +97,10 @@ describe('a store of pieces', () => {
     write(from, 'file', seededBytes(2 * MIB, 1));
     const { origin, store, directory } = await offered(from);
     await store.store(message(origin, 1));
-    const visible = (): string[] => namesIn(directory).filter((name) => !name.startsWith('.rdmc-cast-'));
-    expect(visible()).toEqual([]);
+    expect(visible(directory)).toEqual([]);
     expect(await rejection(store.finish())).toEqual(refusal('ERR_RDMC_CAST_PROTOCOL'));
     await store.close();
-    expect(readdirSync(directory)).toEqual([]);
+    expect(visible(directory)).toEqual([]);
   });
 
   it('refuses another list than that of the root hash, skipped parts of it, links, and malformed messages', async () => {
@@ -133,7 +143,7 @@ describe('a store of pieces', () => {
 });
 
 describe('a fetch that ends early', () => {
-  /** A fetch of two files in a new directory, one of which has arrived. */
+  /** A fetch of two files in a new directory: one has arrived, and all of the other but its last byte. */
   async function interrupted(options: Parameters<typeof offered>[2] = {}) {
     const from = temporaryDirectory();
     write(from, 'd/deep/first', seededBytes(MIB, 1));
@@ -153,10 +163,10 @@ describe('a fetch that ends early', () => {
         1,
       ]);
       const { origin, store, lackingBytes } = await offered(from, directory, { sync });
-      expect(lackingBytes).toBe(MIB + 1);
-      await store.store(message(origin, 1));
+      expect(lackingBytes).toBe(1);
       await store.store(message(origin, 2));
-      expect(await store.finish()).toMatchObject({ files: 1, unchangedFiles: 1, problemCount: 0 });
+      const report = await store.finish();
+      expect(report).toMatchObject({ files: 1, unchangedFiles: 1, problemCount: 0, resumedBytes: 2 * MIB });
       await store.close();
       expectSameTree(directory, from);
       expect(leftovers(directory)).toEqual([]);
@@ -167,16 +177,16 @@ describe('a fetch that ends early', () => {
     const { from, directory } = await interrupted();
     const again = await offered(from, directory);
     await again.store.close();
-    expect((await offered(from, directory)).lackingBytes).toBe(MIB + 1);
+    expect((await offered(from, directory)).lackingBytes).toBe(1);
   });
 
   it('a later one does not take what has changed since, nor what was not synced before the host started again', async () => {
     const changed = await interrupted();
     write(changed.from, 'd/deep/first', seededBytes(MIB, 3));
-    expect((await offered(changed.from, changed.directory)).lackingBytes).toBe(2 * MIB + 1);
+    expect((await offered(changed.from, changed.directory)).lackingBytes).toBe(MIB + 1);
     for (const [sync, lacking] of [
       [undefined, 2 * MIB + 1],
-      [systemSync, MIB + 1],
+      [systemSync, 1],
     ] as const) {
       const { from, directory } = await interrupted({ sync });
       const boot = join(directory, leftovers(directory)[0]!, 'boot');
@@ -207,56 +217,152 @@ describe('a fetch that ends early', () => {
   });
 });
 
+describe('an incomplete file', () => {
+  /** Stores pieces of the only file, and ends early. */
+  async function interrupted(from: string, pieces: readonly number[], sync?: SyncPort) {
+    const { origin, store, directory } = await offered(from, undefined, { sync });
+    for (const piece of pieces) await store.store(message(origin, piece));
+    await store.close();
+    expect(visible(directory)).toEqual([]);
+    return directory;
+  }
+
+  it('is continued: each piece comes once, in whatever order, however often it is interrupted', async () => {
+    await rounds(2, async (random, seed) => {
+      const from = temporaryDirectory();
+      write(from, 'file', seededBytes(7 * MIB + 5, seed));
+      const directory = temporaryDirectory();
+      let before = 0;
+      for (let lacking = [0, 1, 2, 3, 4, 5, 6, 7]; lacking.length > 0; ) {
+        const { origin, store, bits } = await offered(from, directory, { sync: systemSync });
+        expect(lacking.filter((piece) => (bits[0]! >> piece) & 1)).toEqual([]);
+        for (let count = random.below(4); count > 0 && lacking.length > 0; count -= 1) {
+          const piece = lacking.splice(random.below(lacking.length), 1)[0]!;
+          before += origin.map.bytesOf(piece);
+          await store.store(message(origin, piece));
+        }
+        if (lacking.length > 0) await store.close();
+        else {
+          const { receivedBytes, resumedBytes, files } = await store.finish();
+          expect([files, receivedBytes + resumedBytes]).toEqual([1, before]);
+          await store.close();
+        }
+      }
+      expectSameTree(directory, from);
+      expect(readdirSync(directory)).toEqual(['file']);
+    });
+  });
+
+  it('counts only where pieces are as the server says: one that was altered comes again', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(4 * MIB, 1), 0o640);
+    const directory = await interrupted(from, [0, 2, 3]);
+    const [kept] = leftovers(directory);
+    const part = readdirSync(join(directory, kept!)).find((name) => name.startsWith('part-'))!;
+    const path = join(directory, kept!, part);
+    const altered = readFileSync(path);
+    altered[2 * MIB + 9]! ^= 1;
+    // It has also become longer.
+    writeFileSync(path, Buffer.concat([altered, Buffer.alloc(9)]));
+    const { origin, store, bits, lackingBytes } = await offered(from, directory);
+    expect([bits[0], lackingBytes]).toEqual([0b1001, 2 * MIB]);
+    for (const piece of [1, 2]) await store.store(message(origin, piece));
+    expect(await store.finish()).toMatchObject({ resumedBytes: 2 * MIB, receivedBytes: 2 * MIB });
+    await store.close();
+    expectSameTree(directory, from);
+  });
+
+  it('is not continued where the file at the server has changed', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(3 * MIB, 1));
+    const directory = await interrupted(from, [0, 1]);
+    write(from, 'file', seededBytes(3 * MIB, 2));
+    utimesSync(join(from, 'file'), 1_500_000_000, 1_500_000_000);
+    const { bits, lackingBytes } = await offered(from, directory);
+    expect([bits[0], lackingBytes]).toEqual([0, 3 * MIB]);
+  });
+
+  it('is continued by a cast, too', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(4 * MIB, 1));
+    const directory = await interrupted(from, [0, 1, 2], systemSync);
+    const receiver = await receiveFiles({ directory, port: 0, device: 'soft' });
+    onTestFinished(() => receiver.close());
+    const cast = castFiles([join(from, 'file')], { to: [receiver.address], device: 'soft' });
+    const { receivers, transferredBytes } = await cast.finished;
+    expect(receivers).toMatchObject([{ state: 'complete', resumedBytes: 3 * MIB }]);
+    expect(transferredBytes).toBe(MIB);
+    expectSameTree(directory, from);
+  });
+
+  it('is removed by a fetch that compares nothing', async () => {
+    const from = temporaryDirectory();
+    write(from, 'file', seededBytes(2 * MIB, 1));
+    const { origin, store, directory } = await offered(from, undefined, { compare: 'none' });
+    await store.store(message(origin, 0));
+    await store.close();
+    expect(readdirSync(directory)).toEqual([]);
+  });
+});
+
 describe('an origin', () => {
   it('lists no temporary files of receivers and fetchers, at any depth, and does not serve them', () => {
     const from = temporaryDirectory();
     for (const name of ['.rdmc-cast-kept-1/tree/a', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
       write(from, name);
     write(from, 'd/e/file');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
     for (const [name, entries] of [
       ['', 3],
       ['d', 3],
       ['d/e', 2],
     ] as const)
-      expect(origin.survey(Buffer.from(name))).toMatchObject({ entries, files: 1, skipped: 0 });
+      expect(origin.survey(ServedTree.open(from, Buffer.from(name)))).toMatchObject({
+        entries,
+        files: 1,
+        skipped: 0,
+      });
     for (const name of ['d/.rdmc-cast-2', 'd/.rdmc-cast-2/part-1', 'd/e/.rdmc-cast-kept-3/tree/a'])
-      expect(thrown(() => origin.survey(Buffer.from(name)))).toEqual(refusal('ERR_RDMC_NOT_FOUND'));
+      expect(thrown(() => origin.survey(ServedTree.open(from, Buffer.from(name))))).toEqual(
+        refusal('ERR_RDMC_NOT_FOUND'),
+      );
   });
 
   it('does not send a piece of a file that has changed, and knows hashes of those that have not', () => {
     const from = temporaryDirectory();
     const path = write(from, 'file', seededBytes(2 * MIB, 1));
     write(from, 'other', 'other');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
-    const before = origin.survey(Buffer.alloc(0));
+    const before = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
     expect(before).toMatchObject({ files: 2, pieces: 3, bytes: 2 * MIB + 5 });
     const target = Buffer.alloc(MIB);
     expect(origin.read(0, target)).toBeUndefined();
     write(from, 'file', seededBytes(2 * MIB, 2));
     expect(origin.read(1, target)).toMatchObject({ entry: 0, first: 0, pieces: 2 });
     expect(origin.read(2, target)).toBeUndefined();
-    const after = origin.survey(Buffer.alloc(0));
+    const after = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
     expect(after.root).not.toBe(before.root);
     expect(origin.read(1, target)).toBeUndefined();
     // The same contents and times again: the same root.
-    expect(new Origin(from).survey(Buffer.alloc(0)).root).toBe(after.root);
+    expect(new Origin().survey(ServedTree.open(from, Buffer.alloc(0))).root).toBe(after.root);
     utimesSync(path, 1, 1);
-    expect(origin.survey(Buffer.alloc(0)).root).not.toBe(after.root);
+    expect(origin.survey(ServedTree.open(from, Buffer.alloc(0))).root).not.toBe(after.root);
   });
 
   it('looks at the directory that has the name now', () => {
     const parent = temporaryDirectory();
     const from = join(parent, 'served');
     write(parent, 'served/a', 'a');
-    const origin = new Origin(from);
+    const origin = new Origin();
     onTestFinished(() => origin.close());
-    expect(origin.survey(Buffer.from('a')).files).toBe(1);
+    expect(origin.survey(ServedTree.open(from, Buffer.from('a'))).files).toBe(1);
     renameSync(from, join(parent, 'before'));
     write(parent, 'served/b', 'b');
-    expect(origin.survey(Buffer.from('b')).files).toBe(1);
-    expect(thrown(() => origin.survey(Buffer.from('a')))).toEqual(refusal('ERR_RDMC_NOT_FOUND'));
+    expect(origin.survey(ServedTree.open(from, Buffer.from('b'))).files).toBe(1);
+    expect(thrown(() => origin.survey(ServedTree.open(from, Buffer.from('a'))))).toEqual(
+      refusal('ERR_RDMC_NOT_FOUND'),
+    );
   });
 });

@@ -5,12 +5,25 @@ import { refusal, rejection, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CAST_PROTOCOL_VERSION, MAX_HANDSHAKES, MAX_SWARMS, MIB } from '../src/constants.js';
 import { ControlChannel } from '../src/control/control-channel.js';
-import { type FetcherFrame, PULL_PURPOSE, pullShapes, type ServerFrame } from '../src/pull/frames.js';
+import {
+  type FetcherFrame,
+  type FetcherFrameOf,
+  PULL_PURPOSE,
+  pullShapes,
+  type ServerFrame,
+} from '../src/pull/frames.js';
 import { serverKeys } from '../src/pull/roles.js';
 import { startFetch, startServer } from './support/pull.js';
 import { expectSameTree, seededBytes, write } from './support/tree.js';
 
 type Frames = AsyncIterator<ServerFrame, void, undefined>;
+
+/** What a fetcher says at its end. */
+const DONE: FetcherFrameOf<'done'> = {
+  type: 'done',
+  ...{ files: 0, bytes: 0, keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0 },
+  ...{ problems: [], problemCount: 0, servesOn: false },
+};
 
 /** A fetcher that says what the test says. */
 class FakeFetcher {
@@ -56,7 +69,7 @@ describe('a fetcher that lies about what it has', () => {
     ['pieces that do not exist', { type: 'have', first: 0, data: '////', last: true }],
     ['bits after the last piece', { type: 'have', first: 0, data: 'CA==', last: true }],
     ['a run that it is not in', { type: 'took', run: 1, messages: 1, broken: [] }],
-    ['the end before there is one', { type: 'done', files: 1, bytes: 1, problemCount: 0 }],
+    ['the end before there is one', DONE],
     [
       'more stored than received',
       {
@@ -91,9 +104,32 @@ describe('a fetcher that lies about what it has', () => {
     await fake.until('hashes');
     fake.channel.send({ type: 'have', first: 0, data: 'Aw==', last: true });
     await fake.until('finish');
-    fake.channel.send({ type: 'done', files: 0, bytes: 0, problemCount: 0 });
+    fake.channel.send(DONE);
     expect(await several('complete', 1)).toMatchObject([{ storedBytes: 0 }]);
   });
+});
+
+it('a fetcher that says it serves on, and sends nothing, does not keep pieces from others', async () => {
+  const { from, server, events } = await serverOf(2 * MIB);
+  const fake = await FakeFetcher.call(server);
+  await fake.until('hashes');
+  fake.channel.send({ type: 'have', first: 0, data: 'Aw==', last: true });
+  await fake.until('finish');
+  fake.channel.send({ ...DONE, servesOn: true });
+  await fake.until('mesh');
+  fake.channel.send({ type: 'joined' });
+  const { fetch, directory } = startFetch(server);
+  const { run, members } = await fake.until('lead');
+  expect(members).toHaveLength(2);
+  fake.channel.send({ type: 'led', run, isWhole: false });
+  await fetch.finished;
+  expectSameTree(directory, from);
+  expect(await fake.until('abort')).toMatchObject({ code: 'ERR_RDMC_RECEIVER_LOST' });
+  const sent = events.filter((event) => event.type === 'sent');
+  expect(sent.map(({ pieces, leader }) => [pieces, leader !== undefined])).toEqual([
+    [0, true],
+    [2, false],
+  ]);
 });
 
 describe('names', () => {

@@ -5,7 +5,7 @@ import { refusal, rejection, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { MIB } from '../src/constants.js';
 import { KEY, startFetch, startServer } from './support/pull.js';
-import { startReceivers, temporaries } from './support/receivers.js';
+import { startReceivers, temporaries, visible } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
 /** A directory to serve: large and small files, an empty one, and directories. */
@@ -202,7 +202,7 @@ describe('the end of a pull', () => {
     await several('progress', 1);
     leaves.fetch.abort();
     expect(await rejection(leaves.fetch.finished)).toEqual(refusal('ERR_RDMC_ABORTED'));
-    expect(readdirSync(leaves.directory)).toEqual([]);
+    expect(visible(leaves.directory)).toEqual([]);
     await stays.fetch.finished;
     expectSameTree(stays.directory, from);
     expect(await several('failed', 1)).toHaveLength(1);
@@ -216,13 +216,17 @@ describe('the end of a pull', () => {
     await several('progress', 1);
     await server.close();
     expect(await rejection(fetch.finished)).toEqual(refusal('ERR_RDMC_SENDER_LOST'));
-    expect(readdirSync(directory)).toEqual([]);
+    expect(visible(directory)).toEqual([]);
 
     const gone = startFetch(server);
     expect(await rejection(gone.fetch.finished)).toEqual(refusal('ERR_RDMC_CAST_UNREACHABLE'));
     const waiting = startFetch(server, { directory, waitMs: 600_000 });
     await startServer(from, { port: server.address.port });
-    expect(await waiting.fetch.finished).toMatchObject({ files: 1 });
+    // It continues inside the file.
+    const { files, receivedBytes, resumedBytes } = await waiting.fetch.finished;
+    expect([files, receivedBytes + resumedBytes]).toEqual([1, 16 * MIB]);
+    expect(resumedBytes).toBeGreaterThan(0);
     expectSameTree(directory, from);
+    expect(readdirSync(directory)).toEqual(['file']);
   });
 });

@@ -79,6 +79,13 @@ export const castEvent = z.discriminatedUnion('event', [
       }),
     ),
   }),
+  /** With --wait-for or --join-window: a receiver has answered; `here`: how many have, and have not been lost. */
+  z.strictObject({
+    event: z.literal('joined'),
+    name: z.string(),
+    hostName: z.string().nullable(),
+    here: count,
+  }),
   /** A receiver is complete, or failed. A retry may follow `failed`. */
   z.strictObject({
     event: z.literal('receiver'),

@@ -1,11 +1,12 @@
 import type { ChecksumKind } from '@rdmc/cast';
 import type { Algorithm } from '@rdmc/schedule';
+import type { Gathering } from '../commands/gathering-options.js';
 import type { Target } from '../hosts/target.js';
 import type { RemoteOptions } from '../remote/options.js';
 import type { Selection } from './selection.js';
 
 /** The checked options of `rdmc cast`. */
-export interface CastCommandOptions extends Selection {
+export interface CastCommandOptions extends Selection, Gathering {
   readonly paths: readonly string[];
   /** Name at the receivers where standard input is cast; undefined where the paths are. */
   readonly inputName: string | undefined;

@@ -3,6 +3,7 @@ import { problemEvent } from '../receive/events.js';
 import { folded } from '../ui/fold.js';
 import type { Terminal } from '../ui/terminal.js';
 import type { CastEvent, CastEventOf } from './events.js';
+import { isGathering, Joining } from './gathering.js';
 import type { CastCommandOptions } from './options.js';
 import { LACKS_SOME, type Outcome } from './outcome.js';
 import { changeEvent, describeChanges, describePreview } from './preview.js';
@@ -39,7 +40,7 @@ function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEve
 }
 
 type Outputs = Pick<CastCommandOptions, 'json' | 'quiet' | 'verbose'> &
-  Partial<Pick<CastCommandOptions, 'dryRun' | 'inputName'>>;
+  Partial<Pick<CastCommandOptions, 'dryRun' | 'inputName' | 'waitFor' | 'joinWindowMs'>>;
 
 /** Reports a cast: to a person by a view, or to a program by events. */
 export class Reporter {
@@ -48,6 +49,7 @@ export class Reporter {
   #routed = false;
   /** The attempt for which resumed bytes were reported. */
   #resumed = 0;
+  #joining: Joining | undefined;
 
   constructor(
     private readonly terminal: Terminal,
@@ -71,6 +73,7 @@ export class Reporter {
       this.#view.route(snapshot.route);
       this.emit({ event: 'route', ...snapshot.route, transports: [...snapshot.route.transports] });
     }
+    this.#reportJoined(snapshot);
     this.#reportResumed(snapshot);
     for (const receiver of snapshot.receivers) this.#reportReceiver(receiver);
     this.#view.progress(snapshot);
@@ -124,6 +127,17 @@ export class Reporter {
     this.#resumed = attempt;
     const line = describeResumed(receivers);
     if (line !== undefined && this.#view !== SILENT) this.#view.note(line);
+  }
+
+  /** In a cast to receivers that begin at different times. */
+  #reportJoined(snapshot: CastProgress): void {
+    if (!isGathering(this.outputs)) return;
+    const { waitFor = 1 } = this.outputs;
+    this.#joining ??= new Joining(waitFor, snapshot.receivers.length);
+    for (const joined of this.#joining.next(snapshot)) {
+      this.emit({ event: 'joined', ...joined });
+      if (this.#view !== SILENT) this.#view.note(this.#joining.describe(joined));
+    }
   }
 
   #reportReceiver(receiver: ReceiverProgress): void {

@@ -16,6 +16,7 @@ import { lookUpAll, resolveTargets } from '../hosts/resolve.js';
 import { type FailedStart, RemoteReceivers } from '../remote/start-receivers.js';
 import type { Terminal } from '../ui/terminal.js';
 import { checkKey } from './check-key.js';
+import { isGathering } from './gathering.js';
 import type { CastCommandOptions } from './options.js';
 import { outcomeOf } from './outcome.js';
 import { describePlan, makePlan, type PlannedReceiver } from './plan.js';
@@ -35,9 +36,16 @@ function libraryName({ host, port = DEFAULT_PORT }: CastTarget): string {
   return formatEndpoint({ host, port });
 }
 
-async function listeningRecipients({ targets, key }: CastCommandOptions): Promise<Recipients> {
-  const resolved = await resolveTargets(targets, DEFAULT_PORT);
-  checkKey(key, resolved);
+async function listeningRecipients(options: CastCommandOptions): Promise<Recipients> {
+  const { targets, key } = options;
+  if (isGathering(options)) {
+    // Names of hosts that have not started may not resolve yet.
+    const found = await lookUpAll(targets);
+    checkKey(
+      key,
+      found.flatMap(({ target, address }) => (address ? { ...target, address } : [])),
+    );
+  } else checkKey(key, await resolveTargets(targets, DEFAULT_PORT));
   const to = targets.map(({ host, port = DEFAULT_PORT, rack }) => ({ host, port, ...(rack && { rack }) }));
   return { to, key, labels: new Map(), failed: [] };
 }
@@ -92,7 +100,8 @@ function start(
   };
   const { paths, inputName, dryRun } = options;
   if (inputName !== undefined) return castStream(process.stdin, { ...common, name: inputName });
-  return castFiles(paths, { ...common, ...selectionIn(options), dryRun, retries });
+  const { waitFor, joinWindowMs } = options;
+  return castFiles(paths, { ...common, ...selectionIn(options), dryRun, retries, waitFor, joinWindowMs });
 }
 
 async function follow(

@@ -22,6 +22,8 @@ interface GivenOptions {
   readonly dryRun: boolean;
   readonly plan: boolean;
   readonly retries: number;
+  readonly waitFor?: number | undefined;
+  readonly joinWindow?: number | undefined;
 }
 
 /**
@@ -55,6 +57,8 @@ export function standardInputName(paths: readonly string[], given: GivenOptions)
     '--dry-run': given.dryRun,
     '--plan': given.plan,
     '--retries': given.retries > 0,
+    '--wait-for': given.waitFor !== undefined,
+    '--join-window': given.joinWindow !== undefined,
   }).find(([, isGiven]) => isGiven);
   if (impossible) {
     throw usageError(

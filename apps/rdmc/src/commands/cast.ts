@@ -30,6 +30,7 @@ import {
   transport,
   wholeNumber,
 } from '../values.js';
+import { addGatheringOptions, gatheringOf, gatheringOptions } from './gathering-options.js';
 import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 import { addSelectionOptions, selectionOf, selectionOptions } from './selection-options.js';
@@ -78,6 +79,7 @@ export const castSchema = z.strictObject({
   transport,
   advertise: z.string().min(1).optional(),
   ...selectionOptions,
+  ...gatheringOptions,
   plan: z.boolean().default(false),
   dryRun: z.boolean().default(false),
   verbose: z.boolean().default(false),
@@ -164,6 +166,7 @@ async function optionsOf(
   if (inputName !== undefined) checkStandardInput();
   if (plan && dryRun) throw usageError('--plan and --dry-run exclude each other', 'remove one of them');
   const targets = await targetsOf(raw);
+  const gathering = gatheringOf(raw, targets.length);
   const selection = await selectionOf(raw, signal);
   const remote = remoteOf(raw);
   const key = ssh ? undefined : await findKey(raw, process.env, () => firstLine(process.stdin, signal));
@@ -183,6 +186,7 @@ async function optionsOf(
       transport,
     },
     ...selection,
+    ...gathering,
     ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt, inputName },
     ownPorts: raw.ownPorts,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
@@ -276,6 +280,7 @@ function addTuningOptions(command: Command): Command {
 export function defineCastCommand(command: Command, session: Session): void {
   addReceiverOptions(command);
   addSelectionOptions(command);
+  addGatheringOptions(command);
   addKeyOptions(command);
   addTuningOptions(command).action((paths: string[], raw: unknown) =>
     run(paths, parseOptions(castSchema, raw), session),
@@ -295,6 +300,7 @@ export function defineCastCommand(command: Command, session: Session): void {
       ["rdmc cast model/ --slurm --ssh --remote-shell 'srun --overlap -N1 -n1 -w'", 'in a Slurm job'],
       ['rdmc cast src/ --to node1 --ssh --delete --exclude .git/', 'the same tree there, without .git'],
       ['tar c . | rdmc cast - --to node1,node2 --key-file cast.key --name src.tar', 'standard input'],
+      ['rdmc cast model/ --to @pods --key-file k --wait-for 3 --join-window 10min', 'pods that start later'],
       ['rdmc cast model/ --hostfile hosts --dry-run', 'what would change at each receiver'],
       ['rdmc cast model/ --to @rack1,@rack2 --key-file cast.key', 'groups of the configuration file'],
       ['rdmc cast model/ --hostfile hosts --plan', 'show the schedule'],

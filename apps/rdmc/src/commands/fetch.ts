@@ -25,6 +25,7 @@ export const fetchSchema = z.strictObject({
   c: z.boolean().default(false),
   fsync: z.boolean().default(true),
   wait: duration(100, DAY_MS).optional(),
+  serveOn: duration(100, 24 * DAY_MS).optional(),
   meshPorts: portRange.optional(),
   device,
   transport,
@@ -45,6 +46,7 @@ async function optionsOf(source: string, raw: Raw, signal: AbortSignal): Promise
     makeDirectory: mkdir,
     compare: c ? 'content' : compare,
     waitMs: raw.wait,
+    serveOnMs: raw.serveOn,
     key: await findKey(raw, process.env, () => firstLine(process.stdin, signal), 'fetch'),
   };
 }
@@ -68,6 +70,10 @@ export function defineFetchCommand(command: Command, session: Session): void {
     .option('--compare <how>', 'when a file is here already: size-time, content or none', 'size-time')
     .option('-c', '--compare content')
     .option('--wait <time>', 'call a server that does not answer, or is busy, for this time (default: once)')
+    .option(
+      '--serve-on <time>',
+      'when everything is here, send it to later fetchers in the place of the server, for this time',
+    )
     .option('--no-fsync', 'end before the files are on disk: faster, but a power cut may lose them')
     .option('--mesh-ports <first-last>', 'ports for the data, two for each fetch at a time (default: any)')
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
@@ -82,7 +88,7 @@ export function defineFetchCommand(command: Command, session: Session): void {
       'same time form one cast, whenever each of them starts. Only missing pieces (of at most 1 MiB) are sent: this end says',
       'what it has. Each piece is checked against the hashes of the server itself, whichever fetcher forwarded it. A file',
       'appears under its name when it is complete, a new directory at the end. Fetchers must reach each other. A fetch that was',
-      'interrupted continues when it is repeated: complete files are not sent again.',
+      'interrupted continues when it is repeated, also inside large files.',
       'The key is that of the server, or one for fetching, which can do nothing else: rdmc key --role fetch. Without a key,',
       'the server must be a process of this user on this machine.',
     ],
@@ -93,6 +99,10 @@ export function defineFetchCommand(command: Command, session: Session): void {
         'everything, as soon as node0 serves',
       ],
       ['rdmc fetch [fd00::5]:7500/model.bin --dir . --key-file fetch.key', 'one file'],
+      [
+        'rdmc fetch node0/model --dir /srv --key-file fetch.key --serve-on 1h',
+        'and then serve it to later fetchers',
+      ],
       ['rdmc fetch node0/model --dir /srv --key-file fetch.key --json | jq -c .event', 'for programs'],
     ],
     exitCodes: castExitCodes,

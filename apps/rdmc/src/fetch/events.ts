@@ -9,7 +9,7 @@ const count = z.number().int().nonnegative();
 export const fetchEvent = z.discriminatedUnion('event', [
   z.strictObject({
     event: z.literal('progress'),
-    phase: z.enum(['connecting', 'comparing', 'receiving', 'finishing', 'done']),
+    phase: z.enum(['connecting', 'comparing', 'receiving', 'finishing', 'serving', 'done']),
     /** Bytes of pieces that were missing here, and those of them that are stored. */
     totalBytes: count,
     storedBytes: count,
@@ -28,6 +28,8 @@ export const fetchEvent = z.discriminatedUnion('event', [
     unchangedFiles: count,
     unchangedBytes: count,
     keptBytes: count,
+    /** Bytes that fetches and casts that ended early had left here. */
+    resumedBytes: count,
     /** Links and special files, which are not served. */
     skipped: count,
     encrypted: z.boolean(),

@@ -12,6 +12,8 @@ export interface FetchCommandOptions {
   readonly compare: ComparisonKind;
   readonly fsync: boolean;
   readonly waitMs: number | undefined;
+  /** How long this end serves on when everything is here. */
+  readonly serveOnMs: number | undefined;
   readonly meshPorts: readonly [number, number] | undefined;
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';

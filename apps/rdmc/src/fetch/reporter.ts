@@ -17,6 +17,7 @@ const PHASES: Readonly<Record<FetchProgress['phase'], string>> = {
   comparing: 'comparing',
   receiving: 'receiving',
   finishing: 'writing to disk',
+  serving: 'everything is here; serves on',
   done: 'done',
 };
 
@@ -27,6 +28,8 @@ export class FetchReporter {
     () => this.terminal.columns,
   );
 
+  #serves = false;
+
   constructor(
     private readonly terminal: Terminal,
     private readonly options: Pick<FetchCommandOptions, 'json' | 'quiet' | 'verbose'>,
@@ -34,6 +37,12 @@ export class FetchReporter {
 
   progress(snapshot: FetchProgress): void {
     if (this.options.json) this.terminal.line(progressLine(snapshot));
+    if (snapshot.phase === 'serving' && !this.#serves) {
+      this.#serves = true;
+      const { json, quiet } = this.options;
+      const line = '  everything is here; it is sent to later fetchers now (Ctrl-C ends that)';
+      if (!json && !quiet) this.#painter.around(() => this.terminal.note(line));
+    }
     if (this.options.json || this.options.quiet || !this.terminal.interactive) return;
     const { phase, totalBytes, storedBytes, members } = snapshot;
     const share = totalBytes === 0 ? 0 : Math.min(1, storedBytes / totalBytes);
@@ -67,8 +76,8 @@ export class FetchReporter {
   }
 
   #describe(summary: FetchSummary): string {
-    const { files, bytes, receivedBytes, unchangedFiles, skipped, seconds, problemCount, encrypted } =
-      summary;
+    const { files, bytes, receivedBytes, resumedBytes, unchangedFiles, skipped, seconds } = summary;
+    const { problemCount, encrypted } = summary;
     const { green, yellow } = this.terminal.palette;
     const isWhole = problemCount === 0;
     const head = isWhole ? green('Complete') : yellow('Incomplete');
@@ -76,7 +85,8 @@ export class FetchReporter {
     const rate = receivedBytes > 0 ? `, ${formatRate(receivedBytes / seconds)}` : '';
     const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
     const links = skipped > 0 ? `; links and special files that are not served: ${formatCount(skipped)}` : '';
-    const what = `${plural(files, 'file')}, ${formatBytes(bytes)} (${formatBytes(receivedBytes)} received)`;
+    const resumed = resumedBytes > 0 ? `, ${formatBytes(resumedBytes)} resumed` : '';
+    const what = `${plural(files, 'file')}, ${formatBytes(bytes)} (${formatBytes(receivedBytes)} received${resumed})`;
     return `${head}: ${what}${how}${kept}, in ${formatSeconds(seconds)}${rate}${links}`;
   }
 

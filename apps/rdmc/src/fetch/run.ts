@@ -19,11 +19,11 @@ export async function runFetch(
 ): Promise<ExitCode> {
   const reporter = new FetchReporter(terminal, options);
   try {
-    const { host, port, name, directory, key, compare, fsync, waitMs, meshPorts, device, transport } =
-      options;
+    const { host, port, name, directory, key, compare, fsync, waitMs, serveOnMs } = options;
+    const { meshPorts, device, transport } = options;
     if (options.makeDirectory) await makeDirectory(directory);
     const { logger } = reporter;
-    const wanted = { name, directory, key, compare, fsync, waitMs, meshPorts, device, transport };
+    const wanted = { name, directory, key, compare, fsync, waitMs, serveOnMs, meshPorts, device, transport };
     const fetching = fetchFiles({ from: { host, port }, ...wanted, signal, logger });
     for await (const snapshot of fetching) reporter.progress(snapshot);
     const summary = await fetching.finished;

@@ -41,6 +41,8 @@ export const serveEvent = z.discriminatedUnion('event', [
     fetchers: count,
     pieces: count,
     bytes: count,
+    /** The fetcher that sent them in the place of the server. */
+    leader: z.string().optional(),
   }),
   z.strictObject({
     event: z.literal('complete'),

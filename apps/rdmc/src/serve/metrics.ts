@@ -40,7 +40,7 @@ export class ServeMetrics {
 
   happened(event: ServeEvent): void {
     if (event.type === 'began') this.#serving.add(event.fetchId);
-    if (event.type === 'sent') {
+    if (event.type === 'sent' && event.leader === undefined) {
       this.#sent.add(event.bytes);
       this.#runs.add(1);
     }

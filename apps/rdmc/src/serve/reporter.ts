@@ -25,7 +25,8 @@ function describe(event: ServeEvent): string | undefined {
   const name = named(event.name);
   if (event.type === 'sent') {
     const { fetchers, pieces, bytes } = event;
-    return `sent ${plural(pieces, 'piece')} of ${name}, ${formatBytes(bytes)}, to ${plural(fetchers, 'fetcher')} at once`;
+    const who = event.leader === undefined ? 'sent' : `${printable(event.leader)} sent`;
+    return `${who} ${plural(pieces, 'piece')} of ${name}, ${formatBytes(bytes)}, to ${plural(fetchers, 'fetcher')} at once`;
   }
   const who = printable(event.from);
   if (event.type === 'began') {

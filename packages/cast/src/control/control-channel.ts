@@ -10,14 +10,26 @@ import { CastError, codeOf, messageOf, protocolError } from '../errors.js';
  */
 export class ControlChannel<Sent extends object, Received> implements AsyncIterable<Received> {
   readonly #reader = new FrameReader(MAX_CONTROL_FRAME_BYTES);
+  #shape: Shape<unknown>;
 
   constructor(
     readonly socket: Socket,
-    private readonly shape: Shape<Received>,
+    shape: Shape<Received>,
     /** Describes the other end in messages. */
     readonly peer: string,
   ) {
+    this.#shape = shape;
     socket.on('error', () => {});
+  }
+
+  /**
+   * From now on, the ends exchange other frames over this connection. Returns this channel, and the iterator of its frames,
+   * which goes on. Call it before the first of the other frames is asked for.
+   */
+  become<S extends object, R>(shape: Shape<R>, frames: AsyncIterator<Received, void, undefined>) {
+    this.#shape = shape;
+    const channel = this as unknown as ControlChannel<S, R>;
+    return { channel, frames: frames as unknown as AsyncIterator<R, void, undefined> };
   }
 
   /** Address of this end. The other end sees the same one unless addresses are translated (NAT). */
@@ -75,7 +87,7 @@ export class ControlChannel<Sent extends object, Received> implements AsyncItera
     if (frame.type !== CAST_PROTOCOL_VERSION) throw versionMismatch(this.peer, frame.type);
     const body = this.#json(frame.payload);
     try {
-      return readShape(this.shape, body);
+      return readShape(this.#shape, body) as Received;
     } catch (error) {
       throw protocolError(`${this.peer} sent a malformed frame: ${messageOf(error)}`, error);
     }

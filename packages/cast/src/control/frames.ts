@@ -12,7 +12,9 @@
  *   call{version, software}            →
  *                                      ←     hello{version, software, hostName, pid, instance}
  *   invite{castId, files, bytes, …}    →
- *                                      ←     ready{meshPort, freeBytes} or refused{code, message}
+ *                                      ←     ready{meshPort, freeBytes} or refused{code, message};
+ *                                            gathered{}, where the invitation gathers: both ends go on with the frames
+ *                                            of `pull/frames.ts`, the sender as the server
  *   offer{first, count, data}          →     a piece of the manifest, where entries are compared
  *                                      ←     compared{first, states}
  *   offered{files, directories, …}     →     there are no more pieces; totals as in `invite`
@@ -126,6 +128,8 @@ const senderFrame = variants('type', {
     comparison: optional(comparison),
     /** It is one file whose length is not known; `bytes` is 0. */
     isStream: optional(flag),
+    /** Receivers may begin at different times. */
+    gathering: optional(record({ by: choice(comparisons), resume: flag })),
   },
   offer: { first: count, count: pieceEntries, data: packed },
   offered: { files: count, directories: count, links: count, bytes },
@@ -169,6 +173,7 @@ const receiverFrame = variants('type', {
     checked: optional(flag),
   },
   refused: failure,
+  gathered: {},
   compared: { first: count, states: packed },
   surplus: {
     count,

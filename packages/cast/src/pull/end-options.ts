@@ -21,7 +21,7 @@ export interface EndOptions {
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */
   readonly transport?: Transport | undefined;
-  /** Aborting it closes the server, or ends the fetch, whose incomplete files are removed. */
+  /** Aborting it closes the server, or ends the fetch; a later fetch continues it. */
   readonly signal?: AbortSignal | undefined;
   /** Reports fetchers and groups that failed, and refused connections; default: none. */
   readonly logger?: Logger | undefined;

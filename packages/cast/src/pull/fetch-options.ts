@@ -31,6 +31,12 @@ export interface FetchOptions extends EndOptions {
   readonly fsync?: boolean | undefined;
   /** How long to call a server that does not answer, or is busy, in milliseconds (default 0: once). */
   readonly waitMs?: number | undefined;
+  /**
+   * How long this end serves on when everything is here, in milliseconds (default 0: not). Meanwhile the server may let it send
+   * files to later fetchers, so that the server's link does not carry them again. `finished` resolves afterwards; the phase is
+   * 'serving'. Aborting `signal` then only ends that.
+   */
+  readonly serveOnMs?: number | undefined;
 }
 
 const WHERE = 'fetchFiles';
@@ -42,6 +48,7 @@ const KNOWN = [
   'compare',
   'fsync',
   'waitMs',
+  'serveOnMs',
   ...END_OPTIONS,
 ] as const satisfies readonly (keyof FetchOptions)[];
 
@@ -57,6 +64,7 @@ export interface CheckedFetchOptions extends CheckedEndOptions {
   readonly compare: ComparisonKind;
   readonly fsync: boolean;
   readonly waitMs: number;
+  readonly serveOnMs: number;
 }
 
 /** @throws CastError with the code of the wrong option */
@@ -81,5 +89,6 @@ export function checkFetchOptions(options: FetchOptions): CheckedFetchOptions {
     compare: choiceOption<ComparisonKind>(WHERE, 'compare', options.compare ?? 'size-time', comparisons),
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
     waitMs: integerOption(WHERE, 'waitMs', options.waitMs ?? 0, 0, MAX_TIMER_MS),
+    serveOnMs: integerOption(WHERE, 'serveOnMs', options.serveOnMs ?? 0, 0, MAX_TIMER_MS),
   };
 }

@@ -5,8 +5,11 @@ import type { PulledReport } from './writer-orders.js';
 
 /** A snapshot of a fetch. Bytes are those of pieces that this end lacked. */
 export interface FetchProgress {
-  /** The stage of the fetch: calling the server, comparing, waiting for its turn or receiving, the last writes, the end. */
-  readonly phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'done';
+  /**
+   * The stage of the fetch: calling the server, comparing, waiting for its turn or receiving, the last writes, with `serveOnMs`
+   * serving others, the end.
+   */
+  readonly phase: 'connecting' | 'comparing' | 'receiving' | 'finishing' | 'serving' | 'done';
   /** Bytes to receive; 0 until compared. */
   readonly totalBytes: number;
   /** Bytes that are stored. */
@@ -27,6 +30,8 @@ export interface FetchSummary {
   readonly directories: number;
   /** Bytes of pieces that were received. */
   readonly receivedBytes: number;
+  /** Bytes that fetches and casts that ended early had left here, in complete files and in partial ones. */
+  readonly resumedBytes: number;
   /** Regular files that were here already, or were left by a fetch or a cast that ended early. */
   readonly unchangedFiles: number;
   /** Sum of their sizes. */
@@ -47,7 +52,7 @@ export interface FetchSummary {
 
 export function fetchSummary(
   { root, skipped, problems: theirs, problemCount: theirCount }: ServerFrameOf<'offer'>,
-  { problems: ours, problemCount: ourCount, ...stored }: PulledReport,
+  { problems: ours, problemCount: ourCount, links: _links, names: _names, ...stored }: PulledReport,
   seconds: number,
   encrypted: boolean,
 ): FetchSummary {

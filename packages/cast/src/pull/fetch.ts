@@ -5,8 +5,7 @@ import type { FetchProgress, FetchSummary } from './fetch-summary.js';
 
 /**
  * A fetch in progress. Iterating gives snapshots of its progress, about five a second; a newer snapshot replaces one that
- * was not read. Iterating is optional, and allows one consumer. Of a fetch that is aborted, incomplete files are removed;
- * complete ones stay, and those of new directories stay hidden, where the next fetch takes them.
+ * was not read. Iterating is optional, and allows one consumer. A later fetch continues one that was aborted.
  */
 export class Fetch extends Transfer<FetchProgress, FetchSummary> {
   /** The outcome, also where some entries are missing. Rejects with a CastError or an AbortError where the fetch ended early. */

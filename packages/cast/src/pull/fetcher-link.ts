@@ -32,7 +32,9 @@ export class FetcherLink {
   blames = 0;
   /** Messages that were not those of the server when they arrived. */
   brokenMessages = 0;
-  /** Resolves when it has failed. */
+  /** Bytes of the pieces that it lacked at first; undefined until it has said that. */
+  lackingBytes: number | undefined;
+  /** Resolves when it has failed, and when its connection has ended. */
   readonly down: Promise<void>;
   readonly #down = new Deferred<void>();
   #finished: Deferred<void> | undefined;
@@ -40,27 +42,34 @@ export class FetcherLink {
   #has: BlockSet | undefined;
   #have: Deferred<BlockSet> | undefined;
   #joined: Deferred<void> | undefined;
+  #led: { readonly run: number; readonly answer: Deferred<boolean> } | undefined;
   #took: { readonly run: number; readonly answer: Deferred<Took> } | undefined;
 
   constructor(
     private readonly channel: Channel,
-    readonly ask: FetcherFrameOf<'ask'>,
+    readonly ask: Pick<FetcherFrameOf<'ask'>, 'hostName' | 'name'>,
+    /** For messages. */
+    readonly name = `${ask.hostName} (${channel.remoteHost})`,
   ) {
     this.down = this.#down.promise;
-  }
-
-  /** Host name and address. */
-  get name(): string {
-    return `${this.ask.hostName} (${this.channel.remoteHost})`;
   }
 
   get alive(): boolean {
     return this.failure === undefined;
   }
 
+  /** Whether it stores the last of what it has got. */
+  get isFinishing(): boolean {
+    return this.#finished !== undefined;
+  }
+
   /** The server's address as this fetcher reaches it. */
   get localHost(): string {
     return this.channel.localHost;
+  }
+
+  get remoteHost(): string {
+    return this.channel.remoteHost;
   }
 
   send(frame: ServerFrame): void {
@@ -87,6 +96,8 @@ export class FetcherLink {
     } catch (error) {
       this.fail(this.#lost(error));
     }
+    // Also where it has everything, and served on.
+    this.#down.resolve();
   }
 
   /** Resolves with the pieces that it has; undefined where it fails first. */
@@ -107,6 +118,18 @@ export class FetcherLink {
     const answer = new Deferred<Took>();
     this.#took = { run, answer };
     return this.#unlessDown(answer.promise);
+  }
+
+  /** Resolves when it has led a run: whether the group came to its end. */
+  async led(run: number): Promise<boolean> {
+    const answer = new Deferred<boolean>();
+    this.#led = { run, answer };
+    return (await this.#unlessDown(answer.promise)) === true;
+  }
+
+  /** It has everything, and does not serve on any more. */
+  release({ code, message }: CastError | AbortError): void {
+    void this.channel.end({ type: 'abort', code, message });
   }
 
   /** It lacks nothing: resolves when it has stored everything, or has failed. */
@@ -140,7 +163,8 @@ export class FetcherLink {
     else if (frame.type === 'took' && this.#took?.run === frame.run) {
       this.#took.answer.resolve(frame);
       this.#took = undefined;
-    } else if (frame.type === 'done' && this.#finished) {
+    } else if (frame.type === 'led' && this.#led?.run === frame.run) this.#led.answer.resolve(frame.isWhole);
+    else if (frame.type === 'done' && this.#finished) {
       this.done = frame;
       this.#finished.resolve();
     } else if (frame.type === 'failed') {

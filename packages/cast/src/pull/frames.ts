@@ -19,8 +19,19 @@
  *                                          ←   withdrawn{entries, code, message}: files that changed at the server
  *                                          ←   finish{}: it has everything
  *   done{}                                 →   it is stored
+ *
+ *   A fetcher that serves on stays after done{servesOn}:
+ *                                          ←   mesh{…}, where it has not joined: it lacked nothing
+ *                                          ←   pieces{first, data, last}, …, lead{run, members, …}: it is the root
+ *                                          ←   stop{run}: the run ends at the next boundary
+ *   led{run, isWhole}                      →
+ *   The members of such a run get run{…, led}; before took{} they send have{…}.
+ *
  *                                          ←   abort{code, message}, at any time
  *   failed{code, message}                  →   at any time
+ *
+ * In a gathering cast the sender dials, and is the server; its receivers are the fetchers. After the first frames of a cast
+ * (`control/frames.ts`, up to `gathered`) this connection goes on with `offer`.
  */
 import {
   choice,
@@ -54,13 +65,24 @@ import {
   words,
 } from '../control/frame-fields.js';
 
-/** Most problems of the server that an offer lists; others are counted. */
+/** Most problems that an offer of a server, or a report of a fetcher, lists; others are counted. */
 export const MAX_OFFERED_PROBLEMS = 100;
 /** Most entries that one frame withdraws. */
 export const MAX_WITHDRAWN = 10_000;
 
 const pieces = whole(0, MAX_PULL_PIECES);
 const memberId = whole(0, 0x7fff_ffff);
+
+const set = { first: pieces, data: packed, last: flag };
+const group = {
+  run: count,
+  /** The member that sends first. */
+  members: list(memberId, 2),
+  algorithm: choice(['binomial-pipeline']),
+  blockBytes: whole(1),
+  /** Secret of the run, from which the key of its messages is derived; only where they are encrypted. */
+  secret: optional(hash),
+};
 
 const problem = record({ path: text(MAX_PATH_BYTES), code, message: text(MAX_PROBLEM_CHARACTERS) });
 
@@ -92,15 +114,13 @@ const serverFrame = variants('type', {
     messageBytes: whole(1, MAX_MESSAGE_BYTES),
     connectTimeoutMs: milliseconds,
   },
-  run: {
-    run: count,
-    /** The server first. */
-    members: list(memberId, 2),
-    algorithm: choice(['binomial-pipeline']),
-    blockBytes: whole(1),
-    /** Secret of the run, from which the key of its messages is derived; only where they are encrypted. */
-    secret: optional(hash),
-  },
+  /** `led`: a fetcher sends, not the server; this end says afterwards what it has. */
+  run: { ...group, led: optional(flag) },
+  /** To a fetcher that serves on: what it sends in the run that it leads next. */
+  pieces: set,
+  lead: group,
+  /** The run that it leads ends at the next boundary of messages. */
+  stop: { run: count },
   pulse: {},
   part: { run: count },
   withdrawn: { entries: list(count, 1, MAX_WITHDRAWN), ...failure },
@@ -116,7 +136,7 @@ const fetcherFrame = variants('type', {
     /** Path below the served directory; empty for everything. */
     name: text(MAX_PATH_BYTES),
   },
-  have: { first: pieces, data: packed, last: flag },
+  have: set,
   joined: {},
   progress: { ...reception, storedBytes: bytes },
   took: {
@@ -126,7 +146,24 @@ const fetcherFrame = variants('type', {
     broken: list(count),
   },
   failed: failure,
-  done: { files: count, bytes, problemCount: whole(0) },
+  done: {
+    files: count,
+    bytes,
+    keptBytes: bytes,
+    resumedBytes: bytes,
+    unchangedFiles: count,
+    unchangedBytes: bytes,
+    /** Entries that it lacks. */
+    problems: list(problem, 0, MAX_OFFERED_PROBLEMS),
+    problemCount: whole(0),
+    /** Whether it serves on. */
+    servesOn: flag,
+  },
+  led: {
+    run: count,
+    /** Whether the group came to its end. */
+    isWhole: flag,
+  },
 });
 
 export type ServerFrame = Shaped<typeof serverFrame>;

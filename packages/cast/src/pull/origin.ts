@@ -1,7 +1,7 @@
-import { constants, openSync } from 'node:fs';
 import type { CastProblem } from '../cast-summary.js';
 import { CHUNK_BYTES, MODE_MASK, PULL_HASHES_IN_FRAME, PULL_PIECE_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { type ManifestPiece, PieceEncoder } from '../manifest/piece-encoder.js';
 import type { ProblemList } from '../problems.js';
 import { timestamp } from '../reader/entries.js';
@@ -9,17 +9,17 @@ import type { FileIdentity, FileSource } from '../reader/file-source.js';
 import { shown } from '../stream/paths.js';
 import { HASH_BYTES, leafHash, rootHash } from './hash-tree.js';
 import { digestOf } from './manifest-digest.js';
+import type { OfferedEntry, OfferedTree } from './offered-tree.js';
 import { PieceMap } from './piece-map.js';
 import type { ChangedFile } from './reader-orders.js';
-import { type ServedEntry, ServedTree } from './served-tree.js';
 
-const NOTHING = Buffer.alloc(0);
-
-/** What is served under one name, as it was when the entries were hashed. */
+/** What is offered, as it was when the entries were hashed. */
 export interface OriginFacts {
   readonly entries: number;
   readonly files: number;
   readonly directories: number;
+  /** Symbolic and hard links. */
+  readonly links: number;
   readonly bytes: number;
   readonly pieces: number;
   /** Hexadecimal; see `hash-tree.ts`. */
@@ -40,54 +40,59 @@ interface Hashed {
 
 /** What a survey has found so far. */
 interface SurveyParts {
-  readonly kept: ServedEntry[];
+  readonly kept: OfferedEntry[];
   readonly hashes: Buffer[];
   /** Of the survey before. */
   readonly known: ReadonlyMap<string, Hashed>;
   readonly problems: ProblemList;
 }
 
-/** Hashes what is served under one name, and reads its pieces again, only as they were hashed. */
+/** Hashes what is offered, and reads its pieces again, only as they were hashed. */
 export class Origin {
   #map = new PieceMap();
-  #hashes: Buffer = NOTHING;
+  #hashes: Buffer = Buffer.alloc(0);
   /** By number of the file in the map. */
   #files: { readonly source: Buffer; readonly identity: FileIdentity }[] = [];
   /** By path, as latin1: files that have not changed since an earlier survey are not hashed again. */
   #known = new Map<string, Hashed>();
   #open: { readonly file: number; readonly source: FileSource } | undefined;
-  #tree: ServedTree | undefined;
+  #tree: OfferedTree | undefined;
   readonly #chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-
-  constructor(private readonly directory: string) {}
 
   get map(): PieceMap {
     return this.#map;
   }
 
   /**
-   * Lists and hashes everything below a name. The directory is opened again: another one may have its name.
-   * @throws CastError as `ServedTree.list`; errors of the system, where the directory cannot be opened
+   * Lists and hashes everything in a tree, which the origin then owns.
+   * @throws CastError as `OfferedTree.list`
    */
-  survey(name: Buffer): OriginFacts {
+  survey(tree: OfferedTree): OriginFacts {
     this.close();
-    const tree = new ServedTree(openSync(this.directory, constants.O_RDONLY | constants.O_DIRECTORY));
     this.#tree = tree;
-    const { entries, skipped, directories, problems } = tree.list(name);
+    const { entries, skipped, problems } = tree.list();
     const known = this.#known;
     this.#known = new Map();
     this.#map = new PieceMap();
     this.#files = [];
-    const kept: ServedEntry[] = [];
-    const hashes: Buffer[] = [];
-    for (const entry of entries) {
-      if (entry.kind === 'directory') kept.push(entry);
-      else this.#addFile(tree, entry, { kept, hashes, known, problems });
+    const parts = { kept: [] as OfferedEntry[], hashes: [] as Buffer[], known, problems };
+    const { kept, hashes } = parts;
+    /** New indices, by those in the listing: files that cannot be read are left out. */
+    const indices = new Map<number, number>();
+    for (const [index, entry] of entries.entries()) {
+      const at = kept.length;
+      if (entry.kind === 'file') this.#addFile(tree, entry, parts);
+      else if (entry.kind === 'hardLink') addHardLink(entry, indices.get(entry.targetIndex), parts);
+      else kept.push(entry);
+      if (kept.length > at) indices.set(index, at);
     }
     this.#hashes = Buffer.concat(hashes);
     const manifest = encoded(kept);
+    const directories = kept.filter(({ kind }) => kind === 'directory').length;
+    const files = kept.filter(({ kind }) => kind === 'file').length;
     return {
-      ...{ entries: kept.length, files: kept.length - directories, directories, skipped, manifest },
+      ...{ entries: kept.length, files, directories, links: kept.length - files - directories },
+      ...{ skipped, manifest },
       bytes: kept.reduce((sum, { size }) => sum + size, 0),
       pieces: this.#map.count,
       root: rootHash(digestOf(manifest), this.#hashes).toString('hex'),
@@ -142,7 +147,7 @@ export class Origin {
     return { source: this.#open.source, identity };
   }
 
-  #addFile(tree: ServedTree, entry: ServedEntry, { kept, hashes, known, problems }: SurveyParts): void {
+  #addFile(tree: OfferedTree, entry: OfferedEntry, { kept, hashes, known, problems }: SurveyParts): void {
     const key = entry.source.toString('latin1');
     const found = this.#look(tree, entry, known.get(key), problems);
     if (!found) return;
@@ -156,7 +161,7 @@ export class Origin {
   }
 
   /** Hashes a file, unless it is as it was before. Undefined where it has a problem. */
-  #look(tree: ServedTree, { source }: ServedEntry, before: Hashed | undefined, problems: ProblemList) {
+  #look(tree: OfferedTree, { source }: OfferedEntry, before: Hashed | undefined, problems: ProblemList) {
     let file: FileSource | undefined;
     try {
       file = tree.open(source);
@@ -197,16 +202,37 @@ export class Origin {
   }
 }
 
-function encoded(entries: readonly ServedEntry[]): ManifestPiece[] {
+/** @param targetIndex undefined where its file cannot be read */
+function addHardLink(
+  entry: OfferedEntry,
+  targetIndex: number | undefined,
+  { kept, problems }: SurveyParts,
+): void {
+  if (targetIndex !== undefined) kept.push({ ...entry, targetIndex });
+  else {
+    const message = 'the file it is linked to could not be read';
+    problems.add({ path: shown(entry.path), code: 'ERR_RDMC_LINK_TARGET_MISSING', message });
+  }
+}
+
+function encoded(entries: readonly OfferedEntry[]): ManifestPiece[] {
   const pieces: ManifestPiece[] = [];
   let encoder = new PieceEncoder(0);
-  for (const [index, { kind, path, mode, time, size }] of entries.entries()) {
-    const entry = { kind, path, mode, time, size, target: NOTHING, targetIndex: 0, digest: undefined };
-    if (encoder.add(entry)) continue;
+  for (const [index, entry] of entries.entries()) {
+    const described = manifestEntry(entry, entries);
+    if (encoder.add(described)) continue;
     pieces.push(encoder.finish());
     encoder = new PieceEncoder(index);
-    encoder.add(entry);
+    encoder.add(described);
   }
   pieces.push(encoder.finish());
   return pieces;
+}
+
+function manifestEntry(
+  { kind, path, mode, time, size, target, targetIndex }: OfferedEntry,
+  entries: readonly OfferedEntry[],
+): ManifestEntry {
+  const pointed = kind === 'hardLink' ? entries[targetIndex]!.path : target;
+  return { kind, path, mode, time, size, target: pointed, targetIndex, digest: undefined };
 }

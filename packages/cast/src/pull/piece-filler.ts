@@ -10,14 +10,17 @@ const NO_MESSAGE: FilledMessage = { bytes: 0, last: true, contentBytes: 0, keptB
 export class PieceFiller implements MessageFiller {
   /** The pieces of each message. */
   readonly messages: (readonly number[])[] = [];
-  /** Bytes of the messages. */
+  /** Bytes of the messages, and of the pieces in them. */
   bytes = 0;
+  contentBytes = 0;
   #position = 0;
   #stopped = false;
 
   constructor(
-    private readonly reader: PullReaderThread,
+    private readonly reader: Pick<PullReaderThread, 'fill'>,
     private readonly pieces: Uint32Array,
+    /** Bytes of each piece. */
+    private readonly costs: Float64Array,
     private readonly onChanged: (changed: readonly ChangedFile[]) => void,
   ) {}
 
@@ -41,6 +44,7 @@ export class PieceFiller implements MessageFiller {
     if (bytes === 0) return NO_MESSAGE;
     this.messages[sequence] = pieces;
     this.bytes += bytes;
+    for (const piece of pieces) this.contentBytes += this.costs[piece]!;
     return { bytes, last: this.#position === this.pieces.length, contentBytes: 0, keptBytes: 0 };
   }
 }

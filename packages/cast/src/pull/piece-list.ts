@@ -15,13 +15,16 @@ export class PieceList {
   #hashCount = 0;
   #hashes: Buffer = Buffer.alloc(0);
 
+  /** @param hasLinks whether links are possible: a sender of a cast sends them, a server does not */
+  constructor(private readonly hasLinks = false) {}
+
   /** A piece of the manifest. @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_UNSAFE_PATH */
   addEntries(first: number, count: number, data: string): void {
     if (first !== this.entries.length) throw protocolError('the server skipped entries');
     this.#manifest.push({ data });
     for (const entry of decodePiece(count, data)) {
       const { kind, size } = entry;
-      if (kind !== 'file' && kind !== 'directory')
+      if (!this.hasLinks && kind !== 'file' && kind !== 'directory')
         throw protocolError(`the server sent a link: ${shown(entry.path)}`);
       if (kind === 'file') this.map.add(this.entries.length, size);
       this.entries.push(entry);

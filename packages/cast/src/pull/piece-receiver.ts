@@ -1,9 +1,9 @@
-import { onAbort } from '@rdmc/common';
+import { anySignal, type Logger, onAbort } from '@rdmc/common';
 import { type Group, RdmcNode, type ReceivedMessage } from '@rdmc/group';
-import { freePortWithin, listenWithin, portOf } from '../ports.js';
+import type { Transport } from '@rdmc/verbs';
+import { freePortWithin, listenWithin, type PortRange, portOf } from '../ports.js';
 import { MessageBuffers } from '../receiver/message-buffers.js';
 import { connectedTo } from './connected.js';
-import type { CheckedFetchOptions } from './fetch-options.js';
 import type { ServerFrameOf } from './frames.js';
 import type { PullWriterThread } from './pull-writer-thread.js';
 
@@ -21,10 +21,19 @@ export interface ReceivedRun {
   readonly broken: readonly number[];
 }
 
+export interface ReceiverOptions {
+  readonly meshPorts: PortRange | undefined;
+  readonly device: string;
+  readonly transport: Transport;
+  readonly logger: Logger | undefined;
+}
+
 export interface ReceiverParts {
   readonly writer: PullWriterThread;
-  readonly options: CheckedFetchOptions;
+  readonly options: ReceiverOptions;
   readonly signal: AbortSignal;
+  /** Called with every group as soon as it is formed. */
+  readonly onGroup: (node: RdmcNode, group: Group) => void;
   /** Nothing more can be stored. */
   readonly onStoreError: (error: unknown) => void;
 }
@@ -42,11 +51,10 @@ export class PieceReceiver {
   #groupBytes = 0;
 
   private constructor(
-    private readonly node: RdmcNode,
-    private readonly mesh: ServerFrameOf<'mesh'>,
+    readonly node: RdmcNode,
+    readonly mesh: ServerFrameOf<'mesh'>,
     private readonly facts: FetchFacts,
-    private readonly writer: PullWriterThread,
-    private readonly onStoreError: (error: unknown) => void,
+    private readonly parts: ReceiverParts,
   ) {
     this.#buffers = new MessageBuffers(node, mesh.messageBytes);
   }
@@ -58,7 +66,7 @@ export class PieceReceiver {
     facts: FetchFacts,
     parts: ReceiverParts,
   ): Promise<PieceReceiver> {
-    const { writer, options, signal, onStoreError } = parts;
+    const { writer, options, signal } = parts;
     const { meshPorts, device, transport, logger } = options;
     const server = await listenWithin(localHost, meshPorts);
     const node = await RdmcNode.join({
@@ -75,7 +83,7 @@ export class PieceReceiver {
       },
       ...(logger && { logger }),
     });
-    const receiver = new PieceReceiver(node, mesh, facts, writer, onStoreError);
+    const receiver = new PieceReceiver(node, mesh, facts, parts);
     try {
       await Promise.all([writer.attach(node.device.handle), receiver.#buffers.prepare()]);
       return receiver;
@@ -97,13 +105,18 @@ export class PieceReceiver {
   async run(frame: ServerFrameOf<'run'>, part: AbortSignal): Promise<ReceivedRun> {
     const { run, secret } = frame;
     const { castId, serverName: sender } = this.facts;
-    await this.writer.enterRun(
+    await this.parts.writer.enterRun(
       secret === undefined ? undefined : { castId, sender, run, secret: Buffer.from(secret, 'hex') },
     );
     this.isEncrypted ||= secret !== undefined;
     const stores: Promise<boolean>[] = [];
+    // Altered messages of a fetcher that leads are not waited for: the server sends their pieces itself.
+    const altered = new AbortController();
+    const onBroken = (): void => {
+      if (frame.led) altered.abort();
+    };
     try {
-      await this.#follow(frame, part, stores);
+      await this.#follow(frame, anySignal(part, altered.signal), stores, onBroken);
     } catch {
       // The server learns from the group itself that it has failed.
     }
@@ -116,14 +129,20 @@ export class PieceReceiver {
     return this.node.close();
   }
 
-  async #follow(frame: ServerFrameOf<'run'>, part: AbortSignal, stores: Promise<boolean>[]): Promise<void> {
+  async #follow(
+    frame: ServerFrameOf<'run'>,
+    part: AbortSignal,
+    stores: Promise<boolean>[],
+    onBroken: () => void,
+  ): Promise<void> {
     const group = await this.#form(frame, part);
     const forget = onAbort(part, () => void group.close({ signal: AbortSignal.abort() }).catch(() => {}));
     this.#group = group;
+    this.parts.onGroup(this.node, group);
     this.members = frame.members.length;
     this.#groupBytes = 0;
     try {
-      for await (const message of group) stores.push(this.#take(message));
+      for await (const message of group) stores.push(this.#take(message, onBroken));
       await group.close();
     } finally {
       forget();
@@ -147,16 +166,17 @@ export class PieceReceiver {
     });
   }
 
-  async #take({ number, region, byteLength }: ReceivedMessage): Promise<boolean> {
+  async #take({ number, region, byteLength }: ReceivedMessage, onBroken: () => void): Promise<boolean> {
     this.#buffers.arrived(region);
     this.#groupBytes += byteLength;
     this.messages += 1;
     try {
-      const isWhole = await this.writer.store({ region: region.handle, byteLength, sequence: number });
+      const isWhole = await this.parts.writer.store({ region: region.handle, byteLength, sequence: number });
       this.#buffers.give(region);
+      if (!isWhole) onBroken();
       return isWhole;
     } catch (error) {
-      this.onStoreError(error);
+      this.parts.onStoreError(error);
       return false;
     }
   }

@@ -1,11 +1,10 @@
 import { closeSync } from 'node:fs';
-import { PULL_PIECE_BYTES } from '../constants.js';
 import { BlockSet } from '../delta/block-set.js';
 import { protocolError } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import type { ComparisonKind } from '../manifest/policy.js';
 import { expireKept, withRoom } from '../resume/kept-data.js';
-import { KeptStore } from '../resume/kept-store.js';
+import type { ResumeLimit } from '../resume/resume-limit.js';
 import { StagedTree } from '../resume/staged-tree.js';
 import { shown } from '../stream/paths.js';
 import { removeLeftovers } from '../writer/leftovers.js';
@@ -14,13 +13,14 @@ import type { SyncPort } from '../writer/sync-port.js';
 import { asCastError } from '../writer/system-errors.js';
 import { TemporaryDirectory } from '../writer/temporary-directory.js';
 import { checkWritable, openReceivingDirectory } from '../writer/usable-directory.js';
-import { KeptFiles } from './kept-files.js';
-import { OlderForm } from './older-form.js';
+import { FilesHere } from './files-here.js';
+import { LeadSource } from './lead-source.js';
 import { PieceList } from './piece-list.js';
-import type { PiecedFile, PieceMap } from './piece-map.js';
+import type { PieceMap } from './piece-map.js';
 import { piecesIn } from './piece-message.js';
 import { PulledDirectories } from './pulled-directories.js';
 import { PulledFiles } from './pulled-files.js';
+import { rootNames } from './root-names.js';
 import type { PiecesHere, PulledReport } from './writer-orders.js';
 
 export interface PieceStoreOptions {
@@ -28,6 +28,10 @@ export interface PieceStoreOptions {
   readonly castId: string;
   /** Undefined: nothing is synced. */
   readonly sync: SyncPort | undefined;
+  /** Whether there may be links (default false). */
+  readonly hasLinks?: boolean;
+  /** How much interrupted fetches and casts may leave; undefined where this one neither takes nor leaves anything. */
+  readonly resumeLimit?: ResumeLimit | undefined;
   /** Called after each step; it may throw, which ends the work. */
   readonly step: () => void;
   /** Called when the disk has done something. */
@@ -41,21 +45,24 @@ export interface PieceStoreOptions {
  */
 export class PieceStore {
   readonly #root: number;
+  readonly #directory: string;
   readonly #temporary: TemporaryDirectory;
   readonly #tree: StagedTree;
   readonly #outcomes = new Outcomes();
   readonly #directories: PulledDirectories;
   readonly #files: PulledFiles;
-  readonly #list = new PieceList();
+  readonly #list: PieceList;
   #has = new BlockSet(0);
   /** By number of the file in the map: pieces that it lacks. */
   #left = new Uint32Array(0);
   /** Entries that the server does not send any more. */
   readonly #withdrawn = new Set<number>();
   #receivedBytes = 0;
-  #unchangedFiles = 0;
-  #unchangedBytes = 0;
-  #keptBytes = 0;
+  /** What was here before. */
+  #here: FilesHere | undefined;
+  readonly #resumeLimit: ResumeLimit | undefined;
+  /** Files that are complete without a piece of the server; they get their names when it has begun. */
+  #early: number[] | undefined = [];
   /** Whether a later fetch may use what this one leaves. */
   #isKept = false;
   #closed = false;
@@ -63,15 +70,18 @@ export class PieceStore {
   private readonly sync: SyncPort | undefined;
 
   /** @throws CastError where the directory cannot be used */
-  constructor({ directory, castId, sync, step, active }: PieceStoreOptions) {
+  constructor({ directory, castId, sync, hasLinks, resumeLimit, step, active }: PieceStoreOptions) {
     this.step = step;
     this.sync = sync;
+    this.#list = new PieceList(hasLinks);
+    this.#directory = directory;
+    this.#resumeLimit = resumeLimit;
     this.#root = openReceivingDirectory(directory);
     try {
       checkWritable(this.#root, directory);
       removeLeftovers(this.#root, true);
       // Other leftovers are removed where they take room that is needed.
-      expireKept(this.#root, { share: 1 });
+      expireKept(this.#root, resumeLimit ?? { share: 1 });
       this.#temporary = withRoom(
         this.#root,
         () => new TemporaryDirectory(this.#root, castId, sync !== undefined),
@@ -82,7 +92,10 @@ export class PieceStore {
     }
     this.#tree = new StagedTree(this.#root, this.#temporary.descriptor);
     this.#directories = new PulledDirectories(this.#tree, this.#temporary, this.#outcomes, active);
-    this.#files = new PulledFiles(this.#tree, this.#temporary, this.#outcomes, sync, active);
+    this.#files = new PulledFiles({
+      ...{ tree: this.#tree, temporary: this.#temporary, outcomes: this.#outcomes, sync, active },
+      isKept: () => this.#isKept,
+    });
   }
 
   /** A piece of the manifest. As `PieceList.addEntries`. */
@@ -103,12 +116,13 @@ export class PieceStore {
     this.#list.check(root);
     this.#has = new BlockSet(this.#map.count);
     this.#left = Uint32Array.from(this.#map.files, ({ pieces }) => pieces);
-    const timeUnitNs = this.#temporary.timeUnitNs();
-    this.#isKept = compare !== 'none';
-    this.#continue(compare, timeUnitNs);
+    this.#isKept = this.#resumeLimit !== undefined && compare !== 'none';
+    if (!this.#isKept) this.#temporary.markUseless();
+    this.#here = this.#filesHere(compare);
+    this.#here.takeLeft();
     for (const number of this.#map.files.keys()) {
       this.step();
-      this.#look(number, compare, timeUnitNs);
+      this.#here.look(number);
       await this.#files.room();
     }
     let lackingBytes = 0;
@@ -122,6 +136,7 @@ export class PieceStore {
    * @throws CastError where nothing more can be stored, or where the message is malformed
    */
   async store(message: Buffer): Promise<boolean> {
+    await this.#begun();
     let isWhole = true;
     for (const { piece, bytes } of piecesIn(message, this.#map)) {
       this.step();
@@ -136,6 +151,16 @@ export class PieceStore {
     return isWhole;
   }
 
+  /** Bits of the pieces that are here. */
+  get pieces(): Uint8Array {
+    return this.#has.bits;
+  }
+
+  /** For a fetch that is complete: its files, to send them to others. @throws errors of the system */
+  leadSource(): LeadSource {
+    return new LeadSource(this.#directory, this.#list);
+  }
+
   get receivedBytes(): number {
     return this.#receivedBytes;
   }
@@ -147,12 +172,13 @@ export class PieceStore {
       if (number < 0 || this.#left[number] === 0 || this.#withdrawn.has(index)) continue;
       this.#withdrawn.add(index);
       this.#outcomes.problems.add({ path: shown(this.#entries[index]!.path), code, message });
-      this.#files.discard(index);
+      this.#files.discard(index, this.#entries[index]!);
     }
   }
 
   /** The server has sent everything. @throws CastError where pieces are missing, or where a directory cannot be synced */
   async finish(): Promise<PulledReport> {
+    await this.#begun();
     await this.#files.drained();
     for (const [number, { entry }] of this.#map.files.entries()) {
       const isGone = this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry);
@@ -166,16 +192,22 @@ export class PieceStore {
     return this.#report();
   }
 
-  /** Removes incomplete files. After an early end, complete ones stay; those of new directories stay hidden, for a later fetch. */
+  /**
+   * After an early end, complete files stay; those of new directories, and incomplete large files, stay hidden, for a later
+   * fetch. The rest is removed.
+   */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     await this.#files.drained().catch(() => {});
+    if (this.#isKept) await this.#files.settle();
     this.#files.close();
     this.#tree.end();
     try {
-      if (this.#isKept) this.#temporary.keep();
-      else this.#temporary.remove();
+      if (this.#isKept) {
+        this.#temporary.keep();
+        expireKept(this.#root, this.#resumeLimit!);
+      } else this.#temporary.remove();
     } finally {
       closeSync(this.#root);
     }
@@ -191,97 +223,72 @@ export class PieceStore {
 
   #report(): PulledReport {
     const { files, bytes } = this.#files;
+    const { unchangedFiles, unchangedBytes, keptBytes, resumedBytes } = this.#here!;
     const { kept, count } = this.#outcomes.problems;
     return {
-      ...{ files, bytes, directories: this.#directories.count },
-      ...{ receivedBytes: this.#receivedBytes, keptBytes: this.#keptBytes },
-      ...{ unchangedFiles: this.#unchangedFiles, unchangedBytes: this.#unchangedBytes },
+      ...{ files, bytes, directories: this.#directories.count, links: this.#directories.links },
+      ...{ receivedBytes: this.#receivedBytes, keptBytes, resumedBytes, unchangedFiles, unchangedBytes },
+      names: rootNames(this.#entries),
       ...{ problems: kept, problemCount: count },
     };
   }
 
-  /** Takes what interrupted fetches have left, and makes room for the rest. @throws CastError ERR_RDMC_NO_SPACE */
-  #continue(compare: ComparisonKind, timeUnitNs: bigint): void {
-    const mayTake = compare !== 'none';
-    const use = { mayTake, mayTrust: false, durable: this.sync !== undefined };
-    const store = new KeptStore(this.#root, this.#temporary.descriptor, use);
-    try {
-      const kept = new KeptFiles(this.#tree, store, timeUnitNs);
-      let neededBytes = 0;
-      for (const { entry, size } of this.#map.files) {
-        this.step();
-        const wanted = this.#entries[entry]!;
-        if (mayTake) kept.take(wanted);
-        const isHere = mayTake && this.#older(entry)?.isLike(wanted, timeUnitNs) === true;
-        if (!isHere) neededBytes += size;
-      }
-      kept.makeRoom(neededBytes);
-    } finally {
-      store.close();
-    }
-  }
-
-  #older(entry: number): OlderForm | undefined {
-    return OlderForm.at(this.#tree, this.#entries[entry]!.path);
-  }
-
-  /** Looks what is here of a file. */
-  #look(number: number, compare: ComparisonKind, timeUnitNs: bigint): void {
-    const file = this.#map.files[number]!;
-    const entry = this.#entries[file.entry]!;
-    const older = compare === 'none' ? undefined : this.#older(file.entry);
-    const isLike = older?.isLike(entry, timeUnitNs) === true;
-    if (isLike && (compare === 'size-time' || this.#isEqual(older, file))) {
-      this.#unchangedFiles += 1;
-      this.#unchangedBytes += file.size;
-      for (let at = 0; at < file.pieces; at += 1) this.#has.add(file.first + at);
-      this.#left[number] = 0;
-    } else if (file.pieces === 0) this.#files.complete(file.entry, entry);
-    else if (older) this.#takeFrom(older, file);
-  }
-
-  /** Whether the older form has the same contents. */
-  #isEqual(older: OlderForm, file: PiecedFile): boolean {
-    let equal = 0;
-    this.#eachEqual(older, file, () => {
-      equal += 1;
-    });
-    return equal === file.pieces;
-  }
-
-  /** Copies the pieces that an older form has at the same offsets. */
-  #takeFrom(older: OlderForm, file: PiecedFile): void {
-    this.#eachEqual(older, file, (piece, bytes) => {
-      this.#keptBytes += bytes.length;
-      this.#put(piece, bytes);
+  #filesHere(compare: ComparisonKind): FilesHere {
+    return new FilesHere({
+      ...{ root: this.#root, temporary: this.#temporary, tree: this.#tree, list: this.#list },
+      ...{ compare, mayTake: this.#isKept, durable: this.sync !== undefined, step: this.step },
+      found: {
+        unchanged: ({ first, pieces }) => {
+          for (let at = 0; at < pieces; at += 1) this.#has.add(first + at);
+          if (pieces > 0) this.#left[this.#map.fileNumber(first)] = 0;
+        },
+        empty: ({ entry }) => this.#complete(entry),
+        adopt: ({ entry }) => void this.#files.adopt(entry, this.#entries[entry]!),
+        hold: (piece) => this.#hold(piece),
+        put: (piece, bytes) => this.#put(piece, bytes),
+      },
     });
   }
 
-  #eachEqual(older: OlderForm, file: PiecedFile, use: (piece: number, bytes: Buffer) => void): void {
-    const source = older.open();
-    if (!source) return;
-    const chunk = Buffer.allocUnsafe(Math.min(PULL_PIECE_BYTES, file.size));
-    try {
-      for (let number = 0; number < file.pieces; number += 1) {
-        this.step();
-        const piece = file.first + number;
-        const bytes = chunk.subarray(0, this.#map.bytesOf(piece));
-        if (!source.read(bytes, number * PULL_PIECE_BYTES)) return;
-        if (this.#list.isPiece(piece, bytes)) use(piece, bytes);
-      }
-    } finally {
-      source.close();
+  /** The server has begun: nothing changes here before. */
+  async #begun(): Promise<void> {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const entry of early) {
+      this.step();
+      this.#complete(entry);
+      await this.#files.room();
     }
+  }
+
+  #complete(entry: number): void {
+    if (this.#early) this.#early.push(entry);
+    else this.#files.complete(entry, this.#entries[entry]!);
+  }
+
+  /** A piece is in its file already. */
+  #hold(piece: number): void {
+    const { entry, first } = this.#map.fileOf(piece);
+    if (this.#outcomes.missing.has(entry)) return;
+    this.#has.add(piece);
+    this.#files.hold(entry, piece - first);
+    this.#isThere(piece);
   }
 
   /** Writes a piece that was checked. */
   #put(piece: number, bytes: Buffer): void {
+    if (this.#has.has(piece)) return;
     this.#has.add(piece);
+    const { entry, first } = this.#map.fileOf(piece);
+    if (this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry)) return;
+    if (this.#files.write(entry, this.#entries[entry]!, piece - first, bytes)) this.#isThere(piece);
+  }
+
+  /** A piece is written; its file may be complete now. */
+  #isThere(piece: number): void {
     const number = this.#map.fileNumber(piece);
     const { entry } = this.#map.fileOf(piece);
-    if (this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry)) return;
-    if (!this.#files.write(entry, this.#entries[entry]!, this.#map.offsetOf(piece), bytes)) return;
     this.#left[number]! -= 1;
-    if (this.#left[number] === 0) this.#files.complete(entry, this.#entries[entry]!);
+    if (this.#left[number] === 0) this.#complete(entry);
   }
 }

@@ -1,11 +1,17 @@
 import type { PullReaderCalls } from '../pull-reader.js';
 import { CallingThread } from '../worker-calls.js';
 import type { OriginFacts } from './origin.js';
-import type { FilledPieces, FillPiecesOrder, PullRunOrder, PullSurveyOrder } from './reader-orders.js';
+import type {
+  FilesOfPieces,
+  FilledPieces,
+  FillPiecesOrder,
+  PullRunOrder,
+  PullSurveyOrder,
+} from './reader-orders.js';
 
 const MODULE = new URL('./pull-reader.js', import.meta.url);
 
-/** The application's end of the thread of a server that hashes, reads and encrypts. */
+/** The application's end of the thread of a server, or of a gathering cast, that hashes, reads and encrypts. */
 export class PullReaderThread {
   readonly #thread = new CallingThread<PullReaderCalls>(MODULE);
 
@@ -14,9 +20,16 @@ export class PullReaderThread {
     this.#thread.ref(wanted);
   }
 
-  /** @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNSAFE_PATH, ERR_RDMC_UNSUPPORTED_TYPE, ERR_RDMC_UNREADABLE */
+  /**
+   * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNSAFE_PATH, ERR_RDMC_UNSUPPORTED_TYPE, ERR_RDMC_UNREADABLE; of a cast,
+   *   as `ReaderThread.beginSurvey`
+   */
   survey(order: PullSurveyOrder): Promise<OriginFacts> {
     return this.#thread.call('survey', order);
+  }
+
+  filesOf(pieces: Uint32Array<ArrayBuffer>): Promise<FilesOfPieces> {
+    return this.#thread.call('filesOf', pieces);
   }
 
   /** Hashes of pieces, as base64. */

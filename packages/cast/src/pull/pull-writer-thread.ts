@@ -2,6 +2,7 @@ import type { PullWriterCalls } from '../pull-writer.js';
 import { StoringThread } from '../receiver/storing-thread.js';
 import type { RunSeal } from '../seal/run-key.js';
 import type { ServerFrameOf } from './frames.js';
+import type { FilledPieces, FillPiecesOrder, PullRunOrder } from './reader-orders.js';
 import type {
   BeginPullOrder,
   OpenPullOrder,
@@ -51,6 +52,20 @@ export class PullWriterThread {
     this.storedMessages += 1;
     this.receivedBytes = receivedBytes;
     return isWhole;
+  }
+
+  /** Bits of the pieces that are here. */
+  pieces(): Promise<Uint8Array> {
+    return this.#thread.call('pieces', undefined);
+  }
+
+  /** Everything is here, and this end sends pieces to others. */
+  beginLead(order: PullRunOrder): Promise<void> {
+    return this.#thread.call('beginLead', order);
+  }
+
+  fill(order: FillPiecesOrder): Promise<FilledPieces> {
+    return this.#thread.call('fill', order);
   }
 
   withdraw({ entries, code, message }: ServerFrameOf<'withdrawn'>): Promise<void> {

@@ -1,5 +1,5 @@
-import { closeSync, futimesSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { MAX_OPEN_PULL_FILES } from '../constants.js';
+import { closeSync, fchmodSync, futimesSync, renameSync, writeSync } from 'node:fs';
+import { MAX_OPEN_PULL_FILES, PULL_PIECE_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { within } from '../writer/descriptor-paths.js';
@@ -10,59 +10,81 @@ import type { Outcomes } from '../writer/outcomes.js';
 import type { SyncPort } from '../writer/sync-port.js';
 import { isFatal } from '../writer/system-errors.js';
 import type { TemporaryDirectory } from '../writer/temporary-directory.js';
-import { OpenFiles } from './open-files.js';
+import { IncompleteFiles, type TakenFile } from './incomplete-files.js';
 
-/** Incomplete files of a fetch: pieces are written in any order, and a file gets its name when it is complete and synced. */
+export interface PulledFilesParts {
+  readonly tree: ReceivingTree;
+  readonly temporary: TemporaryDirectory;
+  readonly outcomes: Outcomes;
+  /** Undefined: nothing is synced. */
+  readonly sync: SyncPort | undefined;
+  /** Whether a later fetch may continue incomplete files. */
+  readonly isKept: () => boolean;
+  /** Called when the disk has done something. */
+  readonly active: () => void;
+}
+
+/** The files of a fetch: pieces are written in any order, and a file gets its name when it is complete and synced. */
 export class PulledFiles {
   /** Files that have their names, and the sum of their sizes. */
   files = 0;
   bytes = 0;
-  readonly #open: OpenFiles;
+  readonly #incomplete: IncompleteFiles;
   readonly #modes = new FileModes();
   readonly #syncing = new Set<Promise<void>>();
   /** Nothing more can be stored. */
   #fatal: unknown;
 
-  constructor(
-    private readonly tree: ReceivingTree,
-    private readonly temporary: TemporaryDirectory,
-    private readonly outcomes: Outcomes,
-    /** Undefined: nothing is synced. */
-    private readonly sync: SyncPort | undefined,
-    private readonly active: () => void,
-  ) {
-    this.#open = new OpenFiles((index) => temporary.file(index));
+  constructor(private readonly parts: PulledFilesParts) {
+    this.#incomplete = new IncompleteFiles(parts);
   }
 
-  /** Returns false where the file has failed. @throws CastError where nothing more can be stored */
-  write(index: number, { path, mode }: ManifestEntry, offset: number, bytes: Buffer): boolean {
-    const isWritten = this.outcomes.attempt(index, path, () => {
-      const descriptor = this.#open.use(index, mode);
+  /** An interrupted fetch or cast has left something of a file, in its place. Returns false where the file has failed. */
+  adopt(index: number, entry: ManifestEntry): boolean {
+    const { outcomes } = this.parts;
+    return outcomes.attempt(index, entry.path, () => this.#incomplete.adopt(index, entry));
+  }
+
+  /** A piece is in a file that was adopted. @param number of the piece in the file */
+  hold(index: number, number: number): void {
+    this.#incomplete.hold(index, number);
+  }
+
+  /**
+   * Writes a piece. Returns false where the file has failed.
+   * @param number of the piece in the file
+   * @throws CastError where nothing more can be stored
+   */
+  write(index: number, entry: ManifestEntry, number: number, bytes: Buffer): boolean {
+    const offset = number * PULL_PIECE_BYTES;
+    const isWritten = this.parts.outcomes.attempt(index, entry.path, () => {
+      const descriptor = this.#incomplete.use(index, entry);
       for (let done = 0; done < bytes.length; )
         done += writeSync(descriptor, bytes, done, bytes.length - done, offset + done);
+      this.#incomplete.wrote(index, number, bytes.length);
     });
-    if (!isWritten) this.discard(index);
+    if (!isWritten) this.discard(index, entry);
     return isWritten;
   }
 
   /** All pieces of the file are written. @throws CastError where nothing more can be stored */
   complete(index: number, entry: ManifestEntry): void {
     const { path, mode, time } = entry;
-    let descriptor: number | undefined;
-    const isReady = this.outcomes.attempt(index, path, () => {
-      descriptor = this.#open.take(index, mode);
-      this.#modes.complete(descriptor, mode);
+    let file: TakenFile | undefined;
+    const isReady = this.parts.outcomes.attempt(index, path, () => {
+      file = this.#incomplete.take(index, entry);
+      if (file.isAdopted) fchmodSync(file.descriptor, mode);
+      else this.#modes.complete(file.descriptor, mode);
       const seconds = secondsOf(time);
-      futimesSync(descriptor, seconds, seconds);
+      futimesSync(file.descriptor, seconds, seconds);
     });
-    if (!isReady || descriptor === undefined) this.discard(index);
-    else if (this.sync === undefined) this.#commit(index, entry, descriptor);
-    else this.#commitSynced(index, entry, descriptor, this.sync);
+    if (!isReady || file === undefined) this.discard(index, entry);
+    else if (this.parts.sync === undefined) this.#commit(index, entry, file);
+    else this.#commitSynced(index, entry, file, this.parts.sync);
   }
 
-  discard(index: number): void {
-    this.#open.close(index);
-    rmSync(this.temporary.file(index), { force: true });
+  discard(index: number, entry: ManifestEntry): void {
+    this.#incomplete.discard(index, entry);
   }
 
   /** Resolves when few enough files wait for the disk. @throws CastError where nothing more can be stored */
@@ -77,19 +99,24 @@ export class PulledFiles {
     if (this.#fatal !== undefined) throw this.#fatal;
   }
 
-  close(): void {
-    this.#open.closeAll();
+  /** An early end: what is written of large files can be continued. */
+  settle(): Promise<void> {
+    return this.#incomplete.settle();
   }
 
-  #commitSynced(index: number, entry: ManifestEntry, descriptor: number, sync: SyncPort): void {
+  close(): void {
+    this.#incomplete.closeAll();
+  }
+
+  #commitSynced(index: number, entry: ManifestEntry, file: TakenFile, sync: SyncPort): void {
     const committed = (async () => {
       try {
-        await sync.file(descriptor).catch((cause: unknown) => {
+        await sync.file(file.descriptor).catch((cause: unknown) => {
           throw notSynced(cause);
         });
-        this.#commit(index, entry, descriptor);
+        this.#commit(index, entry, file);
       } catch (error) {
-        closeSync(descriptor);
+        closeSync(file.descriptor);
         this.#fail(index, entry, error);
       }
     })();
@@ -98,28 +125,31 @@ export class PulledFiles {
   }
 
   /** Gives the file its name, and closes it. */
-  #commit(index: number, { path, size }: ManifestEntry, descriptor: number): void {
-    const isNamed = this.outcomes.attempt(index, path, () => {
-      const { directory, name } = this.tree.place(path);
-      renameSync(this.temporary.file(index), within(directory, name));
+  #commit(index: number, entry: ManifestEntry, file: TakenFile): void {
+    const { path, size } = entry;
+    const { tree, outcomes, active } = this.parts;
+    const isNamed = outcomes.attempt(index, path, () => {
+      const { directory, name } = tree.place(path);
+      renameSync(file.path, within(directory, name));
     });
-    closeSync(descriptor);
-    this.active();
+    closeSync(file.descriptor);
+    active();
     if (isNamed) {
       this.files += 1;
       this.bytes += size;
-    } else this.discard(index);
+      this.#incomplete.named(entry);
+    } else this.discard(index, entry);
   }
 
-  #fail(index: number, { path }: ManifestEntry, error: unknown): void {
+  #fail(index: number, entry: ManifestEntry, error: unknown): void {
     try {
-      this.outcomes.attempt(index, path, () => {
+      this.parts.outcomes.attempt(index, entry.path, () => {
         throw error;
       });
     } catch (fatal) {
       this.#fatal ??= fatal;
     }
-    if (!isFatal(error)) this.discard(index);
+    if (!isFatal(error)) this.discard(index, entry);
   }
 }
 

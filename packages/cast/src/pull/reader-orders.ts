@@ -1,10 +1,21 @@
 import type { RunSeal } from '../seal/run-key.js';
+import type { CastPaths } from './cast-tree.js';
 
-export interface PullSurveyOrder {
+/** What is offered: a name in a served directory, or the paths of a cast. */
+export type PullSurveyOrder = ServedName | CastPaths;
+
+interface ServedName {
   /** The served directory. */
   readonly directory: string;
   /** Path below it; empty for everything. */
   readonly name: Uint8Array;
+}
+
+/** The files of some pieces. */
+export interface FilesOfPieces {
+  readonly files: number;
+  /** Sum of the sizes of the files. */
+  readonly bytes: number;
 }
 
 /** Begins a run: one group. */

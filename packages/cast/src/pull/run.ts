@@ -1,20 +1,17 @@
-import { onAbort } from '@rdmc/common';
 import type { Group } from '@rdmc/group';
 import type { RunSeal } from '../seal/run-key.js';
 import { newSecret } from '../seal/run-key.js';
 import { Pump } from '../sender/pump.js';
 import type { TokenBucket } from '../sender/token-bucket.js';
 import { streamBlockSize } from '../stream-block-size.js';
-import { connectedTo } from './connected.js';
 import type { FetcherLink, Took } from './fetcher-link.js';
 import { SERVER_ID } from './frames.js';
+import { PULL_ALGORITHM, sendInGroup } from './group-sender.js';
 import { PieceFiller } from './piece-filler.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
 import type { ChangedFile } from './reader-orders.js';
-import type { CheckedServeOptions } from './serve-options.js';
 import type { SwarmMesh } from './swarm-mesh.js';
-
-const ALGORITHM = 'binomial-pipeline';
+import type { SwarmOptions } from './swarm-options.js';
 
 /** What all runs of a swarm share. */
 export interface RunEnvironment {
@@ -22,11 +19,15 @@ export interface RunEnvironment {
   readonly serverName: string;
   readonly mesh: SwarmMesh;
   readonly reader: PullReaderThread;
-  readonly options: CheckedServeOptions;
+  readonly options: SwarmOptions;
   readonly bucket: TokenBucket;
   readonly messageBytes: number;
+  /** Bytes of each piece. */
+  readonly costs: Float64Array;
   readonly signal: AbortSignal;
   readonly onChanged: (changed: readonly ChangedFile[]) => void;
+  /** Called with every group as soon as it is formed. */
+  readonly onGroup?: ((group: Group, mesh: SwarmMesh, blockBytes: number) => void) | undefined;
 }
 
 /** What the members of a run have got. */
@@ -48,8 +49,8 @@ export class Run {
     private readonly pieces: Uint32Array<ArrayBuffer>,
     private readonly environment: RunEnvironment,
   ) {
-    const { reader, bucket, mesh, messageBytes, onChanged } = environment;
-    this.filler = new PieceFiller(reader, pieces, onChanged);
+    const { reader, bucket, mesh, messageBytes, costs, onChanged } = environment;
+    this.filler = new PieceFiller(reader, pieces, costs, onChanged);
     this.#pump = new Pump(this.filler, bucket, mesh.regions, messageBytes, () => 0);
   }
 
@@ -71,14 +72,14 @@ export class Run {
       run: this.number,
     };
     const members = [SERVER_ID, ...this.links.map(({ id }) => id)];
-    const blockBytes = this.#blockSize(bytes);
+    const blockBytes = blockSizeOf(this.environment, bytes, this.links.length);
     await reader.beginRun({ seal, pieces: this.pieces });
     const answers = this.links.map(async (link) => ({ link, took: await link.took(this.number) }));
     for (const link of this.links) {
       link.send({
         type: 'run',
         run: this.number,
-        algorithm: ALGORITHM,
+        algorithm: PULL_ALGORITHM,
         ...{ members, blockBytes },
         ...(secret && { secret: secret.toString('hex') }),
       });
@@ -95,47 +96,24 @@ export class Run {
     return { error, took };
   }
 
-  async #send(members: readonly number[], blockBytes: number): Promise<void> {
-    const forming = this.#form(members, blockBytes);
-    // The pump may fail before it waits for the group.
-    forming.catch(() => {});
-    const forget = onAbort(this.environment.signal, () => {
-      forming.then((group) => group.close({ signal: AbortSignal.abort() })).catch(() => {});
-    });
-    try {
-      const order = { seal: undefined, isLastStream: false, outlined: false };
-      await this.#pump.run(forming, { first: 0, order, onOutline: () => {} });
-    } catch (error) {
-      const group = await forming;
-      if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
-      throw error;
-    } finally {
-      forget();
-    }
-    await (await forming).close();
-  }
-
-  async #form(members: readonly number[], blockBytes: number): Promise<Group> {
-    const { mesh, options, signal } = this.environment;
-    const { connectTimeoutMs: timeoutMs, stallTimeoutMs } = options;
-    await connectedTo(mesh.node, members, { timeoutMs, signal });
-    return mesh.node.createGroup({
-      id: this.number,
-      members,
-      algorithm: ALGORITHM,
-      ...{ blockBytes, timeoutMs, signal },
-      // A pull sends regions only.
-      smallMessageBytes: 0,
-      // The stall watch decides which member has stalled: it has more information than the devices.
-      retryTimeoutMs: stallTimeoutMs,
+  #send(members: readonly number[], blockBytes: number): Promise<void> {
+    const { mesh, options, signal, onGroup } = this.environment;
+    const { connectTimeoutMs, stallTimeoutMs } = options;
+    return sendInGroup(this.#pump, {
+      ...{ node: mesh.node, id: this.number, members, blockBytes, connectTimeoutMs, stallTimeoutMs, signal },
+      onGroup: (group) => onGroup?.(group, mesh, blockBytes),
     });
   }
+}
 
-  #blockSize(bytes: number): number {
-    const { mesh, options, messageBytes } = this.environment;
-    const { host } = mesh.node.members.find(({ id }) => id === SERVER_ID)!;
-    const isInside = mesh.node.members.every((member) => member.host === host);
-    const transport = isInside && options.transport !== 'tcp' ? 'shm' : 'tcp';
-    return streamBlockSize(bytes, messageBytes, this.links.length + 1, [transport]);
-  }
+/** @param receivers of the group */
+export function blockSizeOf(
+  { mesh, options, messageBytes }: RunEnvironment,
+  bytes: number,
+  receivers: number,
+): number {
+  const { host } = mesh.node.members.find(({ id }) => id === SERVER_ID)!;
+  const isInside = mesh.node.members.every((member) => member.host === host);
+  const transport = isInside && options.transport !== 'tcp' ? 'shm' : 'tcp';
+  return streamBlockSize(bytes, messageBytes, receivers + 1, [transport]);
 }

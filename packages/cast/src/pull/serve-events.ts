@@ -33,7 +33,7 @@ export interface FetchServing extends FetchFacts {
   readonly storedBytes: number;
 }
 
-/** A run has ended: what the server sent to one group. */
+/** A run has ended: what the server, or a fetcher that serves on, sent to one group. */
 export interface RunSent {
   /** Distinguishes the events. */
   readonly type: 'sent';
@@ -45,6 +45,11 @@ export interface RunSent {
   readonly pieces: number;
   /** Bytes of these pieces, with what numbers and encryption add. */
   readonly bytes: number;
+  /**
+   * The fetcher that sent them in the place of the server: its own host name, and its address. `pieces` and `bytes` are then what at
+   * least one fetcher got.
+   */
+  readonly leader?: string | undefined;
 }
 
 /** A fetcher has stored everything, except what it reports as problems. */

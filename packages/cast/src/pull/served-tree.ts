@@ -1,38 +1,44 @@
-import { type BigIntStats, closeSync, type Dirent, lstatSync, readdirSync } from 'node:fs';
-import { MAX_ENTRIES, MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK, TEMPORARY_PREFIX } from '../constants.js';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  type Dirent,
+  lstatSync,
+  openSync,
+  readdirSync,
+} from 'node:fs';
+import { MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK, TEMPORARY_PREFIX } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
-import { ProblemList } from '../problems.js';
 import { timestamp } from '../reader/entries.js';
 import { FileSource } from '../reader/file-source.js';
 import { checkPath, componentsOf, shown } from '../stream/paths.js';
-import type { Timestamp } from '../stream/records.js';
 import { within } from '../writer/descriptor-paths.js';
 import { DirectoryTree } from '../writer/directory-tree.js';
+import { Listing, NO_TARGET, type OfferedTree } from './offered-tree.js';
 
 const SLASH = 0x2f;
 
-/** A directory or a regular file below the served directory. */
-export interface ServedEntry {
-  readonly kind: 'directory' | 'file';
-  /** Path below the served directory. */
-  readonly source: Buffer;
-  /** Path at fetchers: it begins with the last component of the name that was asked for. */
-  readonly path: Buffer;
-  readonly mode: number;
-  readonly time: Timestamp;
-  readonly size: number;
-}
-
 /**
- * The served directory. Every directory is opened from its parent without following a symbolic link, so nothing outside is
- * read, whatever is put there meanwhile.
+ * A name in the served directory. Every directory is opened from its parent without following a symbolic link, so nothing
+ * outside is read, whatever is put there meanwhile. Paths at fetchers begin with the last component of the name.
  */
-export class ServedTree {
+export class ServedTree implements OfferedTree {
   readonly #tree: DirectoryTree;
 
-  /** @param root descriptor of the directory; the tree owns it */
-  constructor(private readonly root: number) {
+  /**
+   * @param root descriptor of the directory; the tree owns it
+   * @param name path below the served directory; empty for all that is in it
+   */
+  constructor(
+    private readonly root: number,
+    private readonly name: Buffer,
+  ) {
     this.#tree = new DirectoryTree(root);
+  }
+
+  /** @throws errors of the system, where the directory cannot be opened */
+  static open(directory: string, name: Buffer): ServedTree {
+    return new ServedTree(openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY), name);
   }
 
   close(): void {
@@ -48,10 +54,10 @@ export class ServedTree {
   /**
    * Lists everything below a name, parents first, sorted by the bytes of the names. Links and special files are counted and
    * left out; entries that cannot be read are problems.
-   * @param name path below the served directory; empty for all that is in it
    * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_UNSAFE_PATH, ERR_RDMC_UNSUPPORTED_TYPE, ERR_RDMC_UNREADABLE
    */
-  list(name: Buffer): Listing {
+  list(): Listing {
+    const { name } = this;
     const listing = new Listing();
     const prefix = name.length === 0 ? 0 : name.lastIndexOf(SLASH) + 1;
     const stack = name.length === 0 ? this.#children(name).reverse() : [name];
@@ -95,6 +101,7 @@ export class ServedTree {
       mode: Number(stats.mode) & MODE_MASK,
       time: timestamp(stats.mtimeNs),
       size: isDirectory ? 0 : Number(stats.size),
+      ...NO_TARGET,
     });
     return children;
   }
@@ -138,22 +145,6 @@ export class ServedTree {
     }
     if (descriptor === undefined) throw notFound(source);
     return descriptor;
-  }
-}
-
-/** What is below a name. */
-export class Listing {
-  readonly entries: ServedEntry[] = [];
-  readonly problems = new ProblemList();
-  /** Links and special files. */
-  skipped = 0;
-  directories = 0;
-
-  add(entry: ServedEntry): void {
-    if (this.entries.length >= MAX_ENTRIES)
-      throw new RangeError(`there are more than ${MAX_ENTRIES} entries`);
-    if (entry.kind === 'directory') this.directories += 1;
-    this.entries.push(entry);
   }
 }
 

@@ -2,27 +2,30 @@ import { reasonOf } from '../control/control-channel.js';
 import { CastError, codeOf, toCastError } from '../errors.js';
 import type { ServerFrameOf } from './frames.js';
 
-/** Errors of a fetch that name the server. */
+/** Errors of a fetch that name the server, or of a cast that name the sender. */
 export class ServerErrors {
   /** @param server `host:port` */
-  constructor(private readonly server: string) {}
+  constructor(
+    private readonly role: 'server' | 'sender',
+    private readonly server: string,
+  ) {}
 
   aborted({ code, message }: ServerFrameOf<'abort'>): CastError {
     // ERR_RDMC_ABORTED is an abort of this end.
     const ours = code === 'ERR_RDMC_ABORTED' ? 'ERR_RDMC_SENDER_LOST' : code;
-    return new CastError(ours, `the server ${this.server}: ${message}`);
+    return new CastError(ours, `the ${this.role} ${this.server}: ${message}`);
   }
 
   /** @param cause undefined where it has closed the connection */
   lost(cause: unknown): CastError {
-    const message = `the server ${this.server} was lost: ${reasonOf(cause)}`;
+    const message = `the ${this.role} ${this.server} was lost: ${reasonOf(cause)}`;
     return new CastError('ERR_RDMC_SENDER_LOST', message, { cause });
   }
 
   silent(limitMs: number): CastError {
     return new CastError(
       'ERR_RDMC_SENDER_LOST',
-      `the server ${this.server} has sent nothing for ${limitMs} ms`,
+      `the ${this.role} ${this.server} has sent nothing for ${limitMs} ms`,
     );
   }
 

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import { throwIfAborted } from '@rdmc/common';
-import { MAX_HANDSHAKES, MAX_SWARMS } from '../constants.js';
+import { settledWithin, throwIfAborted } from '@rdmc/common';
+import { LAST_FRAME_TIMEOUT_MS, MAX_HANDSHAKES, MAX_SWARMS, SENDER_HEARTBEAT_MS } from '../constants.js';
 import { ControlChannel, peerOf } from '../control/control-channel.js';
 import { AbortError, CastError, codeOf, messageOf, protocolError } from '../errors.js';
 import { eventQueue } from '../event-queue.js';
@@ -114,6 +115,7 @@ class ListeningServer extends KeyedListener<ServeEvent> implements FileServer {
   async #serve(link: FetcherLink): Promise<void> {
     const { name } = link.ask;
     const key = `${name}\0${link.localHost}`;
+    await this.#check(key, link);
     const known = this.#swarms.get(key);
     if (known && !known.isStale) {
       await known.serve(link);
@@ -126,12 +128,28 @@ class ListeningServer extends KeyedListener<ServeEvent> implements FileServer {
     }
     const reader = this.#readers.take(name);
     const report = (event: ServeEvent): void => this.events.push(event);
-    const swarm = new Swarm(name, link.localHost, reader, this.options, report);
+    const { options } = this;
+    const look = () => reader.survey({ directory: options.directory, name: Buffer.from(name) });
+    const origin = { name, castId: randomUUID(), localHost: link.localHost, reader };
+    const swarm = new Swarm({ ...origin, facts: look(), look, least: 1, options, report });
     this.#swarms.set(key, swarm);
     this.#active.add(swarm);
     void swarm.ended.then((isFree) => (isFree ? this.#readers.give(name, reader) : undefined));
     await swarm.serve(link);
     await this.#endIdle(key, swarm);
+  }
+
+  /** Where a swarm has become stale: its reader is free soon, and knows the hashes of files that have not changed. */
+  async #check(key: string, link: FetcherLink): Promise<void> {
+    const known = this.#swarms.get(key);
+    if (!known || known.isStale) return;
+    // New files are hashed, which may take longer than the server may be silent.
+    const heartbeat = setInterval(() => link.send({ type: 'pulse' }), SENDER_HEARTBEAT_MS);
+    try {
+      if (!(await known.isCurrent())) await settledWithin(known.ended, LAST_FRAME_TIMEOUT_MS);
+    } finally {
+      clearInterval(heartbeat);
+    }
   }
 
   async #endIdle(key: string, swarm: Swarm): Promise<void> {

@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { RdmcNode } from '@rdmc/group';
 import { describeAddress } from '@rdmc/mesh/sockets';
-import { MESSAGE_BUFFERS } from '../constants.js';
 import { freePortWithin, listenWithin, portOf } from '../ports.js';
-import type { Region } from '../sender/pump.js';
+import { allocateRegions, type Region } from '../sender/pump.js';
 import { SERVER_ID } from './frames.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
-import type { CheckedServeOptions } from './serve-options.js';
+import type { SwarmOptions } from './swarm-options.js';
 
 /** The server's side of the mesh of one swarm, whose members come and go. */
 export class SwarmMesh {
@@ -25,7 +24,7 @@ export class SwarmMesh {
     localHost: string,
     messageBytes: number,
     reader: PullReaderThread,
-    options: CheckedServeOptions,
+    options: SwarmOptions,
     signal: AbortSignal,
   ): Promise<SwarmMesh> {
     const {
@@ -53,7 +52,10 @@ export class SwarmMesh {
       ...(logger && { logger }),
     });
     try {
-      const [regions] = await Promise.all([allocate(node, messageBytes), reader.attach(node.device.handle)]);
+      const [regions] = await Promise.all([
+        allocateRegions(node, messageBytes),
+        reader.attach(node.device.handle),
+      ]);
       return new SwarmMesh(node, describeAddress(listen), secret, regions, messageBytes);
     } catch (error) {
       await node.close();
@@ -72,10 +74,4 @@ export class SwarmMesh {
   close(): Promise<void> {
     return this.node.close();
   }
-}
-
-async function allocate(node: RdmcNode, messageBytes: number): Promise<Region[]> {
-  const regions: Region[] = [];
-  for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));
-  return regions;
 }

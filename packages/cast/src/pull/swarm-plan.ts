@@ -66,6 +66,10 @@ export class SwarmPlan {
     return this.#fetchers.get(id)?.lacking ?? 0;
   }
 
+  lacks(id: number, piece: number): boolean {
+    return this.#fetchers.get(id)?.states[piece] === EntryState.ABSENT;
+  }
+
   /** Whether a fetcher lacks one of these pieces. */
   lacksAny(id: number, pieces: Uint32Array): boolean {
     const fetcher = this.#fetchers.get(id);

@@ -1,10 +1,15 @@
 import type { CastProblem } from '../cast-summary.js';
 import type { ComparisonKind } from '../manifest/policy.js';
+import type { ResumeLimit } from '../resume/resume-limit.js';
 
 export interface OpenPullOrder {
   readonly directory: string;
   readonly castId: string;
   readonly fsync: boolean;
+  /** Whether there may be links. */
+  readonly hasLinks: boolean;
+  /** How much interrupted fetches and casts may leave; undefined where this one neither takes nor leaves anything. */
+  readonly resumeLimit: ResumeLimit | undefined;
 }
 
 /** The list of entries is complete. */
@@ -42,11 +47,16 @@ export interface PulledReport {
   readonly files: number;
   readonly bytes: number;
   readonly directories: number;
+  readonly links: number;
   /** Bytes of pieces that were received. */
   readonly receivedBytes: number;
   readonly unchangedFiles: number;
   readonly unchangedBytes: number;
   readonly keptBytes: number;
+  /** Bytes that interrupted fetches and casts had left, and that were not received again. */
+  readonly resumedBytes: number;
+  /** First components of the paths of all entries. */
+  readonly names: readonly Uint8Array[];
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
 }

@@ -8,7 +8,11 @@ export function checkOneFile({
   files,
   directories,
   links,
-}: Pick<Invitation, 'files' | 'directories' | 'links'>): void {
+}: {
+  readonly files: number;
+  readonly directories: number;
+  readonly links: number;
+}): void {
   if (files === 1 && directories === 0 && links === 0) return;
   const found = `${files} files, ${directories} directories and ${links} links`;
   const message = `this receiver takes casts of one file or one stream; this one has ${found}`;
@@ -23,7 +27,7 @@ export async function runAfterCast(
   afterCast: AfterCast | undefined,
   { comparison }: Invitation,
   facts: Pick<ArrivedCast, 'castId' | 'from'>,
-  stored: StoredReport,
+  stored: Pick<StoredReport, 'names' | 'files' | 'bytes' | 'unchangedFiles' | 'removed' | 'problemCount'>,
   signal: AbortSignal,
 ): Promise<void> {
   if (!afterCast || stored.problemCount > 0 || comparison?.dryRun) return;

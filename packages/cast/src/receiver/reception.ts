@@ -1,4 +1,4 @@
-import { SilenceTimer, Tracer } from '@rdmc/common';
+import { SilenceTimer } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import { HEARTBEAT_MS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
@@ -11,28 +11,21 @@ import { checkOneFile, runAfterCast } from './after-cast.js';
 import { Answers } from './answers.js';
 import { GroupMembership } from './group-membership.js';
 import { openOrder } from './open-order.js';
+import { receiveTrace } from './receive-trace.js';
 import { asCastError, encryptionRequired, senderLost, senderSilent } from './reception-errors.js';
+import type { RunningReception, WithoutOrigin } from './running-reception.js';
 import { SinkFeeder } from './sink-feeder.js';
 import type { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
-
-interface ReceiveMessage {
-  readonly castId: string;
-  readonly from: string;
-  readonly files: number;
-  readonly bytes: number;
-}
 
 interface Totals {
   readonly files: number;
   readonly bytes: number;
 }
 
-const receiveTrace = new Tracer<ReceiveMessage>('@rdmc/cast:receive');
-
 /** One cast at a receiver, from its invitation to its end. */
-export class Reception {
+export class Reception implements RunningReception {
   readonly #over = new AbortController();
   readonly #began = performance.now();
   readonly #silence: SilenceTimer;
@@ -99,7 +92,7 @@ export class Reception {
     this.#fail(new CastError('ERR_RDMC_ABORTED', 'the receiver was closed'));
   }
 
-  #facts(): ReceiveMessage {
+  #facts(): Totals & { readonly castId: string; readonly from: string } {
     const { castId, senderName } = this.invitation;
     return Object.assign(this.#totals, { castId, from: `${senderName} (${this.channel.remoteHost})` });
   }
@@ -291,6 +284,3 @@ export class Reception {
     this.report({ ...event, castId, from: `${senderName} (${this.channel.remoteHost})` });
   }
 }
-
-/** A conditional type, so that it distributes over the kinds of events. */
-type WithoutOrigin<E> = E extends ReceiverEvent ? Omit<E, 'castId' | 'from'> : never;

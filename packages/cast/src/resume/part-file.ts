@@ -48,6 +48,11 @@ export class PartFile {
     return this.facts.diskBytes;
   }
 
+  /** What the journal says: in order, without overlaps. */
+  get ranges(): readonly Range[] {
+    return this.facts.journal.ranges;
+  }
+
   get heldRanges(): Range[] {
     return rangesOf(this.held, this.size, this.blockBytes);
   }

@@ -24,6 +24,8 @@ export class PartialJournal {
   #number = 0;
   /** The file is in the journal from its beginning to here. */
   #covered = 0;
+  /** Ranges that `note` has written, or that were there: `start-end`. */
+  readonly #noted = new Set<string>();
   #isBroken = false;
   #isReleased = false;
 
@@ -42,7 +44,7 @@ export class PartialJournal {
     this.descriptor = openSync(temporary, OPEN_FLAGS, 0o600);
     try {
       this.#write(this.#header);
-      for (const range of ranges) this.#append(range);
+      for (const range of ranges) this.#noteOne(range);
       if (ranges.length > 0) fdatasyncSync(this.descriptor);
       renameSync(temporary, path);
     } catch (error) {
@@ -59,6 +61,13 @@ export class PartialJournal {
     const start = this.#covered;
     this.#covered = end;
     this.#attempt(() => this.#append({ start, end }));
+  }
+
+  /** These ranges are on disk. Those that are in the journal already are not written again. */
+  note(ranges: readonly Range[]): void {
+    this.#attempt(() => {
+      for (const range of ranges) this.#noteOne(range);
+    });
   }
 
   /** Nothing more will be written to the file. @param file its descriptor */
@@ -86,6 +95,13 @@ export class PartialJournal {
     this.#isReleased = true;
     this.#isBroken = true;
     closeSync(this.descriptor);
+  }
+
+  #noteOne(range: Range): void {
+    const key = `${range.start}-${range.end}`;
+    if (this.#noted.has(key)) return;
+    this.#append(range);
+    this.#noted.add(key);
   }
 
   #append(range: Range): void {

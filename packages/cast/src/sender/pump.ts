@@ -1,4 +1,5 @@
 import type { Group, RdmcNode } from '@rdmc/group';
+import { MESSAGE_BUFFERS } from '../constants.js';
 import type { FilledMessage } from '../reader/message-source.js';
 import type { FillOrder, RunOrder } from '../reader/orders.js';
 import type { TokenBucket } from './token-bucket.js';
@@ -13,6 +14,13 @@ export interface PumpRun {
 }
 
 export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
+
+/** The buffers of a sender. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+export async function allocateRegions(node: RdmcNode, messageBytes: number): Promise<Region[]> {
+  const regions: Region[] = [];
+  for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));
+  return regions;
+}
 
 /** Fills a buffer with a message of the stream, for a group that may still be forming. */
 export interface MessageFiller {

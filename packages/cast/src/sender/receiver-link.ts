@@ -17,6 +17,7 @@ import { unpackStates } from '../manifest/packed-states.js';
 import type { BlockedFile } from '../reader/block-reader.js';
 import { BlockAnswers } from './block-answers.js';
 import { type Dialling, dial } from './dial.js';
+import { expectFrame, reportedError } from './expect-frame.js';
 import { asLinkError, noRoom, silentReceiver } from './link-errors.js';
 import type { Pump } from './pump.js';
 import { ReportedProgress } from './reported-progress.js';
@@ -227,9 +228,9 @@ export class ReceiverLink {
   async #introduce(invitation: Invitation): Promise<void> {
     const frames = this.channel[Symbol.asyncIterator]();
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
-    this.hello = await this.#expect(frames, 'hello');
+    this.hello = await expectFrame(frames, 'hello', this.name);
     this.send(invitation);
-    const { meshPort, freeBytes, checked = false } = await this.#expect(frames, 'ready');
+    const { meshPort, freeBytes, checked = false } = await expectFrame(frames, 'ready', this.name);
     this.checked = checked;
     this.freeBytes = freeBytes;
     const { contentBytes, comparison } = invitation;
@@ -237,20 +238,6 @@ export class ReceiverLink {
     this.meshPort = meshPort;
     this.state = 'ready';
     void this.#follow(frames);
-  }
-
-  async #expect<T extends ReceiverFrame['type']>(
-    frames: Frames,
-    type: T,
-  ): Promise<Extract<ReceiverFrame, { type: T }>> {
-    const { value, done } = await frames.next();
-    if (done)
-      throw new CastError('ERR_RDMC_CAST_UNREACHABLE', `${this.name} closed the connection`, {
-        receiver: this.name,
-      });
-    if (value.type === type) return value as Extract<ReceiverFrame, { type: T }>;
-    if (value.type === 'refused' || value.type === 'failed') throw this.#reported(value);
-    throw protocolError(`${this.name} sent '${value.type}' instead of '${type}'`);
   }
 
   async #follow(frames: Frames): Promise<void> {
@@ -283,7 +270,7 @@ export class ReceiverLink {
       this.done = frame;
       if (this.alive) this.state = 'complete';
       this.#settle();
-    } else if (frame.type === 'failed') this.fail(this.#reported(frame));
+    } else if (frame.type === 'failed') this.fail(reportedError(this.name, frame));
     else throw protocolError(`${this.name} sent an unexpected '${frame.type}'`);
   }
 
@@ -293,9 +280,5 @@ export class ReceiverLink {
       throw protocolError(`${this.name} compared a piece of the manifest that it was not sent`);
     this.states.set(unpackStates(packed, offer.count), first);
     offer.answered();
-  }
-
-  #reported({ code, message }: { readonly code: string; readonly message: string }): CastError {
-    return new CastError(code, `${this.name}: ${message}`, { receiver: this.name });
   }
 }

@@ -1,7 +1,6 @@
 import { onAbort, within } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
-import { MESSAGE_BUFFERS } from '../constants.js';
 import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
@@ -11,7 +10,7 @@ import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation
 import type { Phase } from './phase.js';
 import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
-import { Pump, type Region } from './pump.js';
+import { allocateRegions, Pump } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
 import { planRebuild } from './rebuild.js';
 import type { ReceiverLink } from './receiver-link.js';
@@ -128,7 +127,7 @@ export class Session {
     this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
     const bucket = new TokenBucket(options.bandwidthLimit);
     const [regions] = await Promise.all([
-      allocate(node, messageBytes),
+      allocateRegions(node, messageBytes),
       this.#reader.attach(node.device.handle),
     ]);
     publisher.enter('sending');
@@ -178,10 +177,4 @@ export class Session {
 function confirmedBy(links: readonly ReceiverLink[]): number {
   const living = links.filter(({ alive }) => alive);
   return Math.min(...living.map((link) => link.receivedOfStream));
-}
-
-async function allocate(node: RdmcNode, messageBytes: number): Promise<Region[]> {
-  const regions: Region[] = [];
-  for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));
-  return regions;
 }

@@ -1,4 +1,4 @@
-import { HEARTBEAT_MS } from '../constants.js';
+import { HEARTBEAT_MS, SENDER_HEARTBEAT_MS } from '../constants.js';
 import { CastError } from '../errors.js';
 
 /** A receiver of a cast, or a fetcher of a pull. */
@@ -20,7 +20,6 @@ export interface WatchedLink {
 
 /** A writer that has done something within this time is active. */
 const AT_WORK_MS = 1_000;
-const SENDER_HEARTBEAT_MS = 1_000;
 
 /**
  * Drops stalled receivers: silent ones, those whose writer makes no progress, and, when none makes progress although
