@@ -2,6 +2,7 @@ import type { Clock } from './clock.js';
 import type { NicCosts } from './cluster.js';
 import { Flow, type Link } from './flow.js';
 import type { Network } from './network.js';
+import { type QueuedPath, QueuedWire } from './queued-wire.js';
 
 /** A request that sends bytes. */
 export interface SendRequest {
@@ -21,13 +22,18 @@ export interface SendRequest {
 export class SendQueue {
   readonly #waiting: SendRequest[] = [];
   #busy = false;
+  /** Where a queue is in front of the receiver's port. */
+  readonly #queued: QueuedWire | undefined;
 
   constructor(
     readonly clock: Clock,
     readonly network: Network,
     readonly path: readonly Link[],
     readonly nic: NicCosts,
-  ) {}
+    queued?: QueuedPath,
+  ) {
+    if (queued) this.#queued = new QueuedWire(this, queued);
+  }
 
   get isEmpty(): boolean {
     return !this.#busy && this.#waiting.length === 0;
@@ -52,7 +58,8 @@ export class SendQueue {
     const request = this.#waiting.shift();
     if (request === undefined) return;
     this.#busy = true;
-    new RequestOnWire(this, request).prepare();
+    if (this.#queued) this.#queued.send(request);
+    else new RequestOnWire(this, request).prepare();
   }
 }
 
