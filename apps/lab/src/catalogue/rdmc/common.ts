@@ -20,11 +20,6 @@ export const WINDOWS: readonly {
     label: 'shipped windows',
     about: 'the defaults of @rdmc/group: one receive and one send where the number of members is not a power of two',
   },
-  {
-    id: 'ahead',
-    label: 'all members ahead',
-    about: '32 receives and 4 sends ahead with every schedule',
-  },
 ];
 
 /** What predictions do not have in them. */
