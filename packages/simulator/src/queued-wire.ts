@@ -1,7 +1,7 @@
 import { after } from './clock.js';
 import { Flow, type Link } from './flow.js';
 import type { PortQueue } from './port-queue.js';
-import type { SendQueue, SendRequest } from './send-queue.js';
+import type { SendRequest, WireOwner } from './send-request.js';
 import type { Turns } from './turns.js';
 
 /** The ends of a path with a queue. */
@@ -27,7 +27,7 @@ export class QueuedWire {
   readonly #onTheWay: QueuedRequest[] = [];
 
   constructor(
-    private readonly owner: SendQueue,
+    private readonly owner: WireOwner,
     private readonly ends: QueuedPath,
   ) {
     const { port } = ends.queue;

@@ -3,20 +3,7 @@ import type { NicCosts } from './cluster.js';
 import { Flow, type Link } from './flow.js';
 import type { Network } from './network.js';
 import { type QueuedPath, QueuedWire } from './queued-wire.js';
-
-/** A request that sends bytes. */
-export interface SendRequest {
-  readonly bytes: number;
-  /** Time that a test adds before its first byte, in microseconds. */
-  readonly delay: number;
-  /** The first byte and the last byte have left. */
-  started(): void;
-  finished(): void;
-  /** The bytes are in the receiver's memory: its completion is raised there. */
-  arrived(): void;
-  /** The acknowledgement is back: the completion at the sender. */
-  completed(): void;
-}
+import type { SendRequest } from './send-request.js';
 
 /** The send queue of one queue pair: its requests use the wire one after the other. */
 export class SendQueue {
