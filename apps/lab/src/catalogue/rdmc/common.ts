@@ -18,7 +18,8 @@ export const WINDOWS: readonly {
   {
     id: 'shipped',
     label: 'shipped windows',
-    about: 'the defaults of @rdmc/group: one receive and one send where the number of members is not a power of two',
+    about:
+      'the defaults of @rdmc/group: one receive and one send where the number of members is not a power of two',
   },
 ];
 
