@@ -67,7 +67,7 @@ describe('rdmc simulate', () => {
   it.each([
     ['an unknown preset', ['-p', 'summit'], 2, 'ERR_RDMC_UNKNOWN_PRESET'],
     ['one member', ['-n', '1'], 2, '--nodes: found "1"'],
-    ['unknown windows', ['-w', 'wide'], 2, 'expected shipped, paper, single'],
+    ['unknown windows', ['-w', 'wide'], 2, 'expected shipped, ahead, paper, single'],
     ['a malformed slow link', ['--slow-link', '1-2'], 2, 'expected two ranks and a ratio'],
     ['a slow link to a stranger', ['--slow-link', '1-99:0.5'], 2, 'ERR_RDMC_INVALID_OPTION'],
     ['racks for other members', ['--racks', '0,1'], 2, 'ERR_RDMC_INVALID_OPTION'],

@@ -1,6 +1,7 @@
 // Multicast among processes of this host, buffers warm and reused:
 //   node bench/multicast.mjs --nodes 8 --bytes 268435456 --rounds 10 [--algorithm chain] [--block 1048576]
-//     [--window-ms 0] [--receive-window 8] [--send-window 2] [--transport tcp]
+//     [--window-ms 0] [--receive-window 8] [--send-window 2] [--ready-window 1]
+//     [--transport tcp]
 // Prints milliseconds from the root's send until the root has an answer of every receiver; the first round separately.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -19,6 +20,7 @@ const { values } = parseArgs({
     'window-ms': text,
     'receive-window': text,
     'send-window': text,
+    'ready-window': text,
     member: text,
   },
 });
@@ -42,6 +44,7 @@ async function member({ id, members }) {
     ...optional('blockBytes', values.block),
     ...optional('receiveWindow', values['receive-window']),
     ...optional('sendWindow', values['send-window']),
+    ...optional('readyWindow', values['ready-window']),
   });
   if (group.isRoot) await sendRounds(node, group, region);
   else await receiveRounds(node, group);

@@ -23,7 +23,9 @@ export interface CheckedGroupOptions {
   readonly delivery: Delivery;
   readonly quorum: Quorum;
   readonly receiveWindow: number;
-  readonly sendWindow: number;
+  /** Undefined: automatic. */
+  readonly sendWindow: number | undefined;
+  readonly readyWindow: number | undefined;
   readonly sendBufferBytes: number;
   readonly retryTimeoutMs: number;
   readonly weight: number;
@@ -49,6 +51,7 @@ const KNOWN = [
   'quorum',
   'receiveWindow',
   'sendWindow',
+  'readyWindow',
   'sendBufferBytes',
   'retryTimeoutMs',
   'weight',
@@ -94,13 +97,8 @@ export function checkGroupOptions(
       1,
       limits.MAX_WINDOW,
     ),
-    sendWindow: integerOption(
-      WHERE,
-      'sendWindow',
-      options.sendWindow ?? limits.DEFAULT_SEND_WINDOW,
-      1,
-      limits.MAX_WINDOW,
-    ),
+    sendWindow: checkWindow('sendWindow', options.sendWindow),
+    readyWindow: checkWindow('readyWindow', options.readyWindow),
     sendBufferBytes: integerOption(
       WHERE,
       'sendBufferBytes',
@@ -127,6 +125,10 @@ export function checkGroupOptions(
     ),
     signal: signalOption(WHERE, options.signal),
   };
+}
+
+function checkWindow(name: string, window: unknown): number | undefined {
+  return window === undefined ? undefined : integerOption(WHERE, name, window, 1, limits.MAX_WINDOW);
 }
 
 function defaultSmallBytes(members: number): number {

@@ -3,6 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { CheckedGroupOptions } from './checked-group-options.js';
+import { DEFAULT_SEND_WINDOW } from './constants.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { type AbortError, type GroupError, messageOf } from './errors.js';
 import {
@@ -16,6 +17,7 @@ import { GroupLinks } from './group-links.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { Neighbourhood } from './neighbourhood.js';
 import type { PairAddress, SlotSetup } from './records.js';
+import { automaticWindows, type WorkAhead } from './windows.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -100,7 +102,8 @@ export class Formation {
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
       // Watches for failures up to the end, so that a loss during the start fails the creation.
-      await this.#orFail(this.environment.link.commands.start(this.slot.number));
+      const { sendWindow, readyWindow } = this.#windows();
+      await this.#orFail(this.environment.link.commands.start(this.slot.number, sendWindow, readyWindow));
       return this.#region!;
     } catch (error) {
       await this.#undo(error);
@@ -173,7 +176,8 @@ export class Formation {
 
   async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { environment, options, slot } = this;
-    const { algorithm, members, racks, receiveWindow, sendWindow, retryTimeoutMs } = options;
+    const { algorithm, members, racks, receiveWindow, retryTimeoutMs } = options;
+    const { sendWindow = DEFAULT_SEND_WINDOW } = options;
     const { weight, trafficClass, serviceLevel } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
@@ -256,6 +260,16 @@ export class Formation {
       to: nonce,
       transports: [...new Set(this.#ownTransports)],
     });
+  }
+
+  /** Those of the options, and the automatic ones where an option is not given. */
+  #windows(): WorkAhead {
+    const { algorithm, members, sendWindow, readyWindow } = this.options;
+    const automatic = automaticWindows(algorithm, members.length, this.transports);
+    return {
+      sendWindow: sendWindow ?? automatic.sendWindow,
+      readyWindow: readyWindow ?? automatic.readyWindow,
+    };
   }
 
   #addTransports(transports: readonly string[]): void {

@@ -71,8 +71,16 @@ export interface GroupOptions {
   readonly quorum?: Quorum;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
-  /** Blocks this member sends at once: 1 to 64, default 4. */
+  /**
+   * Blocks this member sends at once: 1 to 64. Default 4; 1 in a group of 5 or more members over a network, with 'hybrid', and
+   * with 'binomial-pipeline' if their number is not a power of two.
+   */
   readonly sendWindow?: number;
+  /**
+   * Receives of this member that are announced and not filled, over all neighbours: 1 to 64. Default `receiveWindow`; 1 in the
+   * same groups as for `sendWindow`: one block at a time comes to a member there, as in the implementation of the RDMC paper.
+   */
+  readonly readyWindow?: number;
   /**
    * The most memory, in bytes, for copies of messages that `send` got as bytes and that `writable` sends: 1 to 2^31 − 1,
    * default 64 MiB. It is registered memory, allocated when it is first needed, reused, and freed with the group. Also the

@@ -10,6 +10,7 @@ export {
   MAX_WINDOW,
   OPEN_MESSAGES,
 } from './constants.js';
+export { automaticWindows, type WorkAhead } from './windows.js';
 export { type BlockRange, NO_KEY } from './worker/block-range.js';
 export { createCounters } from './worker/counters.js';
 export { GroupMachine } from './worker/machine.js';

@@ -17,7 +17,8 @@ export const groupRecords = recordTable({
       json<{ readonly group: number; readonly pair: number; readonly address: PairAddress }>(),
       json<string>(),
     ),
-    start: call(numbers<[group: number]>(1)),
+    /** With the windows, which depend on the transports. */
+    start: call(numbers<[group: number, sendWindow: number, readyWindow: number]>(3)),
     send: post(
       numbers<
         [
@@ -83,6 +84,7 @@ export interface GroupSetup {
   readonly neighbours: readonly number[];
   readonly firstPair: number;
   readonly receiveWindow: number;
+  /** The most sends at once; `start` may lower it. */
   readonly sendWindow: number;
   readonly retryTimeoutMs: number;
   /** Of `ConnectOptions`. */

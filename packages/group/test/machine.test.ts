@@ -13,8 +13,10 @@ function expectDelivered(simulation: Simulation): void {
   expect(outcome.corrupt).toEqual([]);
   expect(outcome.finished).toEqual(Array.from({ length: simulation.nodes }, () => all));
   expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
-  expect(outcome.mostAnnounced).toBeLessThanOrEqual(simulation.readyTokens ?? simulation.receiveWindow);
-  expect(outcome.mostSends).toBeLessThanOrEqual(simulation.sendWindow);
+  const { limits, readyTokens, receiveWindow, sendWindow } = simulation;
+  const ready = limits && limits.ready < receiveWindow ? limits.ready : (readyTokens ?? receiveWindow);
+  expect(outcome.mostAnnounced).toBeLessThanOrEqual(ready);
+  expect(outcome.mostSends).toBeLessThanOrEqual(Math.min(sendWindow, limits?.sends ?? sendWindow));
   expect(outcome.mostOpen).toBeLessThanOrEqual(OPEN_MESSAGES);
   const copied = simulation.messages.filter(({ byteLength }) => byteLength > 0).length;
   expect(outcome.copies).toEqual(
@@ -28,6 +30,12 @@ const groups = fc.record({
   receiveWindow: fc.integer({ min: 1, max: 9 }),
   sendWindow: fc.integer({ min: 1, max: 4 }),
   readyTokens: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+  limits: fc.option(
+    fc.record({ sends: fc.integer({ min: 1, max: 5 }), ready: fc.integer({ min: 1, max: 9 }) }),
+    {
+      nil: undefined,
+    },
+  ),
   seed: fc.integer({ min: 0, max: 0xffff_ffff }),
   racks: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 20, maxLength: 20 }),
   messages: fc.array(

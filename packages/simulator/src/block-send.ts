@@ -1,4 +1,4 @@
-import type { SendRequest } from './send-queue.js';
+import type { SendRequest } from './send-request.js';
 import type { TraceRecord } from './trace.js';
 
 /** What a block's sender and its receiver do when the NIC is done with it. */

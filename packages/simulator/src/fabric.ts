@@ -1,5 +1,8 @@
 import { bytesPerMicrosecond, type Cluster } from './cluster.js';
 import { Link } from './flow.js';
+import { PortQueue } from './port-queue.js';
+import type { QueuedPath } from './queued-wire.js';
+import { Turns } from './turns.js';
 
 /** One link, both ways, that is slower than the ports. */
 export interface SlowPair {
@@ -21,6 +24,9 @@ interface Uplink {
 export class Fabric {
   readonly #out: Link[];
   readonly #in: Link[];
+  /** Of each node, if the cluster has queues. */
+  readonly #queues: readonly PortQueue[] | undefined;
+  readonly #senders: readonly Turns[];
   readonly #uplinks = new Map<number, Uplink>();
   readonly #slow = new Map<string, Link>();
 
@@ -34,6 +40,10 @@ export class Fabric {
     const rate = bytesPerMicrosecond(cluster.gbitPerSecond);
     this.#out = Array.from({ length: nodes }, (_, node) => new Link(`out ${node}`, rate));
     this.#in = Array.from({ length: nodes }, (_, node) => new Link(`in ${node}`, rate));
+    const { queueMicroseconds = 0 } = cluster;
+    const queueBytes = queueMicroseconds * rate;
+    if (queueBytes > 0) this.#queues = this.#in.map((port) => new PortQueue(port, queueBytes));
+    this.#senders = this.#out.map(() => new Turns());
     const share = cluster.uplinkGbitPerMember;
     const perMember = share === undefined ? Number.POSITIVE_INFINITY : bytesPerMicrosecond(share);
     for (const [rack, members] of sizesOf(racks ?? [])) {
@@ -59,6 +69,11 @@ export class Fabric {
     const slow = this.#slow.get(`${from} ${to}`);
     if (slow) path.push(slow);
     return path;
+  }
+
+  /** The ends of a path, if the cluster has queues. */
+  queued(from: number, to: number): QueuedPath | undefined {
+    return this.#queues && { sender: this.#senders[from]!, queue: this.#queues[to]! };
   }
 
   /** Blocks and bytes that have crossed the uplink of each rack, in the order in which racks first appear. */

@@ -17,6 +17,8 @@ export abstract class Flow extends Timer {
   constructor(
     readonly path: readonly Link[],
     readonly bytes: number,
+    /** Blocks that count as crossed at its end: 0 for the first part of a block. */
+    readonly blocks = 1,
   ) {
     super();
     this.#left = bytes;
@@ -41,7 +43,7 @@ export class Link {
   readonly flows: Flow[] = [];
   /** Bytes that have crossed it, of flows that have ended. */
   bytes = 0;
-  /** Flows that have crossed it. */
+  /** Blocks that have crossed it. */
   ended = 0;
   /** Of the search for connected flows: the number of the last search that reached it. */
   visit = 0;

@@ -19,7 +19,7 @@ import { type PostedReceive, ReceiveQueue } from './posted.js';
 import type { SendQueue } from './send-queue.js';
 import type { TraceRecord } from './trace.js';
 import { type TracedGroup, Tracer } from './tracer.js';
-import type { Windows } from './windows.js';
+import { type Windows, windowsIn } from './windows.js';
 
 /** The group of a member, and what it shares with the others. */
 export interface MemberContext {
@@ -66,6 +66,7 @@ export class Member implements GroupPort, HostedMember, BlockSender {
   /** When each message was complete here. */
   readonly finishedAt: number[] = [];
   readonly #headers: Uint32Array;
+  #sendWindow: number;
   #sends: BlockSend[] = [];
   #receives: WrittenReceive[] = [];
   #announcements: WrittenAnnouncement[] = [];
@@ -83,9 +84,11 @@ export class Member implements GroupPort, HostedMember, BlockSender {
     readonly rank: number,
     private readonly executor: Executor,
   ) {
-    const { group, windows } = run;
+    const { group } = run;
     const { algorithm, racks } = group;
     const nodes = group.members.length;
+    const windows = windowsIn(run.windows, algorithm, nodes);
+    this.#sendWindow = windows.send;
     this.node = group.members[rank]!;
     const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
@@ -259,7 +262,7 @@ export class Member implements GroupPort, HostedMember, BlockSender {
 
   #sent(slot: number): void {
     const target = this.run.group.members[this.neighbours[this.#targetOf[slot]!]!]!;
-    const wasFull = this.machine.outstandingSends === this.run.windows.send;
+    const wasFull = this.machine.outstandingSends === this.#sendWindow;
     if (wasFull) this.tracer?.slotFreed(target, this.run.clock.now);
     this.machine.sendCompleted(slot);
   }

@@ -41,7 +41,7 @@ export class Network {
     flow.path.forEach((link, index) => {
       this.#leave(link, flow.places[index]!);
       link.bytes += flow.bytes;
-      link.ended += 1;
+      link.ended += flow.blocks;
       this.#mark(link);
     });
   }

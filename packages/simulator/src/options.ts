@@ -187,11 +187,11 @@ function windowsOf(windows: WindowsName | Windows): Windows {
     const names = Object.keys(windowsByName).join(', ');
     throw invalid(`windows must be ${names}, or { receive, send, ready }, not '${String(windows)}'`);
   }
-  const { receive, send, ready } = named as Windows;
+  const { receive, send, ready, automatic } = named as Windows;
   integerOption(WHERE, 'windows.receive', receive, 1, MAX_WINDOW);
   integerOption(WHERE, 'windows.send', send, 1, MAX_WINDOW);
   if (ready !== undefined) integerOption(WHERE, 'windows.ready', ready, 1, MAX_WINDOW);
-  return { receive, send, ready };
+  return { receive, send, ready, automatic };
 }
 
 /** Members in racks at random: a batch system does not place neighbours of a schedule together. */

@@ -62,6 +62,7 @@ const CLUSTERS: readonly Cluster[] = [
     name: 'netlab',
     description: '400 Mbit/s between network namespaces, TCP; costs are estimates',
     gbitPerSecond: 0.4,
+    queueMicroseconds: 50_000,
     nic: { request: 5, latency: 50, acknowledgement: 50, headerBytes: 16, offload: 5 },
     host: NODE_HOST,
   },

@@ -2,32 +2,25 @@ import type { Clock } from './clock.js';
 import type { NicCosts } from './cluster.js';
 import { Flow, type Link } from './flow.js';
 import type { Network } from './network.js';
-
-/** A request that sends bytes. */
-export interface SendRequest {
-  readonly bytes: number;
-  /** Time that a test adds before its first byte, in microseconds. */
-  readonly delay: number;
-  /** The first byte and the last byte have left. */
-  started(): void;
-  finished(): void;
-  /** The bytes are in the receiver's memory: its completion is raised there. */
-  arrived(): void;
-  /** The acknowledgement is back: the completion at the sender. */
-  completed(): void;
-}
+import { type QueuedPath, QueuedWire } from './queued-wire.js';
+import type { SendRequest } from './send-request.js';
 
 /** The send queue of one queue pair: its requests use the wire one after the other. */
 export class SendQueue {
   readonly #waiting: SendRequest[] = [];
   #busy = false;
+  /** Where a queue is in front of the receiver's port. */
+  readonly #queued: QueuedWire | undefined;
 
   constructor(
     readonly clock: Clock,
     readonly network: Network,
     readonly path: readonly Link[],
     readonly nic: NicCosts,
-  ) {}
+    queued?: QueuedPath,
+  ) {
+    if (queued) this.#queued = new QueuedWire(this, queued);
+  }
 
   get isEmpty(): boolean {
     return !this.#busy && this.#waiting.length === 0;
@@ -52,7 +45,8 @@ export class SendQueue {
     const request = this.#waiting.shift();
     if (request === undefined) return;
     this.#busy = true;
-    new RequestOnWire(this, request).prepare();
+    if (this.#queued) this.#queued.send(request);
+    else new RequestOnWire(this, request).prepare();
   }
 }
 

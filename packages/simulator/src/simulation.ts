@@ -49,7 +49,7 @@ export function run(simulation: Simulation): SimulationReport {
   const fabric = new Fabric(cluster, nodes, racks, slowPairs);
   const hosts = makeHosts(simulation, clock);
   const context = makeContext(simulation, clock, hosts, (from, to) => {
-    return new SendQueue(clock, network, fabric.path(from, to), cluster.nic);
+    return new SendQueue(clock, network, fabric.path(from, to), cluster.nic, fabric.queued(from, to));
   });
   const runs = groups.map((group, index) => new GroupRun(context, group, index));
   for (const { members } of runs) for (const member of members) hosts[member.node]!.add(member);

@@ -30,6 +30,7 @@ Options:
   --rounds N         rounds; each has every rival once          (default: 3)
   --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
+  --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --block KIB        block size of the groups                   (default: automatic)
   --few              fewer of MPI's algorithms are tried
   --install          install missing rivals with apt-get
@@ -52,6 +53,7 @@ function optionsOf(argv) {
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
       algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
+      windows: { type: 'string', default: 'default' },
       block: { type: 'string' },
       few: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
@@ -68,11 +70,19 @@ function optionsOf(argv) {
     rounds: Number(values.rounds),
     only: values.only?.split(','),
     algorithms: values.algorithm.split(','),
+    windows: values.windows.split(',').map(windowsOf),
     blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
     few: values.few,
     install: values.install,
     json: values.json,
   };
+}
+
+/** The windows of groups, from text such as `32/1/1`, and their part of a name. */
+function windowsOf(text) {
+  if (text === 'default') return { label: '' };
+  const [receiveWindow, sendWindow, readyWindow] = numbers(text.replaceAll('/', ','));
+  return { label: ` ${text}`, receiveWindow, sendWindow, readyWindow };
 }
 
 function machine() {

@@ -91,7 +91,7 @@ function addMessageOptions(command: Command): Command {
     .option('--senders <count>', 'groups of the same members, each with another root', '1')
     .option('--racks <list>', 'the rack of each member, root first: 0,0,1,1')
     .option('--slow-link <list>', 'slow links: ranks and share of the bandwidth, 5-7:0.5')
-    .option('-w, --windows <windows>', 'shipped, paper, single, or receives/sends', 'shipped');
+    .option('-w, --windows <windows>', 'shipped, ahead, paper, single, or receives/sends', 'shipped');
 }
 
 export function defineSimulateCommand(command: Command, session: Session): void {

@@ -2,9 +2,9 @@ import type { PreemptionRate, SlowPair, Windows } from '@rdmc/simulator';
 import { windowsByName } from '@rdmc/simulator';
 import { expected } from '../values.js';
 
-/** `shipped`, `paper`, `single`, or receives/sends and perhaps ready tokens: `8/2`, `2/1/1`. */
+/** `shipped`, `ahead`, `paper`, `single`, or receives/sends and perhaps ready tokens: `8/2`, `2/1/1`. */
 export const windows = expected(
-  'shipped, paper, single, or receives/sends such as 8/2, or receives/sends/tokens',
+  'shipped, ahead, paper, single, or receives/sends such as 8/2, or receives/sends/tokens',
   (text): Windows | undefined => {
     if (Object.hasOwn(windowsByName, text)) return windowsByName[text as keyof typeof windowsByName];
     const match = /^(\d{1,2})\/(\d{1,2})(?:\/(\d{1,2}))?$/.exec(text);

@@ -28,7 +28,7 @@ export class Announcements {
   readonly #received: Uint32Array;
   readonly #used: Uint32Array;
   readonly #owedReceives: Uint32Array;
-  readonly #tokens: ReadyTokens | undefined;
+  #tokens: ReadyTokens | undefined;
 
   constructor(
     private readonly port: GroupPort,
@@ -48,6 +48,11 @@ export class Announcements {
     this.#received = new Uint32Array(pairs);
     this.#used = new Uint32Array(pairs);
     this.#owedReceives = new Uint32Array(pairs);
+  }
+
+  /** Limits the announced receives that are not filled. Call it before the first receive is posted. */
+  limit(readyTokens: number): void {
+    this.#tokens = new ReadyTokens(readyTokens);
   }
 
   /** A data receive was posted for `pair`. */

@@ -28,7 +28,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     connectTable: ({ group, link, address }) => this.#groups.get(group)!.table!.connect(link, address),
     kickTable: (group) => this.#groups.get(group)?.advanceSoon(),
     settleTable: (group, skipped) => this.#groups.get(group)?.table?.settle(skipped),
-    start: (group) => this.#groups.get(group)?.start(),
+    start: (group, ...windows) => this.#groups.get(group)?.start(...windows),
     send: (group, ...message) => this.#groups.get(group)?.send(...message),
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
     releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),

@@ -43,6 +43,15 @@ export class GroupMachine {
     for (let i = 0; i < this.config.receiveWindow; i += 1) this.port.receiveAnnouncement(pair);
   }
 
+  /**
+   * Narrows the windows: at most `sends` sends that have not completed, and `ready` receives that are announced and not filled. Call it
+   * before the first `advance`.
+   */
+  limit(sends: number, ready: number): void {
+    this.#sendSide.limit(sends);
+    if (ready < this.config.receiveWindow) this.#announcements.limit(ready);
+  }
+
   /** Posts all requests that are possible now. */
   advance(): void {
     this.#announcements.replenish();

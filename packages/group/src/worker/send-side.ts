@@ -14,6 +14,8 @@ import type { ReceiveSide } from './receive-side.js';
 export class SendSide {
   readonly #freeSlots: Uint8Array;
   #freeCount: number;
+  /** The most sends that have not completed. */
+  #most: number;
   readonly #messages: (OpenMessage | undefined)[];
   readonly #fromBuffer: Uint8Array;
   readonly #lengths: Float64Array;
@@ -31,6 +33,7 @@ export class SendSide {
     const slots = config.sendWindow;
     this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
     this.#freeCount = slots;
+    this.#most = slots;
     this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
     this.#fromBuffer = new Uint8Array(slots);
     this.#lengths = new Float64Array(slots);
@@ -38,7 +41,13 @@ export class SendSide {
 
   /** The number of sends that have not completed. */
   get outstanding(): number {
-    return this.config.sendWindow - this.#freeCount;
+    return this.#most - this.#freeCount;
+  }
+
+  /** Narrows the window. Call it before the first `advance`. */
+  limit(sends: number): void {
+    this.#most = Math.min(this.#most, sends);
+    this.#freeCount = this.#most;
   }
 
   /** Whether the completion of a send could allow progress: a further send, or the end of a message. */

@@ -63,7 +63,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     return this.#pairs[pair]!.connect(peer, connectOptions(this.setup));
   }
 
-  start(): void {
+  /** The windows are those that a neighbour can rely on from the first block on: nothing is posted before. */
+  start(sendWindow: number, readyWindow: number): void {
+    this.machine.limit(sendWindow, readyWindow);
     this.#state = 'running';
     this.wantAdvance(this);
   }

@@ -19,6 +19,8 @@ export interface Simulation {
   readonly maxBlockBytes: number;
   readonly receiveWindow: number;
   readonly sendWindow: number;
+  /** Narrower windows, as `start` gives them. */
+  readonly limits?: { readonly sends: number; readonly ready: number } | undefined;
   readonly readyTokens?: number | undefined;
   readonly seed: number;
 }
@@ -119,6 +121,8 @@ class Member implements GroupPort {
       },
       this,
     );
+    const { limits } = simulation;
+    if (limits) this.machine.limit(limits.sends, limits.ready);
   }
 
   /** One turn of its worker: takes some completions, advances, and sleeps if there are no further ones. */

@@ -24,6 +24,7 @@ async function contestants({
   install,
   cluster,
   algorithms,
+  windows,
   blockBytes,
   files,
   few,
@@ -32,10 +33,11 @@ async function contestants({
   const list = new Map();
   list.set('stream', async () => (await lab.goodput(hosts[0], hosts[1], bytes)).seconds);
   if (wanted('rdmc')) {
-    for (const [index, algorithm] of algorithms.entries()) {
-      const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes });
+    const kinds = algorithms.flatMap((algorithm) => windows.map((each) => ({ algorithm, ...each })));
+    for (const [index, { algorithm, label, ...options }] of kinds.entries()) {
+      const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes, ...options });
       await cluster.warm(group, bytes);
-      list.set(`rdmc ${algorithm}`, async () => {
+      list.set(`rdmc ${algorithm}${label}`, async () => {
         const seconds = await cluster.seconds(group, bytes);
         await cluster.verify(group, bytes);
         return seconds;

@@ -18,7 +18,8 @@ export const WINDOWS: readonly {
   {
     id: 'shipped',
     label: 'shipped windows',
-    about: '32 receives and 4 sends ahead, the defaults of @rdmc/group',
+    about:
+      'the defaults of @rdmc/group: one receive and one send where the number of members is not a power of two',
   },
 ];
 
