@@ -1,7 +1,7 @@
 /** Clusters of processes that end, as planned and not: needs the built dist. */
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
@@ -16,6 +16,8 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** Servers that poll take the processors from the other servers. */
 const WITHOUT_POLLING = ['--window-ms', '0'];
+/** Little memory, which takes a server less time to touch. */
+const SMALL = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
 /** A look reads files that other processes write: these need the processors. */
 const LOOK_EVERY_MS = 20;
 let directory: string;
@@ -68,8 +70,9 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
   );
   const list = members.map(({ host, port }) => `${host}:${port}`).join(',');
   const common = ['server', '--members', list, '--directory', join(directory, 'cluster'), '--port', '0'];
+  const own = [...WITHOUT_POLLING, ...SMALL];
   const servers = [1, 2, 3, 4].map(
-    (id) => new MemberProcess(`server ${id}`, [...common, '--id', String(id)], command),
+    (id) => new MemberProcess(`server ${id}`, [...common, ...own, '--id', String(id)], command),
   );
   let isEnded = false;
   try {
@@ -89,7 +92,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     expect(recordOf(1)).toMatchObject({ state: 'recovering' });
     isEnded = true;
     await coordinator.close();
-    const again = await RawClient.connect((await start()).ports[2]!);
+    const again = await RawClient.connect((await start(SMALL)).ports[2]!);
     expect(await again.command('DBSIZE')).toBe(':200\r\n');
     expect(await again.command('GET', 'k199')).toBe('$4\r\nv199\r\n');
   } finally {
@@ -112,9 +115,12 @@ describe('the longest keys and values', () => {
     return keys;
   }
 
-  it('of a server that was killed with -9 are all at the others', async () => {
+  it('of a server that was killed with -9 are all at the others; nobody took its id while it ran', async () => {
     // Two survivors are left beside each recoverer, which open segments for what they take over.
     const cluster = await start(['--replicas', '2']);
+    const second = kv([...cluster.argumentsOf('server 1'), '--directory', temporaryDirectory()]);
+    expect(second.stderr).toContain('ERR_RDMC_MESH_LISTEN_FAILED');
+    expect(second.status).toBe(1);
     const client = await RawClient.connect(cluster.ports[1]!);
     const range = /:(\d+)\r\n:(\d+)\r\n\*\d+\r\n\$9\r\n127\.0\.0\.1\r\n:(\d+)\r\n/g;
     const ranges = [...(await client.command('CLUSTER', 'SLOTS')).matchAll(range)];
@@ -140,7 +146,6 @@ describe('the longest keys and values', () => {
 });
 
 describe('kv salvage', () => {
-  const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
   const value = 'v'.repeat(100_000);
   const keys = Array.from({ length: 300 }, (_, i) => `key:${i}`);
   const salvage = (...args: string[]) => kv(['salvage', '--directory', join(directory, 'cluster'), ...args]);
@@ -153,8 +158,21 @@ describe('kv salvage', () => {
     );
   }
 
-  it('opens a cluster whose processes were all killed with -9, with what was listed, when told so', async () => {
-    const first = await start(small);
+  /** Gives up a directory without a server's files, which may hold what the others do not have. */
+  function expectAbsentRefused(path: string): void {
+    const args = ['salvage', '--directory', path];
+    rmSync(join(path, 'server-3'), { recursive: true });
+    const refused = kv([...args, '--accept-loss']);
+    expect(refused.stderr).toMatch(
+      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
+    );
+    expect(refused.status).toBe(1);
+    expect(JSON.parse(kv([...args, '--json']).stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });
+    expect(kv([...args, '--accept-loss', '--without', '3']).status).toBe(0);
+  }
+
+  it('opens a cluster whose processes were all killed with -9, with what was listed, when told so; not without files', async () => {
+    const first = await start(SMALL);
     const client = await RawClient.connect(first.ports[0]!);
     for (const key of keys) expect(await client.command('SET', key, `${key} ${value}`)).toBe('+OK\r\n');
     // At least one segment of each server's log is full by now: three backups write it to files.
@@ -163,6 +181,10 @@ describe('kv salvage', () => {
     expect(locked.stderr).toContain('ERR_RDMC_STATE_LOCKED');
     expect(locked.status).toBe(1);
     await Promise.all([first.coordinator, ...first.servers].map((member) => member.kill('SIGKILL')));
+
+    const copy = join(directory, 'copy');
+    cpSync(join(directory, 'cluster'), copy, { recursive: true });
+    expectAbsentRefused(copy);
 
     const dry = salvage('--json');
     expect([dry.stderr, dry.status]).toEqual(['', 3]);
@@ -182,7 +204,7 @@ describe('kv salvage', () => {
     const accepted = salvage('--accept-loss');
     expect([accepted.stderr, accepted.status]).toEqual(['', 0]);
     expect(accepted.stdout).toContain('The missing entries were given up.');
-    const second = await start(small);
+    const second = await start(SMALL);
     const again = await RawClient.connect(second.ports[0]!);
     expect(await again.command('DBSIZE')).toBe(`:${listed}\r\n`);
     let found = 0;
@@ -193,19 +215,6 @@ describe('kv salvage', () => {
     }
     expect(found).toBe(listed);
     expect(await again.command('SET', 'new', '1')).toBe('+OK\r\n');
-  });
-
-  it('refuses to give up what files that are not there may hold', async () => {
-    const cluster = await start(small);
-    await Promise.all([cluster.coordinator, ...cluster.servers].map((member) => member.kill('SIGKILL')));
-    rmSync(join(directory, 'cluster', 'server-3'), { recursive: true });
-    const refused = salvage('--accept-loss');
-    expect(refused.stderr).toMatch(
-      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
-    );
-    expect(refused.status).toBe(1);
-    expect(JSON.parse(salvage('--json').stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });
-    expect(salvage('--accept-loss', '--without', '3').status).toBe(0);
   });
 
   it('says what to name where there is nothing', () => {
@@ -274,7 +283,7 @@ describe('members that come and go', () => {
   }
 
   it('the coordinator is killed with -9 and started again: no server ends, and writes go on meanwhile', async () => {
-    const cluster = await start(['--replicas', '2']);
+    const cluster = await start(['--replicas', '2', ...SMALL]);
     const clients = await Promise.all(cluster.ports.map((port) => RawClient.connect(port)));
     await cluster.coordinator.kill('SIGKILL');
     for (const server of cluster.servers) {
@@ -313,7 +322,7 @@ describe('members that come and go', () => {
   });
 
   it('a server that dies while the coordinator is away is recovered by the one that follows', async () => {
-    const cluster = await start(['--replicas', '2']);
+    const cluster = await start(['--replicas', '2', ...SMALL]);
     const client = await RawClient.connect(cluster.ports[0]!);
     const pairs = Array.from({ length: 200 }, (_, i) => [`k${i}`, `v${i}`]);
     expect(await client.command('MSET', ...pairs.flat())).toBe('+OK\r\n');
@@ -328,14 +337,5 @@ describe('members that come and go', () => {
       expect(await answered(client, 'GET', key!)).toBe(`$${value!.length}\r\n${value}\r\n`);
     }
     expect(cluster.servers.slice(0, 3).map(({ exit }) => exit)).toEqual(Array(3).fill(undefined));
-  });
-
-  it('a second process with the id of a server that runs is refused, and the server goes on', async () => {
-    const cluster = await start(['--replicas', '2']);
-    const { stderr, status } = kv([...cluster.argumentsOf('server 2'), '--directory', temporaryDirectory()]);
-    expect(stderr).toContain('ERR_RDMC_MESH_LISTEN_FAILED');
-    expect(status).toBe(1);
-    const client = await RawClient.connect(cluster.ports[1]!);
-    expect(await client.command('SET', 'key', 'value')).toBe('+OK\r\n');
   });
 });
