@@ -29,7 +29,7 @@ function system(cluster: Cluster): Promise<SystemFacts[]> {
   return cluster.all((member) => member.call<SystemFacts>('system'));
 }
 
-describe('a real file to seven receivers, by the binomial pipeline', () => {
+describe('a file to seven receivers, by the binomial pipeline', () => {
   const ids = [0, 1, 2, 3, 4, 5, 6, 7];
   const blockBytes = MIB;
 
