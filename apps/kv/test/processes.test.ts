@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed, temporaryDirectory, until } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
+import { LocalCluster, type MemberEvent, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
 import type { SalvageReport } from '../src/salvage/report.js';
 import { slotOf } from '../src/store/slot.js';
@@ -282,12 +282,35 @@ describe('members that come and go', () => {
     return reply;
   }
 
-  it('the coordinator is killed with -9 and started again: no server ends, and writes go on meanwhile', async () => {
-    const cluster = await start(['--replicas', '2', ...SMALL]);
-    const clients = await Promise.all(cluster.ports.map((port) => RawClient.connect(port)));
-    await cluster.coordinator.kill('SIGKILL');
-    for (const server of cluster.servers) {
-      await server.until(({ memberLost }) => (memberLost?.member === 0 ? true : undefined));
+  const clientsOf = (ports: readonly number[]) => Promise.all(ports.map((port) => RawClient.connect(port)));
+
+  /** Kills a server and the coordinator, and starts both again; returns the new processes. */
+  async function loseBoth(cluster: LocalCluster, client: RawClient, keys: readonly string[]) {
+    const victim = cluster.servers[3]!;
+    await Promise.all([cluster.coordinator, victim].map((member) => member.kill('SIGKILL')));
+    const coordinator = again(cluster, 'the coordinator');
+    // The server returns at once: it gets its slots again.
+    const back = again(cluster, 'server 4');
+    const { entries } = await coordinator.until(({ recovered }) => recovered);
+    expect(entries).toBeGreaterThan(0);
+    const port = await back.until(({ ready }) => ready);
+    await coordinator.until(({ serving }) => serving);
+    for (const key of keys) expect(await answered(client, 'GET', key)).toBe(`$${key.length}\r\n${key}\r\n`);
+    return { coordinator, back, port };
+  }
+
+  /** Kills the coordinator; writes go on, reads do not. Returns the process that follows, when it serves. */
+  async function loseCoordinator(
+    cluster: LocalCluster,
+    coordinator: MemberProcess,
+    servers: readonly MemberProcess[],
+    clients: readonly RawClient[],
+  ): Promise<MemberProcess> {
+    const seen = servers.map(({ eventCount }) => eventCount);
+    await coordinator.kill('SIGKILL');
+    for (const [index, server] of servers.entries()) {
+      const isLost = ({ memberLost }: MemberEvent) => memberLost?.member === 0 || undefined;
+      await server.until(isLost, seen[index]);
     }
     // Through every server, to keys of all of them.
     for (const [index, client] of clients.entries()) {
@@ -298,44 +321,37 @@ describe('members that come and go', () => {
     // Reads are refused when the leases are over.
     const isRefused = async () => (await clients[0]!.command('GET', 'k0:0')).startsWith(EXPIRED);
     await until(isRefused, POLL_MS);
-    const coordinator = again(cluster, 'the coordinator');
-    await coordinator.until(({ serving }) => serving);
+    const next = again(cluster, 'the coordinator');
+    await next.until(({ serving }) => serving);
     for (const [index, client] of clients.entries()) {
       for (let i = 10; i < 50; i += 1)
         expect(await answered(client, 'GET', `k${index}:${i}`)).toBe(`$3\r\nv${i}\r\n`);
     }
-    expect(cluster.servers.map(({ exit }) => exit)).toEqual(Array(4).fill(undefined));
+    return next;
+  }
+
+  it('the coordinator is killed with -9, with a server and alone: what follows it recovers, no other server ends, and writes go on', async () => {
+    const cluster = await start(['--replicas', '2', ...SMALL]);
+    const [first] = await clientsOf(cluster.ports.slice(0, 1));
+    const keys = Array.from({ length: 200 }, (_, i) => `key${i}`);
+    expect(await first!.command('MSET', ...keys.flatMap((key) => [key, key]))).toBe('+OK\r\n');
+    const { coordinator, back, port } = await loseBoth(cluster, first!, keys);
+    const servers = [...cluster.servers.slice(0, 3), back];
+    const clients = await clientsOf([...cluster.ports.slice(0, 3), port]);
+    const next = await loseCoordinator(cluster, coordinator, servers, clients);
+    expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill(undefined));
 
     // The run that follows also recovers a server that dies later, which returns and is a backup again.
-    const victim = cluster.servers[3]!;
-    await victim.kill('SIGKILL');
-    await coordinator.until(({ recovered }) => recovered);
-    const back = again(cluster, 'server 4');
-    const port = await back.until(({ ready }) => ready);
+    await back.kill('SIGKILL');
+    await next.until(({ recovered }) => recovered);
+    const last = again(cluster, 'server 4');
+    const lastPort = await last.until(({ ready }) => ready);
+    const seen = next.eventCount;
     await cluster.servers[2]!.kill('SIGKILL');
-    const seen = coordinator.eventCount;
-    await coordinator.until(({ recovered }) => recovered, seen);
-    const last = await RawClient.connect(port);
-    expect(await answered(last, 'GET', 'k3:49')).toBe('$3\r\nv49\r\n');
-    expect(await answered(last, 'DBSIZE')).toBe(':200\r\n');
-    expect(back.exit).toBeUndefined();
-  });
-
-  it('a server that dies while the coordinator is away is recovered by the one that follows', async () => {
-    const cluster = await start(['--replicas', '2', ...SMALL]);
-    const client = await RawClient.connect(cluster.ports[0]!);
-    const pairs = Array.from({ length: 200 }, (_, i) => [`k${i}`, `v${i}`]);
-    expect(await client.command('MSET', ...pairs.flat())).toBe('+OK\r\n');
-    await Promise.all([cluster.coordinator, cluster.servers[3]!].map((member) => member.kill('SIGKILL')));
-    const coordinator = again(cluster, 'the coordinator');
-    // The server returns at once: it gets its slots again.
-    const back = again(cluster, 'server 4');
-    const { entries } = await coordinator.until(({ recovered }) => recovered);
-    expect(entries).toBeGreaterThan(0);
-    await back.until(({ ready }) => ready);
-    for (const [key, value] of pairs) {
-      expect(await answered(client, 'GET', key!)).toBe(`$${value!.length}\r\n${value}\r\n`);
-    }
-    expect(cluster.servers.slice(0, 3).map(({ exit }) => exit)).toEqual(Array(3).fill(undefined));
+    await next.until(({ recovered }) => recovered, seen);
+    const [client] = await clientsOf([lastPort]);
+    expect(await answered(client!, 'GET', 'k3:49')).toBe('$3\r\nv49\r\n');
+    expect(await answered(client!, 'DBSIZE')).toBe(':400\r\n');
+    expect(last.exit).toBeUndefined();
   });
 });
