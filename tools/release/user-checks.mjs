@@ -70,14 +70,7 @@ export function makeProject(packed, project) {
 
 /** Compiles the project; returns the compiler's lines. */
 export function compile(project, compiler, resolution) {
-  const strict = {
-    strict: true,
-    skipLibCheck: false,
-    skipDefaultLibCheck: true,
-    noEmit: true,
-    types: ['node'],
-    target: 'ES2022',
-  };
+  const strict = { strict: true, skipLibCheck: false, noEmit: true, types: ['node'], target: 'ES2022' };
   const compilerOptions = { ...strict, lib: ['ES2023', 'ESNext.Disposable'], ...RESOLUTIONS[resolution] };
   const settings = join(project, `${resolution}.json`);
   writeFileSync(settings, JSON.stringify({ compilerOptions, files: ['all.ts'] }));

@@ -377,6 +377,9 @@ describe('leases', () => {
     const { logId } = await first!.createLog();
     time.now = 9000;
     const lease = await first!.lease(logId, () => time.now);
+    expect(lease.valid).toBe(true);
+    // It is not renewed, so that the run that follows does not hear of it.
+    lease.close();
     await earlier.close();
     await startCoordinator(members[0]!, options, path);
     let begun = false;
@@ -388,9 +391,7 @@ describe('leases', () => {
     await time.looked(() => begun);
     expect(begun).toBe(false);
     time.now = 10_100;
-    expect(lease.valid).toBe(false);
     await recovery;
-    lease.close();
   });
 
   it('granted while a recovery begins are waited for, in either order', async () => {
