@@ -90,9 +90,12 @@ export class HiPowerProcess extends WatchedProcess<HiPowerEvent, 'event'> {
     assert.equal((await this.exited).code, 0);
   }
 
-  /** How many messages of a sender it consumed; each came once, in order, from the first on. */
-  consumed(from: number): number {
-    const { log } = this.options.ends.find((end) => [end.options.from].flat().includes(from))!;
+  /** How many messages of a sender, in this channel, it consumed; each came once, in order, from the first on. */
+  consumed(from: number, channel?: string): number {
+    const { log } = this.options.ends.find(
+      ({ options }) =>
+        [options.from].flat().includes(from) && (channel === undefined || options.channel === channel),
+    )!;
     const lines = existsSync(log!) ? readFileSync(log!, 'utf8').split('\n').filter(Boolean) : [];
     const numbers = lines
       .filter((line) => line.startsWith(`${from} `))

@@ -6,14 +6,18 @@ import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong } from '../src/proof.js';
 import { startStream } from '../src/stream.js';
 
-const RUNS = Number(process.env.RDMC_CHAOS_RUNS ?? 4);
+/** `npm run test:long` makes a hundred. */
+const RUNS = Number(process.env.RDMC_CHAOS_RUNS ?? 3);
 const GROUP = 1;
 const KIB = 1024;
 
 afterEach(endClusters);
 
-/** The seed of the first run. The same ones guard every change; RDMC_TEST_SEED and RDMC_CHAOS_RUNS look for new trouble. */
-const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
+/**
+ * The seed of the first run. The same ones guard every change: a leaf over shared memory, the root and a relay of a hybrid group
+ * over TCP. RDMC_TEST_SEED and RDMC_CHAOS_RUNS look for new trouble.
+ */
+const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 2);
 
 /** The run of one seed. Generated before the run, so that the run does not influence it. */
 function draw(random: Chances) {

@@ -1,5 +1,5 @@
 import type { Algorithm, GroupProgress } from '@rdmc/group';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
 import { LONG, LONG_NOTE } from '../src/long.js';
 import type { CallError, MemberProcess } from '../src/member-process.js';
@@ -7,40 +7,65 @@ import type { Closed, Outcome } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong } from '../src/proof.js';
 import { type Stream, startStream } from '../src/stream.js';
 
-const GROUP = 1;
-const MEMBERS = 5;
 const CONTENT = { seed: 100, variants: 3 };
 /** Many seconds of messages: a busy machine does not send them all before the kill. */
 const COUNT = 1600;
 
-afterEach(endClusters);
+/**
+ * A cluster for many cases: each loses members of it, and shows at its end that the others go on. Processes take longer
+ * to start than most cases take.
+ */
+class Shrinking {
+  private constructor(
+    readonly cluster: Cluster,
+    /** The next free id of a group. */
+    private nextGroup = 1,
+  ) {}
 
-async function streaming(
-  algorithm: Algorithm,
-  transport: 'shm' | 'tcp' = 'shm',
-  members = MEMBERS,
-): Promise<Stream> {
-  const { node, group } = NEWS_BY_CONNECTIONS;
-  const cluster = await Cluster.start(members, { node: { ...node, ...over(transport) } });
-  const size = { byteLength: 4 * 1024 * 1024, count: COUNT };
-  const options = { algorithm, ...group };
-  return startStream(cluster, { group: GROUP, ids: cluster.ids, ...CONTENT, ...size, options });
+  static async start(members: number, transport: 'shm' | 'tcp'): Promise<Shrinking> {
+    return new Shrinking(
+      await Cluster.start(members, { node: { ...NEWS_BY_CONNECTIONS.node, ...over(transport) } }),
+    );
+  }
+
+  /** The first members of those that live. */
+  living(count: number): number[] {
+    const ids = this.cluster.members.filter(({ alive, killed }) => alive && !killed).map(({ id }) => id);
+    expect(ids.length, 'members that live').toBeGreaterThanOrEqual(count);
+    return ids.slice(0, count);
+  }
+
+  group(): number {
+    return this.nextGroup++;
+  }
+
+  /** A stream among so many members, in the middle of it. */
+  streaming(algorithm: Algorithm, members: number): Promise<Stream> {
+    const size = { byteLength: 4 * 1024 * 1024, count: COUNT };
+    const options = { algorithm, ...NEWS_BY_CONNECTIONS.group };
+    const ids = this.living(members);
+    return startStream(this.cluster, { group: this.group(), ids, ...CONTENT, ...size, options });
+  }
+}
+
+function survivorsOf({ cluster, options }: Stream, ...lost: number[]): MemberProcess[] {
+  return options.ids.filter((id) => !lost.includes(id)).map((id) => cluster.at(id));
 }
 
 /** Every survivor of a stream must know of the loss, by every way in which it is reported. */
-async function expectNews({ cluster, sends }: Stream, lost: number): Promise<void> {
-  const survivors = cluster.except(lost);
-  const receivers = survivors.filter(({ id }) => id !== 0);
-  for (const receiver of receivers) {
-    const { error } = await receiver.event('end', ({ group }) => group === GROUP);
+async function expectNews(stream: Stream, lost: number): Promise<void> {
+  const { group: id, ids } = stream.options;
+  const survivors = survivorsOf(stream, lost);
+  for (const receiver of survivors.filter((member) => member.id !== ids[0])) {
+    const { error } = await receiver.event('end', ({ group }) => group === id);
     expectLost(error, lost);
-    const delivered = expectOrderedAndExact(receiver, GROUP);
+    const delivered = expectOrderedAndExact(receiver, id);
     expect(delivered).toBeGreaterThan(0);
     expect(delivered).toBeLessThan(COUNT);
   }
-  if (lost !== 0) expectSendsFail(await sends, lost);
+  if (lost !== ids[0]) expectSendsFail(await stream.sends, lost);
   for (const survivor of survivors) {
-    const { error } = await survivor.call<Closed>('close', { group: GROUP });
+    const { error } = await survivor.call<Closed>('close', { group: id });
     expectLost(error, lost);
   }
 }
@@ -52,93 +77,127 @@ function expectSendsFail(outcomes: Outcome[], lost: number): void {
   for (const { error } of failed) expectLost(error, lost);
 }
 
-async function expectKeptUnchanged(members: MemberProcess[]): Promise<void> {
+async function expectKeptUnchanged(members: MemberProcess[], group: number): Promise<void> {
   for (const member of members) {
-    const kept = await member.call('verifyKept', { group: GROUP });
+    const kept = await member.call('verifyKept', { group });
     expect(kept).toEqual([0, 1].map((number) => ({ number, differsAt: -1 })));
   }
 }
 
-type Kill = [role: string, algorithm: Algorithm, lost: number, transport: 'shm' | 'tcp'];
-const KILLS: Kill[] = [
-  ['the root', 'binomial-pipeline', 0, 'shm'],
-  ['a relay', 'binomial-pipeline', 2, 'shm'],
-  ['a relay', 'chain', 2, 'tcp'],
-  ['a leaf', 'binomial-tree', 4, 'shm'],
-];
-/** RDMC_TEST_LONG=1 runs these too. */
-const MORE_KILLS: Kill[] = [
-  ['the root', 'binomial-pipeline', 0, 'tcp'],
-  ['a relay', 'chain', 2, 'shm'],
-  ['a leaf', 'chain', 4, 'shm'],
-  ['a leaf', 'binomial-tree', 4, 'tcp'],
+/** `lost`: the place of the lost member in the group. */
+type Kill = [role: string, algorithm: Algorithm, lost: number];
+interface Kills {
+  readonly transport: 'shm' | 'tcp';
+  readonly kills: readonly Kill[];
+  /** RDMC_TEST_LONG=1 runs these too. */
+  readonly more: readonly Kill[];
+}
+const GROUP_MEMBERS = 5;
+const KILLS: readonly Kills[] = [
+  {
+    transport: 'shm',
+    kills: [
+      ['the root', 'binomial-pipeline', 0],
+      ['a relay', 'binomial-pipeline', 2],
+      ['a leaf', 'binomial-tree', 4],
+    ],
+    more: [
+      ['a relay', 'chain', 2],
+      ['a leaf', 'chain', 4],
+    ],
+  },
+  {
+    transport: 'tcp',
+    kills: [['a relay', 'chain', 2]],
+    more: [
+      ['the root', 'binomial-pipeline', 0],
+      ['a leaf', 'binomial-tree', 4],
+    ],
+  },
 ];
 
-async function expectKillKnown([role, algorithm, lost, transport]: Kill): Promise<void> {
-  const stream = await streaming(algorithm, transport);
-  const { cluster } = stream;
-  const { blocksSent, blocksReceived } = await cluster
-    .at(lost)
-    .call<GroupProgress>('progress', { group: GROUP });
+async function expectKillKnown(all: Shrinking, [role, algorithm, place]: Kill): Promise<void> {
+  const stream = await all.streaming(algorithm, GROUP_MEMBERS);
+  const { cluster } = all;
+  const { group, ids } = stream.options;
+  const lost = ids[place]!;
+  const { blocksSent, blocksReceived } = await cluster.at(lost).call<GroupProgress>('progress', { group });
   expect(blocksReceived > 0, 'it receives').toBe(role !== 'the root');
   expect(blocksSent > 0, 'it sends').toBe(role !== 'a leaf');
   cluster.at(lost).signal('SIGKILL');
   await expectNews(stream, lost);
-  const survivors = cluster.except(lost);
-  await transferAmong(cluster, survivors.map(({ id }) => id).reverse(), GROUP + 1);
-  await expectKeptUnchanged(survivors.filter(({ id }) => id !== 0));
-  await cluster.leave();
+  const survivors = survivorsOf(stream, lost);
+  await transferAmong(cluster, survivors.map(({ id }) => id).reverse(), all.group());
+  await expectKeptUnchanged(
+    survivors.filter(({ id }) => id !== ids[0]),
+    group,
+  );
 }
 
-describe('kill -9 in the middle of a transfer: every survivor names it, keeps its messages, and continues', () => {
-  it.each(KILLS)('%s (%s, member %i, over %s)', (...kill) => expectKillKnown(kill));
-  it.skipIf(!LONG).each(MORE_KILLS)(`%s (%s, member %i, over %s)${LONG_NOTE}`, (...kill) =>
-    expectKillKnown(kill),
-  );
-});
-
-describe('what is pending when a member is killed', () => {
-  it('a creation that waits for another member, and a close, reject as well', async () => {
-    const { node, group } = NEWS_BY_CONNECTIONS;
-    const cluster = await Cluster.start(4, { node });
-    await cluster.createGroup(GROUP, [0, 1, 2, 3], group);
-    const closing = cluster.all(
-      (member) => member.call<Closed>('close', { group: GROUP }),
-      cluster.except(0, 3),
-    );
-    // The other members do not create the group, so the creations wait; the answer to a later call shows that they have begun.
-    const creating = cluster.all(
-      (member) =>
-        member
-          .call('createGroup', { id: 9, members: [0, 1, 2, 3], timeoutMs: 600_000 })
-          .catch((error: CallError) => error),
-      cluster.except(2, 3),
-    );
-    await cluster.all((member) => member.call('counters'));
-    cluster.at(3).signal('SIGKILL');
-    for (const { error } of await closing) expectLost(error, 3);
-    for (const error of (await creating) as CallError[]) expectLost(error, 3);
-    await transferAmong(cluster, [2, 0, 1], 9);
-    await cluster.leave();
+describe.each(KILLS)('kill -9 in the middle of a transfer, over $transport', ({ transport, kills, more }) => {
+  let all: Shrinking;
+  beforeAll(async () => {
+    const losses = kills.length + (LONG ? more.length : 0);
+    all = await Shrinking.start(GROUP_MEMBERS - 1 + losses, transport);
+  });
+  afterAll(async () => {
+    await all?.cluster.leave();
+    await endClusters();
   });
 
-  it('two members at once: every survivor names one of them', async () => {
-    const { cluster, sends } = await streaming('binomial-pipeline');
-    cluster.at(1).signal('SIGKILL');
-    cluster.at(3).signal('SIGKILL');
-    for (const survivor of [cluster.at(2), cluster.at(4)]) {
-      const { error } = await survivor.event('end', ({ group }) => group === GROUP);
+  const title = 'of %s (%s, place %i): every survivor names it, keeps its messages, and continues';
+  it.each(kills)(title, (...kill) => expectKillKnown(all, kill));
+  it.skipIf(!LONG).each(more)(`${title}${LONG_NOTE}`, (...kill) => expectKillKnown(all, kill));
+});
+
+describe('ends of members of one cluster', () => {
+  let all: Shrinking;
+  beforeAll(async () => {
+    // Seven are lost, and three are left.
+    all = await Shrinking.start(10, 'shm');
+  });
+  afterAll(async () => {
+    await all?.cluster.leave();
+    await endClusters();
+  });
+
+  it('a creation that waits for another member, and a close, reject when that member is killed', async () => {
+    const { cluster } = all;
+    const [closing, waiting] = [all.group(), all.group()];
+    const members = all.living(4);
+    const [first, second, third, lost] = members as [number, number, number, number];
+    await cluster.createGroup(closing, members, NEWS_BY_CONNECTIONS.group);
+    const closed = [second, third].map((id) => cluster.at(id).call<Closed>('close', { group: closing }));
+    // The other members do not create the group, so the creations wait; the answer to a later call shows that they have begun.
+    const created = [first, second].map((id) =>
+      cluster
+        .at(id)
+        .call('createGroup', { id: waiting, members, timeoutMs: 600_000 })
+        .catch((error: CallError) => error),
+    );
+    await Promise.all(members.map((id) => cluster.at(id).call('counters')));
+    cluster.at(lost).signal('SIGKILL');
+    for (const { error } of await Promise.all(closed)) expectLost(error, lost);
+    for (const error of (await Promise.all(created)) as CallError[]) expectLost(error, lost);
+    await transferAmong(cluster, [third, first, second], waiting);
+  });
+
+  it('two members at once are killed: every survivor names one of them', async () => {
+    const stream = await all.streaming('binomial-pipeline', GROUP_MEMBERS);
+    const { cluster, sends, options } = stream;
+    const [root, one, left, another, last] = options.ids as [number, number, number, number, number];
+    cluster.at(one).signal('SIGKILL');
+    cluster.at(another).signal('SIGKILL');
+    for (const survivor of [cluster.at(left), cluster.at(last)]) {
+      const { error } = await survivor.event('end', ({ group }) => group === options.group);
       expect(error).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST' });
-      expect([1, 3]).toContain(error!.memberId);
-      expectOrderedAndExact(survivor, GROUP);
+      expect([one, another]).toContain(error!.memberId);
+      expectOrderedAndExact(survivor, options.group);
     }
     await sends;
-    await transferAmong(cluster, [4, 2, 0], GROUP + 1);
-    await cluster.leave();
+    await transferAmong(cluster, [last, left, root], all.group());
   });
-});
 
-describe('unannounced ends of a process in the middle of a transfer', () => {
   const asked = (op: string, args: object) => (member: MemberProcess) => {
     // It ends before it can answer.
     member.call(op, args).catch(() => {});
@@ -148,20 +207,27 @@ describe('unannounced ends of a process in the middle of a transfer', () => {
     ['an uncaught exception', asked('throwUncaught', {}), { code: 1, signal: null }],
     ['SIGINT', (member) => void member.signal('SIGINT'), { code: null, signal: 'SIGINT' }],
     ['SIGTERM', (member) => void member.signal('SIGTERM'), { code: null, signal: 'SIGTERM' }],
-  ])('%s of a relay: it ends with that status, and the others know', async (_how, endIt, how) => {
-    const stream = await streaming('binomial-pipeline', 'shm', 4);
-    const relay = stream.cluster.at(2);
-    endIt(relay);
-    await expectNews(stream, 2);
-    expect(await relay.exited).toEqual(how);
-    await transferAmong(stream.cluster, [3, 0, 1], GROUP + 1);
-    await stream.cluster.leave();
-  });
+  ])(
+    '%s of a relay in the middle of a transfer: it ends with that status, and the others know',
+    async (_how, endIt, how) => {
+      const stream = await all.streaming('binomial-pipeline', 4);
+      const [root, one, lost, another] = stream.options.ids as [number, number, number, number];
+      const relay = stream.cluster.at(lost);
+      endIt(relay);
+      await expectNews(stream, lost);
+      expect(await relay.exited).toEqual(how);
+      await transferAmong(stream.cluster, [another, root, one], all.group());
+    },
+  );
 });
 
-it('a member that was told to end is not asked to leave, although its process may still exist', async () => {
-  const cluster = await Cluster.start(2);
-  cluster.at(1).signal('SIGTERM');
-  await cluster.leave();
-  expect(await cluster.at(1).exited).toEqual({ code: null, signal: 'SIGTERM' });
+describe('a member that was told to end', () => {
+  afterEach(endClusters);
+
+  it('is not asked to leave, although its process may still exist', async () => {
+    const cluster = await Cluster.start(2);
+    cluster.at(1).signal('SIGTERM');
+    await cluster.leave();
+    expect(await cluster.at(1).exited).toEqual({ code: null, signal: 'SIGTERM' });
+  });
 });

@@ -13,7 +13,7 @@ it.skipIf(noEtcd)(
   async () => {
     const etcd = await Etcd.start(await reserveLoopbackPorts(2));
     const coordinator = { etcd: [etcd.endpoint], etcdPrefix: 'kv-test/' };
-    const first = await TestCluster.start(5, { replicas: 2 }, { coordinator });
+    const first = await TestCluster.start(4, { replicas: 2 }, { coordinator });
     const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);
     try {
       const client = await RawClient.connect(first.servers[1]!.port);
@@ -26,7 +26,7 @@ it.skipIf(noEtcd)(
       await first.dump();
       // Nothing of the coordinator's is in files.
       rmSync(join(first.directory, 'coordinator'), { recursive: true, force: true });
-      const second = await TestCluster.start(5, { replicas: 2 }, { coordinator, directory: first.directory });
+      const second = await TestCluster.start(4, { replicas: 2 }, { coordinator, directory: first.directory });
       try {
         const again = await RawClient.connect(second.servers[3]!.port);
         for (const key of keys) expect(await again.command('GET', key)).toContain(`of ${key}`);

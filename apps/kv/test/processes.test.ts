@@ -1,13 +1,13 @@
 /** Clusters of processes that end, as planned and not: needs the built dist. */
 
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed, temporaryDirectory, until } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LocalCluster, MemberProcess } from '../src/demo/processes.js';
+import { LocalCluster, type MemberEvent, MemberProcess } from '../src/demo/processes.js';
 import { KvCoordinator } from '../src/index.js';
 import type { SalvageReport } from '../src/salvage/report.js';
 import { slotOf } from '../src/store/slot.js';
@@ -16,6 +16,8 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** Servers that poll take the processors from the other servers. */
 const WITHOUT_POLLING = ['--window-ms', '0'];
+/** Little memory, which takes a server less time to touch. */
+const SMALL = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
 /** A look reads files that other processes write: these need the processors. */
 const LOOK_EVERY_MS = 20;
 let directory: string;
@@ -68,8 +70,9 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
   );
   const list = members.map(({ host, port }) => `${host}:${port}`).join(',');
   const common = ['server', '--members', list, '--directory', join(directory, 'cluster'), '--port', '0'];
+  const own = [...WITHOUT_POLLING, ...SMALL];
   const servers = [1, 2, 3, 4].map(
-    (id) => new MemberProcess(`server ${id}`, [...common, '--id', String(id)], command),
+    (id) => new MemberProcess(`server ${id}`, [...common, ...own, '--id', String(id)], command),
   );
   let isEnded = false;
   try {
@@ -89,7 +92,7 @@ it('a cluster whose servers are ended one after another, in the middle of a reco
     expect(recordOf(1)).toMatchObject({ state: 'recovering' });
     isEnded = true;
     await coordinator.close();
-    const again = await RawClient.connect((await start()).ports[2]!);
+    const again = await RawClient.connect((await start(SMALL)).ports[2]!);
     expect(await again.command('DBSIZE')).toBe(':200\r\n');
     expect(await again.command('GET', 'k199')).toBe('$4\r\nv199\r\n');
   } finally {
@@ -112,9 +115,12 @@ describe('the longest keys and values', () => {
     return keys;
   }
 
-  it('of a server that was killed with -9 are all at the others', async () => {
+  it('of a server that was killed with -9 are all at the others; nobody took its id while it ran', async () => {
     // Two survivors are left beside each recoverer, which open segments for what they take over.
     const cluster = await start(['--replicas', '2']);
+    const second = kv([...cluster.argumentsOf('server 1'), '--directory', temporaryDirectory()]);
+    expect(second.stderr).toContain('ERR_RDMC_MESH_LISTEN_FAILED');
+    expect(second.status).toBe(1);
     const client = await RawClient.connect(cluster.ports[1]!);
     const range = /:(\d+)\r\n:(\d+)\r\n\*\d+\r\n\$9\r\n127\.0\.0\.1\r\n:(\d+)\r\n/g;
     const ranges = [...(await client.command('CLUSTER', 'SLOTS')).matchAll(range)];
@@ -140,7 +146,6 @@ describe('the longest keys and values', () => {
 });
 
 describe('kv salvage', () => {
-  const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12'];
   const value = 'v'.repeat(100_000);
   const keys = Array.from({ length: 300 }, (_, i) => `key:${i}`);
   const salvage = (...args: string[]) => kv(['salvage', '--directory', join(directory, 'cluster'), ...args]);
@@ -153,8 +158,21 @@ describe('kv salvage', () => {
     );
   }
 
-  it('opens a cluster whose processes were all killed with -9, with what was listed, when told so', async () => {
-    const first = await start(small);
+  /** Gives up a directory without a server's files, which may hold what the others do not have. */
+  function expectAbsentRefused(path: string): void {
+    const args = ['salvage', '--directory', path];
+    rmSync(join(path, 'server-3'), { recursive: true });
+    const refused = kv([...args, '--accept-loss']);
+    expect(refused.stderr).toMatch(
+      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
+    );
+    expect(refused.status).toBe(1);
+    expect(JSON.parse(kv([...args, '--json']).stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });
+    expect(kv([...args, '--accept-loss', '--without', '3']).status).toBe(0);
+  }
+
+  it('opens a cluster whose processes were all killed with -9, with what was listed, when told so; not without files', async () => {
+    const first = await start(SMALL);
     const client = await RawClient.connect(first.ports[0]!);
     for (const key of keys) expect(await client.command('SET', key, `${key} ${value}`)).toBe('+OK\r\n');
     // At least one segment of each server's log is full by now: three backups write it to files.
@@ -163,6 +181,10 @@ describe('kv salvage', () => {
     expect(locked.stderr).toContain('ERR_RDMC_STATE_LOCKED');
     expect(locked.status).toBe(1);
     await Promise.all([first.coordinator, ...first.servers].map((member) => member.kill('SIGKILL')));
+
+    const copy = join(directory, 'copy');
+    cpSync(join(directory, 'cluster'), copy, { recursive: true });
+    expectAbsentRefused(copy);
 
     const dry = salvage('--json');
     expect([dry.stderr, dry.status]).toEqual(['', 3]);
@@ -182,7 +204,7 @@ describe('kv salvage', () => {
     const accepted = salvage('--accept-loss');
     expect([accepted.stderr, accepted.status]).toEqual(['', 0]);
     expect(accepted.stdout).toContain('The missing entries were given up.');
-    const second = await start(small);
+    const second = await start(SMALL);
     const again = await RawClient.connect(second.ports[0]!);
     expect(await again.command('DBSIZE')).toBe(`:${listed}\r\n`);
     let found = 0;
@@ -193,19 +215,6 @@ describe('kv salvage', () => {
     }
     expect(found).toBe(listed);
     expect(await again.command('SET', 'new', '1')).toBe('+OK\r\n');
-  });
-
-  it('refuses to give up what files that are not there may hold', async () => {
-    const cluster = await start(small);
-    await Promise.all([cluster.coordinator, ...cluster.servers].map((member) => member.kill('SIGKILL')));
-    rmSync(join(directory, 'cluster', 'server-3'), { recursive: true });
-    const refused = salvage('--accept-loss');
-    expect(refused.stderr).toMatch(
-      /^error ERR_RDMC_KV_FILES_MISSING: directories of servers 3 .*--without 3/,
-    );
-    expect(refused.status).toBe(1);
-    expect(JSON.parse(salvage('--json').stdout)).toMatchObject({ outcome: 'incomplete', absent: [3] });
-    expect(salvage('--accept-loss', '--without', '3').status).toBe(0);
   });
 
   it('says what to name where there is nothing', () => {
@@ -273,12 +282,35 @@ describe('members that come and go', () => {
     return reply;
   }
 
-  it('the coordinator is killed with -9 and started again: no server ends, and writes go on meanwhile', async () => {
-    const cluster = await start(['--replicas', '2']);
-    const clients = await Promise.all(cluster.ports.map((port) => RawClient.connect(port)));
-    await cluster.coordinator.kill('SIGKILL');
-    for (const server of cluster.servers) {
-      await server.until(({ memberLost }) => (memberLost?.member === 0 ? true : undefined));
+  const clientsOf = (ports: readonly number[]) => Promise.all(ports.map((port) => RawClient.connect(port)));
+
+  /** Kills a server and the coordinator, and starts both again; returns the new processes. */
+  async function loseBoth(cluster: LocalCluster, client: RawClient, keys: readonly string[]) {
+    const victim = cluster.servers[3]!;
+    await Promise.all([cluster.coordinator, victim].map((member) => member.kill('SIGKILL')));
+    const coordinator = again(cluster, 'the coordinator');
+    // The server returns at once: it gets its slots again.
+    const back = again(cluster, 'server 4');
+    const { entries } = await coordinator.until(({ recovered }) => recovered);
+    expect(entries).toBeGreaterThan(0);
+    const port = await back.until(({ ready }) => ready);
+    await coordinator.until(({ serving }) => serving);
+    for (const key of keys) expect(await answered(client, 'GET', key)).toBe(`$${key.length}\r\n${key}\r\n`);
+    return { coordinator, back, port };
+  }
+
+  /** Kills the coordinator; writes go on, reads do not. Returns the process that follows, when it serves. */
+  async function loseCoordinator(
+    cluster: LocalCluster,
+    coordinator: MemberProcess,
+    servers: readonly MemberProcess[],
+    clients: readonly RawClient[],
+  ): Promise<MemberProcess> {
+    const seen = servers.map(({ eventCount }) => eventCount);
+    await coordinator.kill('SIGKILL');
+    for (const [index, server] of servers.entries()) {
+      const isLost = ({ memberLost }: MemberEvent) => memberLost?.member === 0 || undefined;
+      await server.until(isLost, seen[index]);
     }
     // Through every server, to keys of all of them.
     for (const [index, client] of clients.entries()) {
@@ -289,53 +321,37 @@ describe('members that come and go', () => {
     // Reads are refused when the leases are over.
     const isRefused = async () => (await clients[0]!.command('GET', 'k0:0')).startsWith(EXPIRED);
     await until(isRefused, POLL_MS);
-    const coordinator = again(cluster, 'the coordinator');
-    await coordinator.until(({ serving }) => serving);
+    const next = again(cluster, 'the coordinator');
+    await next.until(({ serving }) => serving);
     for (const [index, client] of clients.entries()) {
       for (let i = 10; i < 50; i += 1)
         expect(await answered(client, 'GET', `k${index}:${i}`)).toBe(`$3\r\nv${i}\r\n`);
     }
-    expect(cluster.servers.map(({ exit }) => exit)).toEqual(Array(4).fill(undefined));
+    return next;
+  }
+
+  it('the coordinator is killed with -9, with a server and alone: what follows it recovers, no other server ends, and writes go on', async () => {
+    const cluster = await start(['--replicas', '2', ...SMALL]);
+    const [first] = await clientsOf(cluster.ports.slice(0, 1));
+    const keys = Array.from({ length: 200 }, (_, i) => `key${i}`);
+    expect(await first!.command('MSET', ...keys.flatMap((key) => [key, key]))).toBe('+OK\r\n');
+    const { coordinator, back, port } = await loseBoth(cluster, first!, keys);
+    const servers = [...cluster.servers.slice(0, 3), back];
+    const clients = await clientsOf([...cluster.ports.slice(0, 3), port]);
+    const next = await loseCoordinator(cluster, coordinator, servers, clients);
+    expect(servers.map(({ exit }) => exit)).toEqual(Array(4).fill(undefined));
 
     // The run that follows also recovers a server that dies later, which returns and is a backup again.
-    const victim = cluster.servers[3]!;
-    await victim.kill('SIGKILL');
-    await coordinator.until(({ recovered }) => recovered);
-    const back = again(cluster, 'server 4');
-    const port = await back.until(({ ready }) => ready);
+    await back.kill('SIGKILL');
+    await next.until(({ recovered }) => recovered);
+    const last = again(cluster, 'server 4');
+    const lastPort = await last.until(({ ready }) => ready);
+    const seen = next.eventCount;
     await cluster.servers[2]!.kill('SIGKILL');
-    const seen = coordinator.eventCount;
-    await coordinator.until(({ recovered }) => recovered, seen);
-    const last = await RawClient.connect(port);
-    expect(await answered(last, 'GET', 'k3:49')).toBe('$3\r\nv49\r\n');
-    expect(await answered(last, 'DBSIZE')).toBe(':200\r\n');
-    expect(back.exit).toBeUndefined();
-  });
-
-  it('a server that dies while the coordinator is away is recovered by the one that follows', async () => {
-    const cluster = await start(['--replicas', '2']);
-    const client = await RawClient.connect(cluster.ports[0]!);
-    const pairs = Array.from({ length: 200 }, (_, i) => [`k${i}`, `v${i}`]);
-    expect(await client.command('MSET', ...pairs.flat())).toBe('+OK\r\n');
-    await Promise.all([cluster.coordinator, cluster.servers[3]!].map((member) => member.kill('SIGKILL')));
-    const coordinator = again(cluster, 'the coordinator');
-    // The server returns at once: it gets its slots again.
-    const back = again(cluster, 'server 4');
-    const { entries } = await coordinator.until(({ recovered }) => recovered);
-    expect(entries).toBeGreaterThan(0);
-    await back.until(({ ready }) => ready);
-    for (const [key, value] of pairs) {
-      expect(await answered(client, 'GET', key!)).toBe(`$${value!.length}\r\n${value}\r\n`);
-    }
-    expect(cluster.servers.slice(0, 3).map(({ exit }) => exit)).toEqual(Array(3).fill(undefined));
-  });
-
-  it('a second process with the id of a server that runs is refused, and the server goes on', async () => {
-    const cluster = await start(['--replicas', '2']);
-    const { stderr, status } = kv([...cluster.argumentsOf('server 2'), '--directory', temporaryDirectory()]);
-    expect(stderr).toContain('ERR_RDMC_MESH_LISTEN_FAILED');
-    expect(status).toBe(1);
-    const client = await RawClient.connect(cluster.ports[1]!);
-    expect(await client.command('SET', 'key', 'value')).toBe('+OK\r\n');
+    await next.until(({ recovered }) => recovered, seen);
+    const [client] = await clientsOf([lastPort]);
+    expect(await answered(client!, 'GET', 'k3:49')).toBe('$3\r\nv49\r\n');
+    expect(await answered(client!, 'DBSIZE')).toBe(':400\r\n');
+    expect(last.exit).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { messageOf } from '@rdmc/common';
 import { MetricsError } from './errors.js';
@@ -81,6 +81,8 @@ export async function serveMetrics(options: ServeMetricsOptions): Promise<Metric
   }
   const metrics = options.metrics ?? new Metrics({ watchNodes: true });
   const own = options.metrics === undefined ? metrics : undefined;
+  // Loaded here, because programs with metrics that nobody serves need no HTTP.
+  const { createServer } = await import('node:http');
   const server = createServer((request, response) => answer(metrics, request, response));
   server.maxConnections = MOST_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;

@@ -286,3 +286,14 @@ describe('options', () => {
     });
   });
 });
+
+it('a backup that closes abandons its own scans, and those of another backup in the process go on', async () => {
+  const [closing, other] = [await startBackup(), await startBackup()];
+  for (const rig of [closing, other]) await openAndWrite(rig);
+  const abandoned = loaded(closing.backup, IDENTITY).catch((error: unknown) => error);
+  const complete = loaded(other.backup, IDENTITY);
+  await closing.backup.close();
+  expect(await abandoned).toBeInstanceOf(Error);
+  expect((await complete).result).toMatchObject({ status: 'ok', offset: end });
+  expect((await loaded(other.backup, IDENTITY)).result.offset).toBe(end);
+});

@@ -3,7 +3,7 @@
 import { subscription } from '@rdmc/common';
 import type { Recovery } from '@rdmc/tailwind';
 import type { LogRecord } from '@rdmc/tailwind/coordinator';
-import { refusal } from '@rdmc/testing';
+import { refusal, until } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { BackupService } from '../src/rpc/backup-service.js';
 import { WorkerLink } from '../src/worker-link.js';
@@ -44,6 +44,13 @@ async function recoveredLog(cluster: readonly ClusterMember[]): Promise<bigint> 
   return log.id;
 }
 
+/** Waits until a log with two backups has its next segment, too: it opens that ahead, at any of the members. */
+function nextIsOpen(cluster: readonly ClusterMember[], logId: bigint): Promise<void> {
+  const refs = [1n, 2n].map((segmentId) => ({ logId, segmentId }));
+  const replicas = () => cluster.flatMap(({ backup }) => refs.filter((ref) => backup.holds(ref)));
+  return until(() => replicas().length === 4);
+}
+
 it('keeps nothing about recovered logs, however many there were', async () => {
   const cluster = await rig();
   for (let round = 0; round < 5; round += 1) await recoveredLog(cluster);
@@ -57,6 +64,7 @@ it('keeps the replicas of live logs, and of a log during its recovery', async ()
   const log = await coordinatedLog(cluster[0]!, COORDINATOR, { replicas: 2 });
   const other = await coordinatedLog(cluster[3]!, COORDINATOR, { replicas: 2 });
   await log.append(object(1)).acknowledged;
+  for (const { id } of [log, other]) await nextIsOpen(cluster, id);
   const recovery = await begin(cluster[2]!, log.id);
   const held = () => cluster.map(({ backup }) => backup.logIds);
   const before = held();

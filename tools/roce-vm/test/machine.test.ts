@@ -15,7 +15,7 @@ const ready =
   process.platform === 'linux' && existsSync('/usr/bin/dpkg-query') && missingPackages().length === 0;
 const asked = process.env.RDMC_TEST_ROCE_VM === '1';
 const machines = describe.skipIf(!ready && !asked);
-/** Each of these takes a machine of its own, so that only `npm run test:roce` runs them, for every push. */
+/** Each of these boots a machine of its own, so that only `npm run test:roce` runs them, for every push. */
 const more = it.skipIf(!asked);
 const MORE = '[skipped: set RDMC_TEST_ROCE_VM=1 to run it]';
 
@@ -46,7 +46,7 @@ describe('mistakes', () => {
 });
 
 machines('a machine (needs the packages, or root and RDMC_TEST_ROCE_VM=1)', () => {
-  it('gives back output, exit code and what was written in the shared directory, and loses the rest', () => {
+  more(`gives back output, exit code and files of the shared directory, not others ${MORE}`, () => {
     const shared = temporaryDirectory('roce-vm-shared');
     const script = [
       'echo out; echo err >/dev/stderr',

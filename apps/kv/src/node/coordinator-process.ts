@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Mesh } from '@rdmc/mesh';
 import { type Clock, Coordinator, FileStore, type StateStore } from '@rdmc/tailwind/coordinator';
-import { EtcdStore } from '@rdmc/tailwind/etcd';
 import { COORDINATOR } from '../cluster/messages.js';
 import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { PlacementState } from '../cluster/placement-state.js';
@@ -38,6 +37,8 @@ export async function openStore(
   const { directory, etcd, etcdPrefix: prefix, etcdCaFile } = options;
   if (!etcd) return FileStore.open(join(directory, 'state'));
   const [user, password] = [process.env.RDMC_ETCD_USER, process.env.RDMC_ETCD_PASSWORD];
+  // Most coordinators have no etcd: its client takes time to load.
+  const { EtcdStore } = await import('@rdmc/tailwind/etcd');
   return EtcdStore.open({
     endpoints: etcd,
     ...(prefix !== undefined && { prefix }),

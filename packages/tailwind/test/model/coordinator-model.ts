@@ -131,8 +131,7 @@ export class CoordinatorModel implements ObjectModel {
 
   key(): string {
     const { rules: _, record, attempts, copies, ...rest } = this;
-    const text = JSON.stringify(record, (__, value) => (typeof value === 'bigint' ? String(value) : value));
-    return `${text}${JSON.stringify([[...attempts].sort(), [...copies].sort(), rest])}`;
+    return `${textOf(record)}${JSON.stringify([[...attempts].sort(), [...copies].sort(), rest])}`;
   }
 
   done(): boolean {
@@ -267,6 +266,17 @@ export class CoordinatorModel implements ObjectModel {
     else this.announced += 1;
     if (this.lastNumber > this.table.number) this.table = { number: this.lastNumber, successor };
   }
+}
+
+/** By record: many states share one. */
+const texts = new WeakMap<LogRecord, string>();
+
+function textOf(record: LogRecord): string {
+  const known = texts.get(record);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(record, (_, value) => (typeof value === 'bigint' ? String(value) : value));
+  texts.set(record, text);
+  return text;
 }
 
 function frozen(record: LogRecord): LogRecord {

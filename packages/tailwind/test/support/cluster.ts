@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
-import type { Member, Mesh } from '@rdmc/mesh';
+import { type Member, Mesh } from '@rdmc/mesh';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
 import {
@@ -104,6 +104,19 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
   });
 }
 
+/**
+ * Members 0 to n − 1 in this process that have a mesh and nothing else, for coordinators and their clients; closed at the end
+ * of the test. A node also starts a thread and opens a device.
+ */
+export async function startMeshes(n: number): Promise<Pick<ClusterMember, 'mesh' | 'kill'>[]> {
+  return startMembers(await reserveLoopbackPorts(n), async (place) => {
+    const mesh = await Mesh.join({ ...place, silenceTimeoutMs: 0 });
+    const kill = (): Promise<void> => mesh.close();
+    onTestFinished(kill);
+    return { mesh, kill };
+  });
+}
+
 /** Records the minima that it was asked to raise; `hold` makes it wait, `refuse` makes it refuse. */
 export class TestAuthority implements LogAuthority {
   readonly raised: Minimum[] = [];
@@ -148,7 +161,7 @@ export async function breakPairs({ mesh }: ClusterMember, backups: readonly numb
 
 /** A coordinator at a member, with short leases and a store in a directory of its own. */
 export async function startCoordinator(
-  { mesh }: ClusterMember,
+  { mesh }: Pick<ClusterMember, 'mesh'>,
   options: Partial<CoordinatorOptions> = {},
   path = join(temporaryDirectory(), 'state'),
 ): Promise<Coordinator> {

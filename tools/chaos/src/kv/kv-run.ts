@@ -10,7 +10,7 @@ import type { KvProcess } from './kv-server.js';
 const LONGEST_STOP_MS = 15_000;
 /** A recovery waits up to 2.2 s for a lease, and reads little then. */
 const LONGEST_TAKEOVER_MS = 4_000;
-/** Between two requests of a client while a server is stopped. */
+/** Between two requests of a client while the run waits for a time or for processes that start. */
 const CALM_MS = 20;
 
 /** A cluster of kv under load: every server takes any command, and takes over logs of dead servers by itself. */
@@ -95,7 +95,7 @@ export class KvRun implements Subject {
   async #duringTakeover(victim: KvProcess): Promise<void> {
     this.#note(`kill -9 of ${victim.name}, then of the coordinator`);
     await victim.kill('SIGKILL');
-    await delay(this.#random.integer(0, LONGEST_TAKEOVER_MS));
+    await this.#calmly(() => delay(this.#random.integer(0, LONGEST_TAKEOVER_MS)));
     await this.cluster.coordinator.kill('SIGKILL');
     await this.#coordinate();
     if (this.plan.away > 50) await this.#startAgain(victim);
@@ -117,13 +117,13 @@ export class KvRun implements Subject {
   }
 
   async #coordinate(): Promise<void> {
-    await this.cluster.restartCoordinator();
+    await this.#calmly(() => this.cluster.restartCoordinator());
     this.#note('the coordinator was started again, and every slot has a server');
   }
 
   async #startAgain(server: KvProcess): Promise<void> {
     const { hasFiles } = this.plan;
-    await this.cluster.restartServer(server, hasFiles);
+    await this.#calmly(() => this.cluster.restartServer(server, hasFiles));
     this.#note(`${server.name} was started again, ${hasFiles ? 'with' : 'without'} its files`);
   }
 
@@ -147,11 +147,19 @@ export class KvRun implements Subject {
     this.#note(`SIGSTOP of ${victim.name}`);
     victim.signal('SIGSTOP');
     await this.clients.more(this.plan.after);
-    this.clients.betweenMs = CALM_MS;
-    await delay(this.#random.integer(0, LONGEST_STOP_MS));
-    this.clients.betweenMs = 0;
+    await this.#calmly(() => delay(this.#random.integer(0, LONGEST_STOP_MS)));
     this.#note(`SIGCONT of ${victim.name}`);
     victim.signal('SIGCONT');
+  }
+
+  /** Clients go on, and leave the processors to what is waited for. */
+  async #calmly(wait: () => Promise<unknown>): Promise<void> {
+    this.clients.betweenMs = CALM_MS;
+    try {
+      await wait();
+    } finally {
+      this.clients.betweenMs = 0;
+    }
   }
 
   #living(): KvProcess[] {
