@@ -12,6 +12,7 @@ import type { ProtocolWorker } from './protocol.js';
 import { ProtocolHost } from './protocol-host.js';
 import { RingReader, RingWriter } from './ring.js';
 import { nameThisThread, THREAD_NAME } from './thread-name.js';
+import { TraceRecorder } from './trace/recorder.js';
 import { WorkerDriver } from './worker-driver.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 import { WorkerLoop } from './worker-loop.js';
@@ -51,6 +52,7 @@ function ringsOf({ commandRing, eventRing }: WorkerInput, words: Int32Array) {
 async function main(input: WorkerInput): Promise<void> {
   const words = new Int32Array(input.control);
   const counters = new CounterBlock(input.control);
+  const trace = input.trace && new TraceRecorder(input.trace.memory, input.trace.member);
   const wanted = deviceOptions();
   const protocols = await Promise.all(
     input.protocols.map(async ({ name, module, data }) => {
@@ -76,6 +78,7 @@ async function main(input: WorkerInput): Promise<void> {
     protectionDomain,
     completionQueue,
     counters,
+    trace,
     wake: () => loop.askTurn(),
     look: (mayNap) => loop.askLook(mayNap),
     onFailure: (hosted, error) => driver.reportFailure(hosted, error),
@@ -90,6 +93,7 @@ async function main(input: WorkerInput): Promise<void> {
   const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
+    trace,
     commands,
     outbox,
     policy: new PollPolicy(input.windowMs, performance.now()),

@@ -183,6 +183,8 @@ export class Formation {
     const links = await this.links.allocate();
     const setup = {
       group: slot.number,
+      id: options.id,
+      neighbourIds: neighbours.map((each) => members[each]!),
       algorithm,
       nodes: members.length,
       rank,

@@ -12,6 +12,7 @@ export {
 } from './constants.js';
 export { type BlockRange, NO_KEY } from './worker/block-range.js';
 export { createCounters } from './worker/counters.js';
+export { GroupTrace } from './worker/group-trace.js';
 export { GroupMachine } from './worker/machine.js';
 export type { MachineConfig } from './worker/machine-config.js';
 export { type GroupPort, ProtocolViolation } from './worker/port.js';

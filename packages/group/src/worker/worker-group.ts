@@ -4,6 +4,7 @@ import { HEADER_BYTES } from '../constants.js';
 import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { connectOptions } from './connect-options.js';
+import { GroupTrace } from './group-trace.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
@@ -47,7 +48,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     if (small) this.small = new SmallPath(context, setup, small, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters), this);
+    const trace = context.trace && new GroupTrace(context.trace, setup.id, setup.neighbourIds);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */

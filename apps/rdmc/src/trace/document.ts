@@ -1,0 +1,81 @@
+import type { TraceSummary } from '@rdmc/dataplane/trace';
+import * as z from 'zod';
+
+const count = z.number().int().nonnegative();
+const positive = z.number().nonnegative();
+const member = count;
+
+/** Who delays whom: `rdmc trace summary --json`, and a part of other documents. Times in seconds, shares 0 to 1. */
+export const traceSummaryDocument = z.strictObject({
+  seconds: positive,
+  records: count,
+  /** Records that were lost because a ring was full. */
+  dropped: count,
+  members: z.array(
+    z.strictObject({
+      member,
+      waitingSeconds: positive,
+      waits: z.array(
+        z.strictObject({
+          for: z.enum(['block', 'ready', 'sent', 'application']),
+          peer: member.nullable(),
+          seconds: positive,
+          share: positive,
+        }),
+      ),
+      blocksReceived: count,
+      blocksSent: count,
+      firstBlockCopies: count,
+      wakeUps: count,
+    }),
+  ),
+  causes: z.array(
+    z.strictObject({
+      kind: z.enum(['link', 'application', 'member']),
+      members: z.array(member),
+      seconds: positive,
+      share: positive,
+    }),
+  ),
+  slowest: z.strictObject({ members: z.array(member), share: positive }).nullable(),
+  messages: count,
+  /** Between the first and the last receiver of a message. */
+  skew: z.strictObject({ medianSeconds: positive, mostSeconds: positive, mostOftenLast: member }).nullable(),
+});
+/** The document of {@link traceSummaryDocument}. */
+export type TraceSummaryDocument = z.infer<typeof traceSummaryDocument>;
+
+const NS = 1e9;
+
+export function traceDocument(summary: TraceSummary, { dropped }: { readonly dropped: number }) {
+  const { ns, records, members, causes, slowest, skews } = summary;
+  const document: TraceSummaryDocument = {
+    seconds: ns / NS,
+    records,
+    dropped,
+    members: members.map(({ waitingNs, waits, ...rest }) => ({
+      ...rest,
+      waitingSeconds: waitingNs / NS,
+      waits: waits.map(({ reason, peer, ns, share }) => ({ for: reason, peer, seconds: ns / NS, share })),
+    })),
+    causes: causes.map(({ kind, members, ns, share }) => {
+      return { kind, members: [...members], seconds: ns / NS, share };
+    }),
+    slowest: slowest && { members: [...slowest.members], share: slowest.share },
+    messages: skews.length,
+    skew: skewOf(skews),
+  };
+  return document;
+}
+
+function skewOf(skews: TraceSummary['skews']): TraceSummaryDocument['skew'] {
+  if (skews.length === 0) return null;
+  const order = skews.map(({ ns }) => ns / NS).sort((a, b) => a - b);
+  const lasts = new Map<number, number>();
+  for (const { last } of skews) lasts.set(last, (lasts.get(last) ?? 0) + 1);
+  return {
+    medianSeconds: order[order.length >> 1]!,
+    mostSeconds: order.at(-1)!,
+    mostOftenLast: [...lasts].sort(([, a], [, b]) => b - a)[0]![0],
+  };
+}
