@@ -168,6 +168,8 @@ export interface SimulationDocument {
 
 interface TracedMember {
   member: number;
+  /** Such as its host, if the trace has one. */
+  name: string | null;
   waitingSeconds: number;
   waits: {
     for: 'block' | 'ready' | 'sent' | 'application';

@@ -103,10 +103,7 @@ export class DataPlane {
   static async #start(checked: CheckedOptions, options: DataPlaneOptions): Promise<DataPlane> {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
-    const plane = await attached(
-      thread,
-      () => new DataPlane(thread, ready, checked, options.logger),
-    );
+    const plane = await attached(thread, () => new DataPlane(thread, ready, checked, options.logger));
     options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
   }

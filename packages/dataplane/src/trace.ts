@@ -8,6 +8,7 @@ export { type ChromeEvent, chromeTrace } from './trace/chrome-trace.js';
 export { encodeTrace } from './trace/encode-trace.js';
 export { SIMULATED_CLOCK, type TraceHeader } from './trace/file-header.js';
 export { NONE, TraceKind, type TraceKindNumber, TraceProtocol } from './trace/layout.js';
+export { namesOf } from './trace/names.js';
 export { type DecodeOptions, decodeTrace, type Trace } from './trace/read-trace.js';
 export { type TraceSink, type TraceSubject, traceSubject } from './trace/recorder.js';
 export type { TraceEvent } from './trace/records.js';

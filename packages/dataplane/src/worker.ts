@@ -1,6 +1,12 @@
 /** The worker thread. DataPlane starts it; it sends `ready` once all protocols have started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type CompletionChannel, type Device, type OpenDeviceOptions, openDevice } from '@rdmc/verbs';
+import {
+  type CompletionChannel,
+  type Device,
+  type OpenDeviceOptions,
+  openDevice,
+  type ProtectionDomain,
+} from '@rdmc/verbs';
 import { eventfdSignaller, FdWatcher, FineTimer, yieldProcessor } from '@rdmc/verbs/loop';
 import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
@@ -112,12 +118,11 @@ async function main(input: WorkerInput): Promise<void> {
   FdWatcher.open(input.workerEventFd, loop.wakeUp);
   for (const { name, data, worker } of protocols) await driver.add(name, data, worker);
   loop.start();
-  const ready: ReadyMessage = {
-    device: device.handle,
-    protectionDomain: protectionDomain.handle,
-    choice: device.choice,
-  };
-  parentPort!.postMessage(ready);
+  parentPort!.postMessage(readyMessage(device, protectionDomain));
+}
+
+function readyMessage(device: Device, { handle: protectionDomain }: ProtectionDomain): ReadyMessage {
+  return { device: device.handle, protectionDomain, choice: device.choice };
 }
 
 nameThisThread(THREAD_NAME);

@@ -4,6 +4,8 @@ import {
   decodeTrace,
   encodeTrace,
   NONE,
+  namesOf,
+  summarise,
   TraceFile,
   TraceKind,
   TraceProtocol,
@@ -52,7 +54,11 @@ it.each([
   ['text', Buffer.from('{"traceEvents":[]}'), 'it is not a trace'],
   ['half a header', whole.slice(0, 100), 'it ends within its header, after 100 bytes'],
   ['another version', damaged(8, 2), 'it has version 2, this package reads version 1'],
-  ['a damaged time', damaged(128 + 32 + 4, 0xffffffff), 'record 1, at byte 160, is damaged; the 1 records before it'],
+  [
+    'a damaged time',
+    damaged(128 + 32 + 4, 0xffffffff),
+    'record 1, at byte 160, is damaged; the 1 records before it',
+  ],
   ['a record of zeros', damaged(128 + 12, 0), 'record 0, at byte 128, is damaged'],
 ])('refuses %s', (_, bytes, message) => {
   const error = thrown(() => decodeTrace(bytes));
@@ -84,6 +90,23 @@ it('has the records of all rings, and says how many were dropped', async () => {
   ]);
   // CLOCK_MONOTONIC, as the header.
   expect(events.at(-1)!.time).toBeGreaterThanOrEqual(clockNs);
+});
+
+it('has the names of members', async () => {
+  const path = join(temporaryDirectory(), 'a.trace');
+  const file = await TraceFile.create(path);
+  const long = 'büro'.repeat(100);
+  file.nameMember(0, 'node1.example.org');
+  file.nameMember(0, 'another');
+  file.nameMember(7, '');
+  file.nameMember(8, long);
+  await file.close();
+  const { events } = decodeTrace(await readFile(path));
+  const names = namesOf(events);
+  expect([...names.keys()]).toEqual([0, 8]);
+  expect(names.get(0)).toBe('node1.example.org');
+  expect(long.startsWith(names.get(8)!.replace(/\ufffd$/, ''))).toBe(true);
+  expect(summarise(events)).toMatchObject({ records: 0, members: [] });
 });
 
 it('says why it cannot be written', async () => {

@@ -1,4 +1,3 @@
-import { summarise } from '@rdmc/dataplane/trace';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import type { Session } from '../session.js';
@@ -18,7 +17,7 @@ async function run(paths: readonly string[], raw: unknown, { terminal }: Session
   const { output, partial, json } = parseOptions(schema, raw);
   const trace = await readTraces(paths, partial);
   if (output !== undefined) await writeTrace(trace, output);
-  const document = traceDocument(summarise(trace.events), trace);
+  const document = traceDocument(trace);
   if (json) return terminal.json(document);
   terminal.note(...trace.notes.map((note) => `note: ${note}`));
   terminal.out(...describeDelays(document));

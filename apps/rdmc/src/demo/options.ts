@@ -15,7 +15,7 @@ export interface DemoOptions {
   readonly linkRate: 'none' | number | undefined;
   readonly keep: boolean;
   /** Where to write the trace of all members. */
-  readonly trace: string | undefined;
+  readonly trace?: string | undefined;
   readonly json: boolean;
 }
 

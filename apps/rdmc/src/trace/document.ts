@@ -1,5 +1,6 @@
-import type { TraceSummary } from '@rdmc/dataplane/trace';
+import { namesOf, summarise, type TraceSummary } from '@rdmc/dataplane/trace';
 import * as z from 'zod';
+import type { WholeTrace } from './whole-trace.js';
 
 const count = z.number().int().nonnegative();
 const positive = z.number().nonnegative();
@@ -14,6 +15,8 @@ export const traceSummaryDocument = z.strictObject({
   members: z.array(
     z.strictObject({
       member,
+      /** Such as its host, if the trace has one. */
+      name: z.string().nullable(),
       waitingSeconds: positive,
       waits: z.array(
         z.strictObject({
@@ -47,14 +50,17 @@ export type TraceSummaryDocument = z.infer<typeof traceSummaryDocument>;
 
 const NS = 1e9;
 
-export function traceDocument(summary: TraceSummary, { dropped }: { readonly dropped: number }) {
-  const { ns, records, members, causes, slowest, skews } = summary;
+/** The summary of a trace, as programs read it. */
+export function traceDocument({ events, dropped }: Pick<WholeTrace, 'events' | 'dropped'>) {
+  const { ns, records, members, causes, slowest, skews } = summarise(events);
+  const names = namesOf(events);
   const document: TraceSummaryDocument = {
     seconds: ns / NS,
     records,
     dropped,
     members: members.map(({ waitingNs, waits, ...rest }) => ({
       ...rest,
+      name: names.get(rest.member) ?? null,
       waitingSeconds: waitingNs / NS,
       waits: waits.map(({ reason, peer, ns, share }) => ({ for: reason, peer, seconds: ns / NS, share })),
     })),

@@ -2,7 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { alignTraces, decodeTrace, type Trace } from '@rdmc/dataplane/trace';
 import { CliError, codeOf, fileError, systemReason } from '../errors.js';
 import { formatSeconds } from '../ui/units.js';
-import { formatTrace, type WholeTrace } from './format.js';
+import { formatTrace } from './format.js';
+import type { WholeTrace } from './whole-trace.js';
 
 const CUT_ADVICE = 'with --partial the valid part is read: what happened later is missing';
 
@@ -31,7 +32,8 @@ export async function readTraces(paths: readonly string[], partial: boolean): Pr
 
 function noteOf(path: string, errorNs: number | null): string[] {
   if (errorNs === 0) return [];
-  if (errorNs !== null) return [`${path}: its clock was compared; error at most ${formatSeconds(errorNs / 1e9)}`];
+  if (errorNs !== null)
+    return [`${path}: its clock was compared; error at most ${formatSeconds(errorNs / 1e9)}`];
   return [`${path}: its members sent the others nothing; compared by the hosts' time of day, error unknown`];
 }
 
@@ -40,6 +42,8 @@ export async function writeTrace(trace: WholeTrace, path: string): Promise<void>
   try {
     await writeFile(path, formatTrace(trace, path));
   } catch (cause) {
-    throw new CliError(codeOf(cause) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${systemReason(cause)}`, { cause });
+    throw new CliError(codeOf(cause) ?? 'ERR_RDMC_FILE', `cannot write ${path}: ${systemReason(cause)}`, {
+      cause,
+    });
   }
 }

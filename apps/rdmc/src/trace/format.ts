@@ -1,6 +1,7 @@
-import { chromeTrace, encodeTrace, summarise, type Trace, type TraceEvent } from '@rdmc/dataplane/trace';
+import { chromeTrace, encodeTrace } from '@rdmc/dataplane/trace';
 import { traceDocument } from './document.js';
 import { timelinePage } from './page.js';
+import type { WholeTrace } from './whole-trace.js';
 
 /** What a trace is written as; the end of the file's name decides. */
 type Format = 'page' | 'chrome' | 'records';
@@ -10,22 +11,12 @@ export function formatOf(path: string): Format {
   return path.endsWith('.json') ? 'chrome' : 'records';
 }
 
-/** Trace and events on one clock. */
-export interface WholeTrace {
-  /** Of the first file. */
-  readonly header: Pick<Trace, 'wallMs' | 'clockNs' | 'clock' | 'host'>;
-  readonly events: readonly TraceEvent[];
-  readonly dropped: number;
-  /** Sentences about the trace that a reader must know, such as the error of its clocks. */
-  readonly notes: readonly string[];
-}
-
 /** The bytes of a file for people (.html), for Perfetto and about:tracing (.json), or with the records themselves. */
 export function formatTrace(trace: WholeTrace, path: string): Uint8Array | string {
   const { header, events } = trace;
   const format = formatOf(path);
   if (format === 'records') return encodeTrace(header, events);
-  const summary = traceDocument(summarise(events), trace);
+  const summary = traceDocument(trace);
   if (format === 'page') return timelinePage(trace, summary);
   // Viewers keep what they do not know.
   return JSON.stringify({ ...chromeTrace(events), displayTimeUnit: 'ms', otherData: { summary } });

@@ -1,5 +1,4 @@
 import { closeSync, openSync } from 'node:fs';
-import { summarise } from '@rdmc/dataplane/trace';
 import { CliError, codeOf, systemReason } from '../errors.js';
 import type { Terminal } from '../ui/terminal.js';
 import { traceDocument } from './document.js';
@@ -27,6 +26,6 @@ export async function writeTogether(
 ): Promise<void> {
   const trace = await readTraces(paths, false);
   await writeTrace(trace, output);
-  const document = traceDocument(summarise(trace.events), trace);
+  const document = traceDocument(trace);
   terminal.note('', ...describeDelays(document), `The trace is in ${output}`);
 }

@@ -2,7 +2,7 @@
  * The script of a timeline page: draws the spans of `#data` on the canvas. A row of a member has five lanes. Lanes are drawn
  * pixel by pixel where many spans share one, so that the cost depends on the window and not on the trace.
  */
-export const pageScript = String.raw`
+export const pageScript = `
 'use strict';
 const { members, spans } = JSON.parse(document.getElementById('data').textContent);
 const canvas = document.getElementById('timeline');

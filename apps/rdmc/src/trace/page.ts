@@ -1,9 +1,9 @@
 import { type TimelineSpan, timeline } from '@rdmc/dataplane/trace';
 import type { TraceSummaryDocument } from './document.js';
-import type { WholeTrace } from './format.js';
 import { pageScript } from './page-script.js';
 import { pageStyle } from './page-style.js';
 import { describeDelays } from './report.js';
+import type { WholeTrace } from './whole-trace.js';
 
 /** Spans of blocks beyond this number are left out: a page of 100 MB does not open. Waits and messages stay. */
 const MOST_SPANS = 300_000;
@@ -17,9 +17,13 @@ export interface PageData {
 }
 
 /** One page with a timeline of all members, its data and its script: it loads nothing. */
-export function timelinePage(trace: WholeTrace, summary: TraceSummaryDocument): string {
+export function timelinePage(
+  trace: WholeTrace,
+  summary: TraceSummaryDocument,
+  mostSpans = MOST_SPANS,
+): string {
   const all = timeline(trace.events);
-  const isShort = all.length <= MOST_SPANS;
+  const isShort = all.length <= mostSpans;
   const spans = isShort ? all : all.filter(({ track }) => track === 'wait' || track === 'message');
   const notes = [...trace.notes, ...(isShort ? [] : [`${all.length - spans.length} blocks are not drawn`])];
   const json = JSON.stringify(dataOf(spans, summary)).replaceAll('<', '\\u003c');
@@ -34,8 +38,8 @@ export function timelinePage(trace: WholeTrace, summary: TraceSummaryDocument): 
 </head>
 <body>
 <h1>Who delays whom</h1>
-<pre id="summary">${escape([...lines.slice(1), ...notes.map((note) => `  note: ${note}`)].join('\n'))}</pre>
-<p>${escape(lines[0]!)}. Each member has a row: what it waits for, its messages, sends, receives, and when its thread slept.</p>
+<pre id="summary">${escaped([...lines.slice(1), ...notes.map((note) => `  note: ${note}`)].join('\n'))}</pre>
+<p>${escaped(lines[0]!)}. Each member has a row: what it waits for, its messages, sends, receives, and when its thread slept.</p>
 <p class="keys">Zoom: wheel, <kbd>+</kbd> <kbd>−</kbd>. Move: drag, <kbd>←</kbd> <kbd>→</kbd>. Member: <kbd>↑</kbd>
 <kbd>↓</kbd>. Its next wait: <kbd>n</kbd> <kbd>p</kbd>. All: <kbd>0</kbd>.</p>
 <p id="legend"></p>
@@ -63,6 +67,6 @@ function dataOf(spans: readonly TimelineSpan[], { members }: TraceSummaryDocumen
   };
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -1,5 +1,5 @@
-import { timeline } from './timeline.js';
 import type { TraceEvent } from './records.js';
+import { timeline } from './timeline.js';
 
 /** An event of Chrome's trace format: 'X' has a duration, 'M' names a process or a thread. Times are microseconds. */
 export interface ChromeEvent {
@@ -31,7 +31,8 @@ export function chromeTrace(events: readonly TraceEvent[]): { readonly traceEven
     const ts = (from - zero) / 1000;
     const args = { group, message, block, peer };
     const tid = TRACKS.indexOf(track);
-    const name = track === 'wait' ? `${what}${peer === null ? '' : ` of ${peer}`}` : nameOf(what, block, peer);
+    const name =
+      track === 'wait' ? `${what}${peer === null ? '' : ` of ${peer}`}` : nameOf(what, block, peer);
     return { ph: 'X', cat: track, name, pid: member, tid, ts, dur: (to - from) / 1000, args };
   });
   return { traceEvents: [...names, ...timed] };

@@ -66,7 +66,8 @@ export function headerFault(bytes: Uint8Array): string | undefined {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const magic = Buffer.from(bytes.subarray(0, FILE_MAGIC.length)).toString('latin1');
   if (magic !== FILE_MAGIC.slice(0, magic.length) || magic === '') return 'it is not a trace';
-  if (bytes.byteLength < FILE_HEADER_BYTES) return `it ends within its header, after ${bytes.byteLength} bytes`;
+  if (bytes.byteLength < FILE_HEADER_BYTES)
+    return `it ends within its header, after ${bytes.byteLength} bytes`;
   const version = view.getUint32(8, true);
   if (version === TRACE_VERSION && view.getUint32(12, true) === RECORD_BYTES) return undefined;
   return `it has version ${version}, this package reads version ${TRACE_VERSION}`;

@@ -64,7 +64,7 @@ export const RecordWord = {
 export const NONE = 0xffff_ffff;
 
 /** What wrote a record. Protocols of programs take numbers from 128 to 255. */
-export const TraceProtocol = { DATA_PLANE: 0, GROUP: 1, SMALL: 2, HIPOWER: 3, TAILWIND: 4 } as const;
+export const TraceProtocol = { DATA_PLANE: 0, GROUP: 1, HIPOWER: 2, TAILWIND: 3 } as const;
 
 /** What happened. */
 export const TraceKind = {
@@ -75,6 +75,8 @@ export const TraceKind = {
   /** The thread of the data plane goes to sleep, and wakes up. */
   SLEEP: 3,
   WAKE_UP: 4,
+  /** A part of a member's name: group is the part, and message, block and peer are 12 bytes of UTF-8, filled with zeros. */
+  NAME: 5,
   /** A message began here; block: its number of blocks. */
   BEGAN: 10,
   /** The application gave memory for the message. */

@@ -32,6 +32,14 @@ export function encodeRecord(view: DataView, offset: number, event: TraceEvent):
   word(RecordWord.PEER, event.peer);
 }
 
+/** The bytes of records. */
+export function encodeRecords(events: readonly TraceEvent[]): Uint8Array {
+  const bytes = new Uint8Array(events.length * RECORD_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const [index, event] of events.entries()) encodeRecord(view, index * RECORD_BYTES, event);
+  return bytes;
+}
+
 /** Reads the record at `offset`. */
 export function decodeRecord(view: DataView, offset: number): TraceEvent {
   const word = (index: number) => view.getUint32(offset + index * 4, true);

@@ -1,5 +1,5 @@
 import { type Cause, causesOf } from './causes.js';
-import { TraceKind, TraceProtocol } from './layout.js';
+import { NONE, TraceKind, TraceProtocol } from './layout.js';
 import type { TraceEvent } from './records.js';
 import { type WaitReason, type WaitSpan, waitSpans } from './wait-spans.js';
 
@@ -63,16 +63,21 @@ const OWN_LINK = 0.8;
 export function summarise(events: readonly TraceEvent[]): TraceSummary {
   const spans = waitSpans(events);
   const causes = causesOf(events, spans);
-  const ids = [...new Set(events.map(({ member }) => member))].filter((id) => id !== 0xffff_ffff);
+  const happened = events.filter(({ kind }) => kind !== TraceKind.NAME);
+  const ids = [...new Set(happened.map(({ member }) => member))].filter((id) => id !== NONE);
   let [begin, end] = [Number.POSITIVE_INFINITY, 0];
-  for (const { time } of events) {
+  for (const { time } of happened) {
     begin = Math.min(begin, time);
     end = Math.max(end, time);
   }
   return {
     ns: Math.max(0, end - begin),
-    records: events.length,
-    members: membersOf(events, ids.sort((a, b) => a - b), [...spans.values()].flat()),
+    records: happened.length,
+    members: membersOf(
+      events,
+      ids.sort((a, b) => a - b),
+      [...spans.values()].flat(),
+    ),
     causes,
     slowest: slowestOf(causes),
     skews: skewsOf(events),

@@ -3,8 +3,9 @@ import { optionChecks, systemReason } from '@rdmc/common';
 import { DataPlaneError } from '../errors.js';
 import { encodeHeader, ownHeader } from './file-header.js';
 import { NONE, RECORD_BYTES, TraceKind } from './layout.js';
+import { nameRecords } from './names.js';
 import { createTraceRing } from './recorder.js';
-import { encodeRecord } from './records.js';
+import { encodeRecords } from './records.js';
 import { TraceRingReader } from './ring-reader.js';
 
 /** How often the rings are read. A ring of the default size holds 0.4 s of 150,000 records per second. */
@@ -95,6 +96,13 @@ export class TraceFile {
     return { records: this.#records, dropped: this.#dropped };
   }
 
+  /** What people call a member, such as its host. Readers of the trace show it. */
+  nameMember(member: number, name: string): void {
+    if (this.#isEnded) return;
+    const records = nameRecords(member, name, Number(process.hrtime.bigint()));
+    if (records.length > 0) this.#count(encodeRecords(records));
+  }
+
   /** A new ring for one thread of a member. A closed file ignores its records. */
   source(member: number): TraceSource {
     const memory = createTraceRing(this.capacity);
@@ -152,11 +160,8 @@ export class TraceFile {
   }
 
   #ownRecord(kind: 1 | 2, member: number, message: number, block: number): Uint8Array {
-    const bytes = new Uint8Array(RECORD_BYTES);
     const time = Number(process.hrtime.bigint());
-    const record = { time, member, kind, protocol: 0, group: 0, message, block, peer: NONE };
-    encodeRecord(new DataView(bytes.buffer), 0, record);
-    return bytes;
+    return encodeRecords([{ time, member, kind, protocol: 0, group: 0, message, block, peer: NONE }]);
   }
 
   /** In order; nothing behind a failure, so that the file's valid part has no gap. */

@@ -28,7 +28,11 @@ const REASONS = new Map<number, WaitReason>([
 ]);
 
 /** The member, protocol and group of a record, as a key. */
-export function placeOf({ member, protocol, group }: Pick<TraceEvent, 'member' | 'protocol' | 'group'>): string {
+export function placeOf({
+  member,
+  protocol,
+  group,
+}: Pick<TraceEvent, 'member' | 'protocol' | 'group'>): string {
   return `${member}/${protocol}/${group}`;
 }
 
@@ -51,7 +55,12 @@ export function waitSpans(events: readonly TraceEvent[]): Map<string, WaitSpan[]
   return spans;
 }
 
-function close(spans: Map<string, WaitSpan[]>, begun: TraceEvent | undefined, to: number, place: string): void {
+function close(
+  spans: Map<string, WaitSpan[]>,
+  begun: TraceEvent | undefined,
+  to: number,
+  place: string,
+): void {
   if (!begun || to <= begun.time) return;
   const { member, protocol, group, message, block, peer } = begun;
   const list = spans.get(place) ?? [];

@@ -6,7 +6,12 @@ import type { GroupTrace } from './group-trace.js';
 import type { MachineConfig } from './machine-config.js';
 
 /** The configuration of a live group's machine. `region` is the group's memory: see `group-memory.ts`. */
-export function setupConfig(setup: GroupSetup, region: MemoryRegion, counters: Float64Array, trace?: GroupTrace): MachineConfig {
+export function setupConfig(
+  setup: GroupSetup,
+  region: MemoryRegion,
+  counters: Float64Array,
+  trace?: GroupTrace,
+): MachineConfig {
   const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
   const { algorithm, nodes, rank, racks, small } = setup;
   const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
