@@ -53,6 +53,7 @@ export interface DataPlaneOptions {
 
 /** The trace of a data plane. */
 export interface PlaneTrace {
+  /** Reads the rings of the data plane's threads. */
   readonly file: TraceFile;
   /** Id of the member, 0 to 2^32 - 2. */
   readonly member: number;

@@ -21,7 +21,7 @@ export interface HostParts {
   readonly protectionDomain: ProtectionDomain;
   readonly completionQueue: CompletionQueue;
   readonly counters: CounterBlock;
-  readonly trace: TraceSink | undefined;
+  readonly trace?: TraceSink | undefined;
   /** Asks for a turn. */
   readonly wake: () => void;
   /** Asks for a turn, for a look: `ProtocolContext.look`. */

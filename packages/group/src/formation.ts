@@ -184,7 +184,7 @@ export class Formation {
     const setup = {
       group: slot.number,
       id: options.id,
-      neighbourIds: neighbours.map((each) => members[each]!),
+      members,
       algorithm,
       nodes: members.length,
       rank,

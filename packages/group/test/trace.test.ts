@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { decodeTrace, summarise, TraceFile, TraceKind } from '@rdmc/dataplane/trace';
+import { decodeTrace, summarise, TraceFile, TraceKind, TraceProtocol } from '@rdmc/dataplane/trace';
 import { RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection, startMembers, temporaryDirectory } from '@rdmc/testing';
@@ -25,6 +25,7 @@ it('names the member with the slow link', async () => {
   const groups = await createEverywhere(nodes, { id: 9, members: MEMBERS, blockBytes: BLOCK_BYTES });
   const collecting = groups.slice(1).map(collect);
   await groups[0]!.send(await filledRegion(nodes[0]!, BLOCKS * BLOCK_BYTES, 1));
+  await groups[0]!.send(Uint8Array.of(1));
   await Promise.all([groups[0]!.close(), ...collecting]);
   await stopCluster(nodes);
   await trace.close();
@@ -36,9 +37,15 @@ it('names the member with the slow link', async () => {
   expect(slowest!.share).toBeGreaterThan(0.5);
   expect(members.map(({ blocksReceived, firstBlockCopies }) => [blocksReceived, firstBlockCopies])).toEqual([
     [0, 0],
-    ...MEMBERS.slice(1).map(() => [BLOCKS, 1]),
+    // The blocks, and one batch of small messages.
+    ...MEMBERS.slice(1).map(() => [BLOCKS + 1, 1]),
   ]);
-  expect(members.reduce((sum, { blocksSent }) => sum + blocksSent, 0)).toBe(BLOCKS * (MEMBERS.length - 1));
+  const sent = members.reduce((sum, { blocksSent }) => sum + blocksSent, 0);
+  expect(sent).toBe((BLOCKS + 1) * (MEMBERS.length - 1));
+  const small = events.filter(({ protocol }) => protocol === TraceProtocol.SMALL);
+  expect(small.filter(({ kind }) => kind === TraceKind.SEND_STARTED).map(({ peer }) => peer)).toEqual([
+    1, 2, 3,
+  ]);
   expect(skews).toMatchObject([{ group: 9, message: 0 }]);
   const began = events.filter(({ kind, group }) => kind === TraceKind.BEGAN && group === 9);
   expect(began.map(({ member, block }) => [member, block]).sort()).toEqual(MEMBERS.map((id) => [id, BLOCKS]));

@@ -56,7 +56,8 @@ function draw() {
   context.font = '12px system-ui, sans-serif';
   const style = getComputedStyle(document.body);
   context.fillStyle = context.strokeStyle = style.color;
-  const step = 10 ** Math.ceil(Math.log10((to - from) / 8));
+  const power = 10 ** Math.floor(Math.log10((to - from) / 8));
+  const step = power * [2, 5, 10].find((times) => times * power * 8 >= to - from);
   for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
     context.globalAlpha = 0.15;
     context.fillRect(xOf(time), AXIS, 1, height);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { SerialQueue } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
+import { JOIN_GRACE_MS, MAX_TIMER_MS, SENDER_ID } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import type {
   GroupFacts,

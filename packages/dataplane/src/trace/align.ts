@@ -6,6 +6,7 @@ import type { TraceEvent } from './records.js';
 
 /** A trace whose clock was compared with that of the first one. */
 export interface Alignment {
+  /** The host that wrote the trace. */
   readonly host: string;
   /** Added to the times of this trace, in nanoseconds. */
   readonly offsetNs: number;

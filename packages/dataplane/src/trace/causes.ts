@@ -2,16 +2,18 @@ import { TraceKind } from './layout.js';
 import type { TraceEvent } from './records.js';
 import { placeOf, spanAt, type WaitSpan } from './wait-spans.js';
 
-/**
- * What a wait comes down to. `link`: a transfer between two members was under way. `application`: a member's application
- * gave no memory yet. `member`: a member had what it needed, or has no trace.
- */
+/** What waits come down to. */
 export interface Cause {
+  /**
+   * 'link': a transfer between two members was under way. 'application': a member's application gave no memory yet. 'member':
+   * a member had what it needed, or has no trace.
+   */
   readonly kind: 'link' | 'application' | 'member';
   /** One member, or the two of a link in ascending order. */
   readonly members: readonly number[];
-  /** Nanoseconds of waiting of all members, and their share of it, 0 to 1. */
+  /** Nanoseconds, added over all members that waited. */
   readonly ns: number;
+  /** Of the waiting of all members, 0 to 1. */
   readonly share: number;
 }
 

@@ -1,15 +1,23 @@
 import type { TraceEvent } from './records.js';
 import { timeline } from './timeline.js';
 
-/** An event of Chrome's trace format: 'X' has a duration, 'M' names a process or a thread. Times are microseconds. */
+/** An event of Chrome's trace format. */
 export interface ChromeEvent {
+  /** 'X' has a duration, 'M' names a process or a thread. */
   readonly ph: 'X' | 'M';
+  /** What a viewer writes into the span; of 'M' what is named. */
   readonly name: string;
+  /** The member. */
   readonly pid: number;
+  /** The kind of span: its row in the member's part. */
   readonly tid: number;
+  /** Of 'X': the beginning, in microseconds. */
   readonly ts?: number;
+  /** Of 'X': the length, in microseconds. */
   readonly dur?: number;
+  /** Of 'X': the track. */
   readonly cat?: string;
+  /** Of 'X': group, message, block and peer. Of 'M': the name. */
   readonly args: Readonly<Record<string, string | number | null>>;
 }
 

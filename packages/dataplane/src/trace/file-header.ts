@@ -16,8 +16,9 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
 /** The header of a trace file. */
 export interface TraceHeader {
-  /** Milliseconds since 1970, and the same moment on the trace's clock, in nanoseconds. */
+  /** When the file was begun, in milliseconds since 1970. */
   readonly wallMs: number;
+  /** The same moment on the trace's clock, in nanoseconds. */
   readonly clockNs: number;
   /** Names the clock, in hexadecimal: times of files with the same value can be compared. Zeros: a simulation's clock. */
   readonly clock: string;

@@ -63,8 +63,8 @@ export const RecordWord = {
 /** A message, block or peer that a record does not have. */
 export const NONE = 0xffff_ffff;
 
-/** What wrote a record. Protocols of programs take numbers from 128 to 255. */
-export const TraceProtocol = { DATA_PLANE: 0, GROUP: 1, HIPOWER: 2, TAILWIND: 3 } as const;
+/** What wrote a record; SMALL: the small messages of a group. Protocols of programs take numbers from 128 to 255. */
+export const TraceProtocol = { DATA_PLANE: 0, GROUP: 1, HIPOWER: 2, TAILWIND: 3, SMALL: 4 } as const;
 
 /** What happened. */
 export const TraceKind = {

@@ -9,6 +9,7 @@ export interface MemberWait {
   readonly reason: Exclude<WaitReason, 'nothing'>;
   /** Null for 'application'. */
   readonly peer: number | null;
+  /** Nanoseconds. */
   readonly ns: number;
   /** Of the member's waiting, 0 to 1. */
   readonly share: number;
@@ -16,23 +17,31 @@ export interface MemberWait {
 
 /** One member of a trace. Times add over its groups, channels and logs. */
 export interface MemberDelays {
+  /** Its id. */
   readonly member: number;
   /** Nanoseconds in which it waited for something. */
   readonly waitingNs: number;
   /** The longest first. */
   readonly waits: readonly MemberWait[];
+  /** Blocks, slots and batches of small messages that arrived. */
   readonly blocksReceived: number;
+  /** The same, whose sending has completed; and appends, counted for each backup. */
   readonly blocksSent: number;
+  /** First blocks that were copied into their places. */
   readonly firstBlockCopies: number;
+  /** How often its worker was woken. */
   readonly wakeUps: number;
 }
 
 /** When the receivers of a message had its last block. */
 export interface MessageSkew {
+  /** Id of the group. */
   readonly group: number;
+  /** Number of the message, from 0. */
   readonly message: number;
-  /** The receivers that had it first and last. */
+  /** The receiver that had it first. */
   readonly first: number;
+  /** The receiver that had it last. */
   readonly last: number;
   /** Nanoseconds between them. */
   readonly ns: number;
@@ -42,6 +51,7 @@ export interface MessageSkew {
 export interface TraceSummary {
   /** Nanoseconds from the first record to the last one. */
   readonly ns: number;
+  /** Records that say what happened. */
   readonly records: number;
   /** In ascending order. */
   readonly members: readonly MemberDelays[];

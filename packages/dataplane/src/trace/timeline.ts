@@ -7,16 +7,23 @@ export type Track = 'wait' | 'message' | 'send' | 'receive' | 'sleep';
 
 /** Something that lasted, at one member. Fields without a value are null. */
 export interface TimelineSpan {
+  /** The kind of span. */
   readonly track: Track;
+  /** Id of the member. */
   readonly member: number;
   /** A number of `TraceProtocol`. */
   readonly protocol: number;
+  /** Id of the group, channel or log. */
   readonly group: number;
-  /** Nanoseconds of the trace's clock. */
+  /** The beginning, in nanoseconds of the trace's clock. */
   readonly from: number;
+  /** The end. */
   readonly to: number;
+  /** Number of the message. */
   readonly message: number | null;
+  /** Number of the block. */
   readonly block: number | null;
+  /** Id of the other member. */
   readonly peer: number | null;
   /** Of 'wait': what for. Else the track. */
   readonly what: string;

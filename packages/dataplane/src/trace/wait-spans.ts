@@ -6,14 +6,21 @@ export type WaitReason = 'nothing' | 'block' | 'ready' | 'sent' | 'application';
 
 /** A time in which one member waits for one thing, in one group, channel or log. */
 export interface WaitSpan {
+  /** Id of the member that waits. */
   readonly member: number;
+  /** A number of `TraceProtocol`. */
   readonly protocol: number;
+  /** Id of the group, channel or log. */
   readonly group: number;
-  /** Nanoseconds of the trace's clock. */
+  /** The beginning, in nanoseconds of the trace's clock. */
   readonly from: number;
+  /** The end. */
   readonly to: number;
+  /** What it waits for. */
   readonly reason: WaitReason;
+  /** Number of the message, or `NONE`. */
   readonly message: number;
+  /** Number of the block, or `NONE`. */
   readonly block: number;
   /** The member that it waits for; null for 'nothing' and 'application'. */
   readonly peer: number | null;

@@ -51,18 +51,22 @@ export class GroupTrace {
     this.#subject = traceSubject(TraceProtocol.GROUP, group);
   }
 
+  /** A message began here: at the root with its `send`, elsewhere with its first block. */
   began(message: number, blocks: number): void {
     this.sink.put(this.#subject, TraceKind.BEGAN, message, blocks, NONE);
   }
 
+  /** The application gave memory. */
   placed(message: number): void {
     this.sink.put(this.#subject, TraceKind.PLACED, message, NONE, NONE);
   }
 
+  /** The first block was copied into its place. */
   copied(message: number, block: number): void {
     this.sink.put(this.#subject, TraceKind.COPIED, message, block, NONE);
   }
 
+  /** The message is complete here, and its part was relayed. */
   finished(message: number): void {
     this.sink.put(this.#subject, TraceKind.FINISHED, message, NONE, NONE);
   }
@@ -73,24 +77,29 @@ export class GroupTrace {
     this.#put(TraceKind.RECEIVE_POSTED, message, block, pair);
   }
 
+  /** The receive in `slot` was filled. */
   received(slot: number, message: number, block: number): void {
     const { pair } = take(this.#receives, slot);
     this.#put(TraceKind.RECEIVED, message, block, pair);
   }
 
+  /** A neighbour was told the number of receives that were posted for it. */
   announced(pair: number, count: number): void {
     this.#put(TraceKind.ANNOUNCED, NONE, count, pair);
   }
 
+  /** A neighbour told its number. */
   ready(pair: number, count: number): void {
     this.#put(TraceKind.READY, NONE, count, pair);
   }
 
+  /** A send was written for the device. */
   sendStarted(slot: number, pair: number, message: number, block: number): void {
     this.#sends.push({ slot, pair, message, block });
     this.#put(TraceKind.SEND_STARTED, message, block, pair);
   }
 
+  /** The send in `slot` has completed. */
   sendFinished(slot: number): void {
     const { pair, message, block } = take(this.#sends, slot);
     this.#put(TraceKind.SEND_FINISHED, message, block, pair);

@@ -48,7 +48,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     if (small) this.small = new SmallPath(context, setup, small, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
-    const trace = context.trace && new GroupTrace(context.trace, setup.id, setup.neighbourIds);
+    const peers = neighbours.map((rank) => setup.members[rank]!);
+    const trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
     this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, trace), this);
   }
 
