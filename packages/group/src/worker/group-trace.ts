@@ -31,6 +31,8 @@ export type WaitKind =
   | typeof TraceKind.WAITS_FOR_SENT
   | typeof TraceKind.WAITS_FOR_APPLICATION;
 
+const NOTHING: Wait = { kind: TraceKind.WAITS_FOR_NOTHING, message: NONE, block: NONE, pair: -1 };
+
 /**
  * Records what one member of a group does. The machine calls it only if there is a trace. It remembers the transfers under way,
  * so that a wait can be put down to a neighbour.
@@ -40,7 +42,7 @@ export class GroupTrace {
   /** In the order in which they were posted. */
   readonly #receives: Pending[] = [];
   readonly #sends: Pending[] = [];
-  #wait: Wait = { kind: TraceKind.WAITS_FOR_NOTHING, message: NONE, block: NONE, pair: -1 };
+  #wait: Wait = NOTHING;
 
   constructor(
     private readonly sink: TraceSink,
@@ -129,6 +131,11 @@ export class GroupTrace {
     if (isSame && last.block === block) return;
     this.#wait = wait;
     this.#put(kind, message, block, pair);
+  }
+
+  /** The group has stopped: what was not finished is not waited for any more. */
+  ended(): void {
+    this.waits(NOTHING);
   }
 
   #put(kind: TraceKindNumber, message: number, block: number, pair: number): void {

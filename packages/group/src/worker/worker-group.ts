@@ -28,6 +28,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
   readonly #ahead: MemoryAhead | undefined;
+  readonly #trace: GroupTrace | undefined;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests that have not completed: the neighbours and the device may still access their memory. */
   #outstanding = 0;
@@ -49,8 +50,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
-    const trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, trace), this);
+    this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -134,6 +135,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   async #abort(): Promise<void> {
     this.#state = 'aborting';
+    this.#trace?.ended();
     for (const queues of this.#pairs) queues?.modifyToError();
     this.small?.modifyToError();
     this.table?.modifyToError();
@@ -312,6 +314,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   #stop(trouble: Trouble): void {
     if (this.#state === 'stopped' || this.#state === 'aborting') return;
     this.#state = 'stopped';
+    this.#trace?.ended();
     this.context.events.trouble(trouble);
   }
 }

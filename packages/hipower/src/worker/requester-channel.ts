@@ -120,6 +120,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   close(): void {
     this.#running = false;
     this.#starting = false;
+    this.#trace?.waits(false);
     for (const link of this.#links) link.close();
   }
 

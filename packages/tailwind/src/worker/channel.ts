@@ -97,6 +97,11 @@ export class Channel {
     this.#acknowledge();
   }
 
+  /** The segment is closed, or the log has ended. */
+  end(): void {
+    this.trace?.waits(0, []);
+  }
+
   targetCompleted(target: Target): void {
     this.trace?.completed(target.completed, target.setup.member);
     this.trace?.waits(this.#posted, this.targets);

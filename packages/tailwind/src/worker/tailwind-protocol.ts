@@ -40,7 +40,7 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
       this.#channels.get(channel)?.append(sequence, offset, byteLength),
     replace: ({ channel, lost, target }) => this.#channels.get(channel)?.replace(lost, target),
     resume: (channel) => this.#channels.get(channel)?.resume(),
-    endChannel: (channel) => void this.#channels.delete(channel),
+    endChannel: (channel) => this.#endChannel(channel),
     read: (setup) => this.#read(setup),
     admit: (pair, key, address, byteLength) => void this.#buffers.set(key, { pair, address, byteLength }),
     evict: (key) => void this.#buffers.delete(key),
@@ -82,6 +82,11 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     const { trace } = this.context;
     const traced = trace && new LogTrace(trace, setup.traced);
     this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this, traced));
+  }
+
+  #endChannel(channel: number): void {
+    this.#channels.get(channel)?.end();
+    this.#channels.delete(channel);
   }
 
   async #createPair({ pair: number, side, mode }: PairSetup): Promise<QueuePairAddress> {
