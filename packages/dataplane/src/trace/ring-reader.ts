@@ -20,12 +20,12 @@ export class TraceRingReader {
     this.#capacity = this.#control[RingWord.CAPACITY]!;
   }
 
-  /** Takes all records that are there. `whileCopying` is for tests: it runs where a writer can overtake. */
-  take(whileCopying?: () => void): TraceReading {
+  /** Takes all records that are there. `beforeCopying` is for tests: it runs where a writer can overtake. */
+  take(beforeCopying?: () => void): TraceReading {
     const written = this.#written();
     const from = this.#oldest(written);
+    beforeCopying?.();
     const copied = this.#copy(from, (written - from) >>> 0);
-    whileCopying?.();
     const first = this.#oldest(this.#written());
     const overtaken = Math.min((first - from) >>> 0, (written - from) >>> 0);
     const dropped = (from - this.#taken + overtaken) >>> 0;
