@@ -88,6 +88,11 @@ export const commandTable: readonly CommandEntry[] = [
     load: async () => (await import('./commands/bench.js')).defineBenchCommand,
   },
   {
+    name: 'trace',
+    description: 'Say who delays whom: read what --trace wrote, of one or several hosts.',
+    load: async () => (await import('./commands/trace.js')).defineTraceCommand,
+  },
+  {
     name: 'completion',
     description: 'Print a script that completes the command line in a shell.',
     argument: ['<shell>', shells.join(', ')],

@@ -59,6 +59,9 @@ interface MulticastResult {
   seconds: number;
   fastestSeconds: number;
   slowestSeconds: number;
+  firstReceiverSeconds: number;
+  skewSeconds: number;
+  mostOftenLast: number;
   messagesPerSecond: number;
   deliveredBytesPerSecond: number;
   oneCopySeconds: number;
@@ -161,6 +164,43 @@ export interface SimulationDocument {
   racks: { rack: number; entering: number; leaving: number }[];
   /** The threads of all hosts, in order of node. */
   hosts: SimulatedHost[];
+}
+
+interface TracedMember {
+  member: number;
+  /** Such as its host, if the trace has one. */
+  name: string | null;
+  waitingSeconds: number;
+  waits: {
+    for: 'block' | 'ready' | 'sent' | 'application';
+    peer: number | null;
+    seconds: number;
+    share: number;
+  }[];
+  blocksReceived: number;
+  blocksSent: number;
+  firstBlockCopies: number;
+  wakeUps: number;
+}
+
+/** `rdmc trace`: who delays whom. Times in seconds; shares from 0 to 1. */
+export interface TraceSummaryDocument {
+  /** From the first record to the last one. */
+  seconds: number;
+  /** Records that were read. */
+  records: number;
+  /** Records that were lost because a ring was full. */
+  dropped: number;
+  /** What each member waited for, the longest first. */
+  members: TracedMember[];
+  /** What the waiting of all members comes down to, the largest first. */
+  causes: { kind: 'link' | 'application' | 'member'; members: number[]; seconds: number; share: number }[];
+  /** The member, or the two members of a link, with most of the causes; null if nobody waited. */
+  slowest: { members: number[]; share: number } | null;
+  /** Messages with at least two receivers in the trace. */
+  messages: number;
+  /** Between the first and the last receiver of a message; null without such messages. */
+  skew: { medianSeconds: number; mostSeconds: number; mostOftenLast: number } | null;
 }
 
 interface DevicePort {

@@ -15,6 +15,7 @@ import type {
   ScheduleDocument,
   SimulationDocument,
   StreamDocument,
+  TraceSummaryDocument,
 } from './documents.js';
 import type { CastEvent, CastPlan, ReceiveEvent } from './events.js';
 import * as fetch from './fetch/events.js';
@@ -24,6 +25,7 @@ import * as schedule from './schedule/document.js';
 import type { Schema } from './schema.js';
 import * as serve from './serve/events.js';
 import * as simulate from './simulate/document.js';
+import * as trace from './trace/document.js';
 
 export type * from './demo-events.js';
 export type * from './documents.js';
@@ -45,6 +47,8 @@ export const scheduleDocument: Schema<ScheduleDocument> = schedule.scheduleDocum
 export const rankDocument: Schema<RankDocument> = schedule.rankDocument;
 /** The schema of `rdmc simulate --json`. */
 export const simulationDocument: Schema<SimulationDocument> = simulate.simulationDocument;
+/** The schema of `rdmc trace summary --json`. */
+export const traceSummaryDocument: Schema<TraceSummaryDocument> = trace.traceSummaryDocument;
 /** The schema of `rdmc devices --json`. */
 export const devicesDocument: Schema<DevicesDocument> = devices.devicesDocument;
 /** The schema of `rdmc doctor --json`. */

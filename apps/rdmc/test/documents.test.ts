@@ -10,6 +10,7 @@ import type * as receive from '../src/receive/events.js';
 import type * as schedule from '../src/schedule/document.js';
 import type * as serve from '../src/serve/events.js';
 import type * as simulate from '../src/simulate/document.js';
+import type * as trace from '../src/trace/document.js';
 
 // The compiler decides (`npm run typecheck`): a field of a schema that a published type lacks, or has in addition, does not compile.
 describe('published types', () => {
@@ -20,6 +21,7 @@ describe('published types', () => {
     expectTypeOf<published.ScheduleDocument>().toEqualTypeOf<schedule.ScheduleDocument>();
     expectTypeOf<published.RankDocument>().toEqualTypeOf<schedule.RankDocument>();
     expectTypeOf<published.SimulationDocument>().toEqualTypeOf<simulate.SimulationDocument>();
+    expectTypeOf<published.TraceSummaryDocument>().toEqualTypeOf<trace.TraceSummaryDocument>();
     expectTypeOf<published.DevicesDocument>().toEqualTypeOf<devices.DevicesDocument>();
     expectTypeOf<published.DoctorDocument>().toEqualTypeOf<doctor.DoctorDocument>();
     expectTypeOf<published.CheckResult>().toEqualTypeOf<doctor.CheckResult>();

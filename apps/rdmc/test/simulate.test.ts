@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { simulationDocument } from '../src/simulate/document.js';
+import { traceSummaryDocument } from '../src/trace/document.js';
 import { answer } from './support/cli.js';
 
 describe('rdmc simulate', () => {
@@ -49,6 +50,18 @@ describe('rdmc simulate', () => {
     expect(await time('-w', 'paper', '--preempt', '1000:100')).toBeGreaterThan(base);
     expect(await time('-w', 'paper', '--offload')).toBeLessThan(base);
     expect(await time('-w', 'paper', '-a', 'hybrid', '--racks', '0,0,0,0,1,1,1,1')).toBeGreaterThan(0);
+  });
+
+  it('writes what live groups would have recorded', async () => {
+    const file = join(temporaryDirectory(), 'predicted.trace');
+    const { code, stderr } = await answer('simulate', '-n', '4', '-k', '8', '--trace', file);
+    expect(code).toBe(0);
+    expect(stderr).toContain('Who delays whom');
+    const { stdout } = await answer('trace', 'summary', file, '--json');
+    const { members, messages } = traceSummaryDocument.parse(JSON.parse(stdout));
+    expect(members.map(({ blocksReceived }) => blocksReceived)).toEqual([0, 8, 8, 8]);
+    expect(members.reduce((sum, { blocksSent }) => sum + blocksSent, 0)).toBe(24);
+    expect(messages).toBe(1);
   });
 
   it('writes a line for each member and step', async () => {

@@ -1,4 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
+import type { NodeOptions } from '@rdmc/group';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { Transport } from '@rdmc/verbs';
 import type { ChecksumKind } from './checksum.js';
@@ -103,4 +104,6 @@ export interface CastOptions {
   readonly signal?: AbortSignal | undefined;
   /** Reports receivers that failed; default: none. */
   readonly logger?: Logger | undefined;
+  /** Where this member's blocks are traced, a `TraceFile` of `@rdmc/dataplane/trace`; default: no trace. Close it afterwards. */
+  readonly trace?: NodeOptions['trace'];
 }

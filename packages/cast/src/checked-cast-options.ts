@@ -1,4 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
+import type { NodeOptions } from '@rdmc/group';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, type Transport } from '@rdmc/verbs';
@@ -58,6 +59,7 @@ const KNOWN = [
   'advertise',
   'signal',
   'logger',
+  'trace',
 ] as const satisfies readonly (keyof CastOptions)[];
 const KNOWN_OF_TARGET = ['host', 'port', 'rack'] as const satisfies readonly (keyof CastTarget)[];
 const MAX_BLOCK_BYTES = 1024 * limits.MIB;
@@ -100,6 +102,7 @@ export interface CheckedCastOptions {
   readonly advertise: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
+  readonly trace: NodeOptions['trace'];
   /** Bytes that are cast in the place of paths. */
   readonly input?: StreamInput | undefined;
 }
@@ -147,6 +150,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
     advertise: advertise === undefined ? undefined : textOption(WHERE, 'advertise', advertise),
     signal: signalOption(WHERE, options.signal),
     logger: options.logger,
+    trace: options.trace,
   };
 }
 

@@ -18,11 +18,13 @@ export interface JoinFacts {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly logger: Logger | undefined;
+  readonly trace: NodeOptions['trace'];
 }
 
 /** Joins the mesh of a cast. The sender alone decides which member has stalled, so the mesh has no silence time-out. */
 export async function joinMesh(facts: JoinFacts): Promise<RdmcNode> {
-  const { id, members, server, localHost, ports, key, device, transport, timeoutMs, signal, logger } = facts;
+  const { id, members, server, localHost, ports, key, device, transport, timeoutMs, signal, logger, trace } =
+    facts;
   const port = await freePortWithin(localHost, ports);
   return RdmcNode.join({
     id,
@@ -34,6 +36,7 @@ export async function joinMesh(facts: JoinFacts): Promise<RdmcNode> {
     silenceTimeoutMs: 0,
     signal,
     device: { device, transport, listen: { host: localHost, port } },
+    trace,
     ...(logger && { logger }),
   } satisfies NodeOptions);
 }

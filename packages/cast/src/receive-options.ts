@@ -1,4 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
+import type { NodeOptions } from '@rdmc/group';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Transport } from '@rdmc/verbs';
 import type { AfterCast } from './arrived-cast.js';
@@ -40,6 +41,7 @@ const KNOWN = [
   'transport',
   'signal',
   'logger',
+  'trace',
 ] as const satisfies readonly (keyof ReceiveOptions)[];
 
 export interface CheckedReceiveOptions {
@@ -62,6 +64,7 @@ export interface CheckedReceiveOptions {
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
+  readonly trace: NodeOptions['trace'];
 }
 
 /**
@@ -94,6 +97,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
     signal: signalOption(WHERE, options.signal),
     logger: options.logger,
+    trace: options.trace,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
+import type { NodeOptions } from '@rdmc/group';
 import type { Transport } from '@rdmc/verbs';
 import type { AfterCast } from './arrived-cast.js';
 import type { EntrySink } from './entry-sink.js';
@@ -51,4 +52,6 @@ export interface ReceiveOptions {
   readonly signal?: AbortSignal | undefined;
   /** Reports removed leftovers, refused connections and failures of the socket; default: none. */
   readonly logger?: Logger | undefined;
+  /** Where the blocks of casts are traced, a `TraceFile` of `@rdmc/dataplane/trace`; default: no trace. Close it afterwards. */
+  readonly trace?: NodeOptions['trace'];
 }

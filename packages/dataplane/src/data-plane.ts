@@ -14,6 +14,8 @@ import type { RecordView } from './record-codec.js';
 import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
 import { decodeFailure, protocolError, tagOf } from './records.js';
 import { RingReader, RingWriter } from './ring.js';
+import { OwnTrace } from './trace/own-trace.js';
+import type { TraceSink } from './trace/recorder.js';
 import type { ReadyMessage } from './worker-input.js';
 import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js';
 
@@ -50,11 +52,12 @@ export class DataPlane {
   #userRef = false;
   /** Whether the watcher keeps the event loop alive. */
   #keepsAlive = false;
+  readonly #ownTrace: OwnTrace;
 
   private constructor(
     private readonly thread: WorkerThread,
     ready: ReadyMessage,
-    protocols: readonly { readonly name: string }[],
+    { protocols, trace }: CheckedOptions,
     private readonly logger: Logger | undefined,
   ) {
     // Every log and channel has a listener.
@@ -73,6 +76,7 @@ export class DataPlane {
     this.#inbox = new EventInbox(reader, words, this.#commands, signalWorker);
     this.#inbox.listen(SYSTEM_PROTOCOL, (_, record) => this.#onProtocolEnd(record));
     this.#numbers = new Map(protocols.map(({ name }, index) => [name, index + 1]));
+    this.#ownTrace = new OwnTrace(trace);
     this.device = attachDevice(ready.device, ready.choice);
     this.protectionDomain = attachProtectionDomain(this.device, ready.protectionDomain);
     this.#watcher = FdWatcher.open(thread.applicationEventFd.fd, this.#inbox.wakeUp);
@@ -99,10 +103,7 @@ export class DataPlane {
   static async #start(checked: CheckedOptions, options: DataPlaneOptions): Promise<DataPlane> {
     const thread = new WorkerThread(checked);
     const ready = await readyWith(thread, options);
-    const plane = await attached(
-      thread,
-      () => new DataPlane(thread, ready, checked.protocols, options.logger),
-    );
+    const plane = await attached(thread, () => new DataPlane(thread, ready, checked, options.logger));
     options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
     return plane;
   }
@@ -184,6 +185,11 @@ export class DataPlane {
     return this.#state === 'dead';
   }
 
+  /** The trace of protocols that run in this thread; undefined without a trace. @internal */
+  get ownTrace(): TraceSink | undefined {
+    return this.#ownTrace.sink;
+  }
+
   /** Keeps the process alive until `unref()` or the end of the data plane. */
   ref(): void {
     this.#userRef = true;
@@ -253,6 +259,7 @@ export class DataPlane {
   #onExit(exit: WorkerExit): void {
     this.#exit = exit;
     this.#watcher.close();
+    this.#ownTrace.close();
     const expected = this.#state === 'closing' && exit.error === undefined;
     this.#state = expected ? 'closed' : 'dead';
     this.#inbox.finish();

@@ -19,6 +19,13 @@ export const dataPlaneErrors = errorTable({
   ],
   ERR_RDMC_INVALID_COUNTERS: ['usage', 'the buffer does not have counters', 'give `countersBuffer`'],
   ERR_RDMC_TOO_MANY_COUNTERS: ['usage', 'protocols created more than 64 counters', 'create fewer'],
+  ERR_RDMC_INVALID_TRACE: [
+    'usage',
+    'the file is not a trace of this version, or damaged',
+    'the message says where',
+  ],
+  ERR_RDMC_TRACE_CUT: ['usage', 'a trace ends early', 'read the valid part with `partial`'],
+  ERR_RDMC_TRACE_WRITE: ['resource', 'the trace could not be written', 'the message says why'],
   ERR_RDMC_WORKER: ['internal', 'a protocol threw an error without a code', 'see the message'],
 });
 /** The stable codes of this package's errors; `dataPlaneErrors` has their meaning. */

@@ -8,7 +8,7 @@ export {
   ProtocolError,
 } from './errors.js';
 export { InlineDriver, type InlineOptions } from './inline-driver.js';
-export type { DataPlaneOptions, ProtocolModule } from './options.js';
+export type { DataPlaneOptions, PlaneTrace, ProtocolModule } from './options.js';
 export {
   type CompletionHandler,
   type Protocol,
@@ -32,3 +32,4 @@ export {
   type RecordTable,
   recordTable,
 } from './record-table.js';
+export { type TraceSink, type TraceSubject, traceSubject } from './trace/recorder.js';

@@ -82,6 +82,7 @@ export class InlineDriver<Table extends RecordTable> {
       protectionDomain,
       completionQueue: this.#completions,
       counters: this.#counters,
+      trace: plane.ownTrace,
       wake: () => this.#askTurn(),
       look: () => this.#askLook(),
       onFailure: (_, error) => this.#failed(protocolEnded(options.name, error)),

@@ -10,6 +10,8 @@ import {
   MIN_RING_BYTES,
 } from './constants.js';
 import { DataPlaneError } from './errors.js';
+import { NONE } from './trace/layout.js';
+import type { TraceFile } from './trace/trace-file.js';
 
 /** A protocol to run in the worker. */
 export interface ProtocolModule {
@@ -45,6 +47,16 @@ export interface DataPlaneOptions {
   readonly signal?: AbortSignal;
   /** Reports protocols that failed and the end of the worker; default: none. */
   readonly logger?: Logger;
+  /** Where to trace, and the member that the records name; default: no trace. The caller closes the file. */
+  readonly trace?: PlaneTrace | undefined;
+}
+
+/** The trace of a data plane. */
+export interface PlaneTrace {
+  /** Reads the rings of the data plane's threads. */
+  readonly file: TraceFile;
+  /** Id of the member, 0 to 2^32 - 2. */
+  readonly member: number;
 }
 
 export interface CheckedOptions {
@@ -53,6 +65,7 @@ export interface CheckedOptions {
   readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];
   readonly commandRingBytes: number;
   readonly eventRingBytes: number;
+  readonly trace: PlaneTrace | undefined;
 }
 
 const KNOWN = [
@@ -64,6 +77,7 @@ const KNOWN = [
   'eventRingBytes',
   'signal',
   'logger',
+  'trace',
 ];
 
 const WHERE = 'DataPlane.open';
@@ -96,6 +110,14 @@ function ringOf(name: string, value: unknown = DEFAULT_RING_BYTES): number {
 function depthOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   return integerOption(WHERE, 'completionQueueDepth', value, 1, Number.MAX_SAFE_INTEGER);
+}
+
+function traceOf(trace: PlaneTrace | undefined): PlaneTrace | undefined {
+  if (trace === undefined) return undefined;
+  onlyKnownOptions(`${WHERE}: trace`, trace, ['file', 'member']);
+  if (typeof trace.file?.source !== 'function') throw invalid('trace.file must be a TraceFile');
+  integerOption(`${WHERE}: trace`, 'member', trace.member, 0, NONE - 1);
+  return trace;
 }
 
 function moduleOf(name: string, module: unknown): string {
@@ -134,5 +156,6 @@ export function checkOptions(options: DataPlaneOptions): CheckedOptions {
     protocols: protocolsOf(options.protocols),
     commandRingBytes: ringOf('commandRingBytes', options.commandRingBytes),
     eventRingBytes: ringOf('eventRingBytes', options.eventRingBytes),
+    trace: traceOf(options.trace),
   };
 }

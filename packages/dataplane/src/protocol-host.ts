@@ -13,6 +13,7 @@ import { type Attachment, HostedProtocol } from './hosted-protocol.js';
 import type { CompletionHandler, ProtocolContext, ProtocolWorker } from './protocol.js';
 import { commandsOf } from './record-functions.js';
 import type { EventHandlers, RecordTable } from './record-table.js';
+import type { TraceSink } from './trace/recorder.js';
 
 /** The parts that a host uses, and the functions of its driver. */
 export interface HostParts {
@@ -20,6 +21,7 @@ export interface HostParts {
   readonly protectionDomain: ProtectionDomain;
   readonly completionQueue: CompletionQueue;
   readonly counters: CounterBlock;
+  readonly trace?: TraceSink | undefined;
   /** Asks for a turn. */
   readonly wake: () => void;
   /** Asks for a turn, for a look: `ProtocolContext.look`. */
@@ -226,7 +228,7 @@ export class ProtocolHost {
     data: unknown,
     events: EventHandlers<Table>,
   ): ProtocolContext<Table> {
-    const { device, protectionDomain, completionQueue, counters, wake, look } = this.parts;
+    const { device, protectionDomain, completionQueue, counters, trace, wake, look } = this.parts;
     const { submission } = this;
     return {
       name: hosted.name,
@@ -235,6 +237,7 @@ export class ProtocolHost {
       protectionDomain,
       completionQueue,
       submission,
+      trace,
       events,
       attach: (queuePair, handler) => this.#attach(hosted, queuePair, handler),
       detach: (queuePair) => this.#detach(queuePair),

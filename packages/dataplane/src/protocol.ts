@@ -1,6 +1,7 @@
 import type { CompletionQueue, Device, ProtectionDomain, QueuePair, SubmissionQueue } from '@rdmc/verbs';
 import type { NamedCounter } from './counters.js';
 import type { CommandHandlers, EventHandlers, RecordTable } from './record-table.js';
+import type { TraceSink } from './trace/recorder.js';
 
 /** Handles the completions of one queue pair. */
 export interface CompletionHandler {
@@ -31,6 +32,8 @@ export interface ProtocolContext<Table extends RecordTable = RecordTable> {
   readonly completionQueue: CompletionQueue;
   /** Work requests of all protocols. The loop rings the doorbell once per turn; protocols do not need to. */
   readonly submission: SubmissionQueue;
+  /** Where this thread records what happens; undefined without a trace: then do nothing, not even read the time. */
+  readonly trace: TraceSink | undefined;
   /** Sends events to the application, one function for each. Numbers and bytes are copied at once. */
   readonly events: EventHandlers<Table>;
   /** Completions of this queue pair go to the handler from now on. */

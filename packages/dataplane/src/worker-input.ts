@@ -12,6 +12,8 @@ export interface WorkerInput {
   readonly windowMs: number;
   readonly completionQueueDepth: number | undefined;
   readonly protocols: readonly { readonly name: string; readonly module: string; readonly data: unknown }[];
+  /** The ring of this thread's trace. */
+  readonly trace: { readonly memory: SharedArrayBuffer; readonly member: number } | undefined;
 }
 
 /** The only message of the worker: all protocols have started. */

@@ -5,12 +5,17 @@ import { Counter } from './counters.js';
 import type { EventOutbox } from './event-outbox.js';
 import type { PollPolicy } from './poll-policy.js';
 import type { RingReader } from './ring.js';
+import { NONE, TraceKind, TraceProtocol } from './trace/layout.js';
+import { type TraceSink, traceSubject } from './trace/recorder.js';
 import { type EventFdSignal, signalRoom } from './wake.js';
+
+const TRACED = traceSubject(TraceProtocol.DATA_PLANE, 0);
 
 /** The inputs and outputs of the loop: in the worker those of the device; tests have their own. */
 export interface LoopParts {
   readonly words: Int32Array;
   readonly counters: Float64Array;
+  readonly trace?: TraceSink | undefined;
   readonly commands: RingReader;
   readonly outbox: EventOutbox;
   readonly policy: PollPolicy;
@@ -101,7 +106,10 @@ export class WorkerLoop {
   #awake(): void {
     this.#asleep = false;
     Atomics.store(this.parts.words, ControlWord.WORKER_SLEEPING, 0);
-    if (!this.#napping) this.parts.counters[Counter.wakeups]! += 1;
+    if (!this.#napping) {
+      this.parts.counters[Counter.wakeups]! += 1;
+      this.parts.trace?.put(TRACED, TraceKind.WAKE_UP, NONE, NONE, NONE);
+    }
     this.#napping = false;
   }
 
@@ -112,7 +120,10 @@ export class WorkerLoop {
     counters[Counter.pollingMicroseconds]! += (performance.now() - started) * 1000;
     if (goesOn) setImmediate(this.#slice);
     // Counted last: a thread that reads this sleep also sees everything that was counted before it.
-    else if (this.#asleep && !this.#napping) counters[Counter.sleeps]! += 1;
+    else if (this.#asleep && !this.#napping) {
+      this.parts.trace?.put(TRACED, TraceKind.SLEEP, NONE, NONE, NONE);
+      counters[Counter.sleeps]! += 1;
+    }
   };
 
   /** Runs turns until the slice is over (true) or the loop sleeps or stops (false). */

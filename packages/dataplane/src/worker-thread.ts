@@ -6,6 +6,7 @@ import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
 import { THREAD_NAME } from './thread-name.js';
+import type { TraceSource } from './trace/trace-file.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 
 /** How a worker ended. */
@@ -43,12 +44,16 @@ export class WorkerThread {
   readonly exited: Promise<WorkerExit>;
   readonly #worker: Worker;
 
+  readonly #trace: TraceSource | undefined;
+
   constructor(options: CheckedOptions) {
+    this.#trace = options.trace?.file.source(options.trace.member);
     this.commandRing = new SharedArrayBuffer(options.commandRingBytes);
     this.eventRing = new SharedArrayBuffer(options.eventRingBytes);
     try {
       this.#worker = this.#launch(options);
     } catch (error) {
+      this.#trace?.close();
       this.#closeEventFds();
       throw notCloneable(error);
     }
@@ -107,6 +112,7 @@ export class WorkerThread {
       windowMs: options.windowMs,
       completionQueueDepth: options.completionQueueDepth,
       protocols: options.protocols,
+      trace: this.#trace && { memory: this.#trace.memory, member: options.trace!.member },
     };
     return new Worker(new URL('./worker.js', import.meta.url), {
       name: THREAD_NAME,
@@ -122,6 +128,7 @@ export class WorkerThread {
     });
     return new Promise((resolve) => {
       this.#worker.once('exit', (code) => {
+        this.#trace?.close();
         resolve({ code, error });
         // After the listeners of the exit have stopped watching the eventfds.
         setImmediate(() => this.#closeEventFds());

@@ -1,6 +1,12 @@
 /** The worker thread. DataPlane starts it; it sends `ready` once all protocols have started. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { type CompletionChannel, type Device, type OpenDeviceOptions, openDevice } from '@rdmc/verbs';
+import {
+  type CompletionChannel,
+  type Device,
+  type OpenDeviceOptions,
+  openDevice,
+  type ProtectionDomain,
+} from '@rdmc/verbs';
 import { eventfdSignaller, FdWatcher, FineTimer, yieldProcessor } from '@rdmc/verbs/loop';
 import { DEFAULT_COMPLETION_QUEUE_DEPTH, NAP_MICROSECONDS } from './constants.js';
 import { ControlWord } from './control.js';
@@ -12,6 +18,7 @@ import type { ProtocolWorker } from './protocol.js';
 import { ProtocolHost } from './protocol-host.js';
 import { RingReader, RingWriter } from './ring.js';
 import { nameThisThread, THREAD_NAME } from './thread-name.js';
+import { TraceRecorder } from './trace/recorder.js';
 import { WorkerDriver } from './worker-driver.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
 import { WorkerLoop } from './worker-loop.js';
@@ -51,6 +58,7 @@ function ringsOf({ commandRing, eventRing }: WorkerInput, words: Int32Array) {
 async function main(input: WorkerInput): Promise<void> {
   const words = new Int32Array(input.control);
   const counters = new CounterBlock(input.control);
+  const trace = input.trace && new TraceRecorder(input.trace.memory, input.trace.member);
   const wanted = deviceOptions();
   const protocols = await Promise.all(
     input.protocols.map(async ({ name, module, data }) => {
@@ -76,6 +84,7 @@ async function main(input: WorkerInput): Promise<void> {
     protectionDomain,
     completionQueue,
     counters,
+    trace,
     wake: () => loop.askTurn(),
     look: (mayNap) => loop.askLook(mayNap),
     onFailure: (hosted, error) => driver.reportFailure(hosted, error),
@@ -90,6 +99,7 @@ async function main(input: WorkerInput): Promise<void> {
   const loop: WorkerLoop = new WorkerLoop({
     words,
     counters: counters.values,
+    trace,
     commands,
     outbox,
     policy: new PollPolicy(input.windowMs, performance.now()),
@@ -108,12 +118,11 @@ async function main(input: WorkerInput): Promise<void> {
   FdWatcher.open(input.workerEventFd, loop.wakeUp);
   for (const { name, data, worker } of protocols) await driver.add(name, data, worker);
   loop.start();
-  const ready: ReadyMessage = {
-    device: device.handle,
-    protectionDomain: protectionDomain.handle,
-    choice: device.choice,
-  };
-  parentPort!.postMessage(ready);
+  parentPort!.postMessage(readyMessage(device, protectionDomain));
+}
+
+function readyMessage(device: Device, { handle: protectionDomain }: ProtectionDomain): ReadyMessage {
+  return { device: device.handle, protectionDomain, choice: device.choice };
 }
 
 nameThisThread(THREAD_NAME);

@@ -187,6 +187,8 @@ export class Formation {
     const links = await this.links.allocate();
     const setup = {
       group: slot.number,
+      id: options.id,
+      members,
       algorithm,
       nodes: members.length,
       rank,

@@ -76,6 +76,9 @@ export type GroupRecords = typeof groupRecords;
 /** The worker's description of a group. */
 export interface GroupSetup {
   readonly group: number;
+  /** For traces: the id of the group, and those of its members, by rank. */
+  readonly id: number;
+  readonly members: readonly number[];
   readonly algorithm: Algorithm;
   readonly nodes: number;
   readonly rank: number;

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type MemoryRegion, remoteKey } from '@rdmc/verbs';
 import type { CheckedChannelOptions } from './channel-options.js';
 import type { Environment } from './environment.js';
@@ -7,6 +8,11 @@ import { ChannelMemory, channelMemoryBytes } from './layout/channel-memory.js';
 import { slotStride } from './layout/footer.js';
 import { refreshLimit } from './machine/refresh-rule.js';
 import type { ChannelSetup, RemoteMemory, Role } from './records.js';
+
+/** What traces call a channel: the same at both ends. */
+function tracedId(name: string): number {
+  return createHash('sha256').update(name).digest().readUInt32LE(0);
+}
 
 /** The registered memory of one end of a channel: pool, boards, and the memory that it shares with its worker. */
 export class ChannelResources {
@@ -71,6 +77,7 @@ export class ChannelResources {
       memory: this.shared.handle,
       pool: this.pool.handle,
       boards: this.boards.handle,
+      traced: { channel: tracedId(this.options.channel), peers },
     };
   }
 

@@ -58,6 +58,8 @@ export interface ChannelSetup {
   readonly memory: number;
   readonly pool: number;
   readonly boards: number;
+  /** For traces: the first 4 bytes of the SHA-256 of the channel's name, and the ids of the peers. */
+  readonly traced: { readonly channel: number; readonly peers: readonly number[] };
 }
 
 /** A responder's account of the slots of one requester: `RequesterMachine.resume` continues from it. */

@@ -1,4 +1,5 @@
 import { optionChecks } from '@rdmc/common';
+import type { TraceFile } from '@rdmc/dataplane/trace';
 import type { LiveMeshOptions, MeshAttributes, MeshOptions } from '@rdmc/mesh';
 import { liveOptionNames, meshOptionNames } from '@rdmc/mesh/internal';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
@@ -15,6 +16,11 @@ export interface OwnOptions {
   readonly windowMs?: number;
   /** Reports the chosen device and failures; default: none. */
   readonly logger?: NodeLogger | undefined;
+  /**
+   * Where the node's threads record what they do, such as the blocks of groups: see the entry `@rdmc/dataplane/trace`.
+   * Default: no trace, which costs one check per block. Several nodes may share a file. Close it after them.
+   */
+  readonly trace?: TraceFile | undefined;
 }
 
 /** The options of a mesh with a fixed list of members, and those of the device and its worker. */
@@ -37,7 +43,7 @@ export interface JoinOptions<Set extends Protocols> extends NodeOptions, Protoco
 /** The options of `Node.join` where members come and go. */
 export interface LiveJoinOptions<Set extends Protocols> extends LiveNodeOptions, ProtocolsOption<Set> {}
 
-const OWN = ['device', 'windowMs', 'protocols'];
+const OWN = ['device', 'windowMs', 'protocols', 'trace'];
 const KNOWN = [...meshOptionNames, ...OWN];
 const KNOWN_LIVE = [...liveOptionNames.filter((name) => name !== 'examine'), ...OWN];
 const OWN_ATTRIBUTES = 'rdmc.';

@@ -258,7 +258,7 @@ function gather(
   options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
   running: readonly Running[],
 ): Promise<{ mesh: Mesh; plane: DataPlane }> {
-  const { device, windowMs, signal: wish, attributes, logger } = options;
+  const { device, windowMs, signal: wish, attributes, logger, trace } = options;
   const signal = signalOption('Node.join', wish);
   const own = MemberDevice.choose(device, isLive(options));
   const protocols = running.map(({ protocol }) => protocol);
@@ -282,6 +282,7 @@ function gather(
       signal: ended,
       ...(windowMs !== undefined && { windowMs }),
       ...(logger && { logger }),
+      ...(trace && { trace: { file: trace, member: options.id } }),
     });
     return { mesh, plane };
   });
@@ -295,9 +296,9 @@ function joinMesh(
   examine: (introducer: Introducer) => void,
 ): Promise<Mesh> {
   if (isLive(options)) {
-    const { device: _d, windowMs: _w, protocols: _p, ...rest } = options;
+    const { device: _d, windowMs: _w, protocols: _p, trace: _t, ...rest } = options;
     return Mesh.join({ ...rest, ...own, examine });
   }
-  const { device: _d, windowMs: _w, protocols: _p, ...rest } = options;
+  const { device: _d, windowMs: _w, protocols: _p, trace: _t, ...rest } = options;
   return Mesh.join({ ...rest, ...own });
 }

@@ -2,6 +2,7 @@ import type { Clock } from './clock.js';
 import type { HostCosts, NicCosts } from './cluster.js';
 import { SimulatorError } from './errors.js';
 import { allBlocksOf, type SimulatedGroup, scheduleOf } from './group.js';
+import type { LiveTrace } from './live-trace.js';
 import { Member, type MemberContext } from './member.js';
 import type { Executor } from './offload.js';
 import type { SendQueue } from './send-queue.js';
@@ -29,6 +30,7 @@ export interface GroupContext {
   readonly offload: boolean;
   readonly traces: boolean;
   readonly delays: readonly Delay[];
+  readonly live: LiveTrace | undefined;
   sendQueue(from: number, to: number): SendQueue;
   executorOf(node: number): Executor;
 }
@@ -41,6 +43,7 @@ export class GroupRun implements MemberContext {
   readonly windows: Windows;
   readonly offload: boolean;
   readonly traced: TracedGroup | undefined;
+  readonly live: LiveTrace | undefined;
   readonly members: Member[] = [];
   /** When each message was sent, and when the last member had it. */
   readonly sentAt: number[] = [];
@@ -52,13 +55,14 @@ export class GroupRun implements MemberContext {
   constructor(
     private readonly context: GroupContext,
     readonly group: SimulatedGroup,
-    number: number,
+    readonly number: number,
   ) {
     this.clock = context.clock;
     this.nic = context.nic;
     this.hostCosts = context.hostCosts;
     this.windows = context.windows;
     this.offload = context.offload;
+    this.live = context.live;
     const { members, messages } = group;
     this.traced = context.traces ? { number, schedule: scheduleOf(group), members, messages } : undefined;
     for (let rank = 0; rank < members.length; rank += 1) {

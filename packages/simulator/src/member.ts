@@ -3,6 +3,7 @@ import {
   createCounters,
   GroupMachine,
   type GroupPort,
+  GroupTrace,
   HEADER_BYTES,
   HEADER_WORDS,
   NO_KEY,
@@ -14,6 +15,7 @@ import { after, type Clock } from './clock.js';
 import type { HostCosts, NicCosts } from './cluster.js';
 import { lengthOf, type SimulatedGroup } from './group.js';
 import type { HostedMember, TurnWork } from './host.js';
+import type { LiveTrace } from './live-trace.js';
 import type { Executor } from './offload.js';
 import { type PostedReceive, ReceiveQueue } from './posted.js';
 import type { SendQueue } from './send-queue.js';
@@ -32,6 +34,9 @@ export interface MemberContext {
   readonly group: SimulatedGroup;
   /** The group as its tracers see it; `undefined` if there is no trace. */
   readonly traced: TracedGroup | undefined;
+  /** The number of the group, and where its machines record. */
+  readonly number: number;
+  readonly live: LiveTrace | undefined;
   readonly members: readonly Member[];
   /** A queue pair between two nodes. */
   sendQueue(from: number, to: number): SendQueue;
@@ -96,6 +101,8 @@ export class Member implements GroupPort, HostedMember, BlockSender {
     this.sendQueues = this.neighbours.map((peer) => run.sendQueue(this.node, group.members[peer]!));
     this.#headers = new Uint32Array((windows.receive + windows.send) * HEADER_WORDS);
     this.tracer = run.traced && new Tracer(run.traced, rank, this.neighbours.length);
+    const peers = this.neighbours.map((peer) => group.members[peer]!);
+    const trace = run.live && new GroupTrace(run.live.of(this.node), run.number, peers);
     this.machine = new GroupMachine(
       {
         topology: { algorithm, nodes, rank, racks },
@@ -109,6 +116,7 @@ export class Member implements GroupPort, HostedMember, BlockSender {
         buffersLkey: NO_KEY,
         headers: this.#headers,
         counters: createCounters(),
+        trace,
       },
       this,
     );

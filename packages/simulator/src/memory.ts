@@ -14,13 +14,20 @@ const PER_NEIGHBOUR = 1_500;
 const PER_BLOCK_OF_A_MEMBER = 14;
 const PER_RACK_ENTRY = 40;
 const PER_TRACE_RECORD = 1_000;
+const PER_RECORDED_TRANSFER = 2_500;
 
-/** Bytes that a run needs, as an estimate that is rather too large. */
-export function estimateMemory(groups: readonly SimulatedGroup[], traces: boolean): number {
-  return groups.reduce((sum, group) => sum + memoryOf(group, traces), FIXED);
+/** What a run keeps of its transfers. */
+export interface Kept {
+  readonly traces: boolean;
+  readonly records: boolean;
 }
 
-function memoryOf(group: SimulatedGroup, traces: boolean): number {
+/** Bytes that a run needs, as an estimate that is rather too large. */
+export function estimateMemory(groups: readonly SimulatedGroup[], kept: Kept): number {
+  return groups.reduce((sum, group) => sum + memoryOf(group, kept), FIXED);
+}
+
+function memoryOf(group: SimulatedGroup, { traces, records: live }: Kept): number {
   const { members, racks } = group;
   const nodes = members.length;
   const perMember = PER_MEMBER + blocksOf(group) * PER_BLOCK_OF_A_MEMBER;
@@ -30,7 +37,8 @@ function memoryOf(group: SimulatedGroup, traces: boolean): number {
     nodes * perMember +
     neighboursOf(group) * PER_NEIGHBOUR +
     rackEntries * PER_RACK_ENTRY +
-    records * PER_TRACE_RECORD
+    records * PER_TRACE_RECORD +
+    (live ? transfersOf(group) * PER_RECORDED_TRANSFER : 0)
   );
 }
 
@@ -50,8 +58,8 @@ export function memoryLimit(): number {
 }
 
 /** Returns the estimate. @throws SimulatorError ERR_RDMC_SIMULATION_TOO_LARGE */
-export function checkMemory(groups: readonly SimulatedGroup[], traces: boolean, limit: number): number {
-  const needed = estimateMemory(groups, traces);
+export function checkMemory(groups: readonly SimulatedGroup[], kept: Kept, limit: number): number {
+  const needed = estimateMemory(groups, kept);
   if (needed <= limit) return needed;
   throw new SimulatorError(
     'ERR_RDMC_SIMULATION_TOO_LARGE',

@@ -53,12 +53,14 @@ export interface SimulateOptions {
   readonly seed?: number | undefined;
   /** Whether the report has a trace, which needs memory for each step. Default false. */
   readonly trace?: boolean | undefined;
+  /** Whether the report has the records that live groups write, for `@rdmc/dataplane/trace`. Default false. */
+  readonly records?: boolean | undefined;
   /** Default: what this process may use. A simulation that needs more is refused. */
   readonly memoryLimitBytes?: number | undefined;
 }
 
 /** Those that do not say what is sent. */
-type HardwareOptions = Omit<SimulateOptions, 'byteLength' | 'messages' | 'senders' | 'trace'>;
+type HardwareOptions = Omit<SimulateOptions, 'byteLength' | 'messages' | 'senders' | 'trace' | 'records'>;
 
 /** The options of {@link simulateObjects}: `inFlight` counts the objects of all groups together. */
 export interface SimulateObjectsOptions extends HardwareOptions {
@@ -85,9 +87,10 @@ const KNOWN: readonly (keyof SimulateOptions)[] = [
   'delays',
   'seed',
   'trace',
+  'records',
   'memoryLimitBytes',
 ];
-const OF_ONE_LOAD: readonly string[] = ['byteLength', 'messages', 'senders', 'trace'];
+const OF_ONE_LOAD: readonly string[] = ['byteLength', 'messages', 'senders', 'trace', 'records'];
 const KNOWN_FOR_OBJECTS = ['objects', ...KNOWN.filter((name) => !OF_ONE_LOAD.includes(name))];
 const MAX_NODES = 65_536;
 const MAX_MESSAGES = 1_000_000;
@@ -107,7 +110,8 @@ export function checkOptions(options: SimulateOptions): Simulation {
   onlyKnownOptions(WHERE, options, KNOWN);
   const hardware = checkHardware(options);
   const traces = booleanOption(WHERE, 'trace', options.trace ?? false);
-  return { ...hardware, groups: groupsOf(options, hardware), traces };
+  const records = booleanOption(WHERE, 'records', options.records ?? false);
+  return { ...hardware, groups: groupsOf(options, hardware), traces, records };
 }
 
 /** The same for objects with members of their own. */
@@ -121,10 +125,10 @@ export function checkObjectOptions(options: SimulateObjectsOptions): Simulation 
   const { algorithm, blockBytes, inFlight } = checkShape(options);
   const load = loadOf(objects, { algorithm, blockBytes, racks: hardware.racks });
   for (const group of load.groups) createSchedule(scheduleOf(group));
-  return { ...hardware, ...load, inFlight, traces: false };
+  return { ...hardware, ...load, inFlight, traces: false, records: false };
 }
 
-type Hardware = Omit<Simulation, 'groups' | 'traces'>;
+type Hardware = Omit<Simulation, 'groups' | 'traces' | 'records'>;
 
 function checkHardware(options: HardwareOptions): Hardware {
   const cluster = typeof options.cluster === 'string' ? presetNamed(options.cluster) : options.cluster;

@@ -1,8 +1,10 @@
+import type { TraceEvent } from '@rdmc/dataplane/trace';
 import type { Clock } from './clock.js';
 import type { Fabric, RackCrossings } from './fabric.js';
 import { allBytesOf, lengthOf, type SimulatedGroup, stepsOf, transfersOf } from './group.js';
 import type { GroupRun } from './group-run.js';
 import type { Host, HostUse } from './host.js';
+import type { LiveTrace } from './live-trace.js';
 import type { TraceRecord } from './trace.js';
 
 /** One message of a group. Times are microseconds of simulated time. */
@@ -45,19 +47,22 @@ export interface SimulationReport {
   readonly events: number;
   /** Present if a trace was asked for: per group, member and message in step order. */
   readonly trace: readonly TraceRecord[] | undefined;
+  /** Present if asked for: what live groups would have recorded, in the order of time. Members are nodes. */
+  readonly records: readonly TraceEvent[] | undefined;
 }
 
 /** A finished run. */
 export interface Finished {
   readonly groups: readonly SimulatedGroup[];
   readonly traces: boolean;
+  readonly live: LiveTrace | undefined;
   readonly clock: Clock;
   readonly fabric: Fabric;
   readonly hosts: readonly Host[];
   readonly runs: readonly GroupRun[];
 }
 
-export function reportOf({ groups, traces, clock, fabric, hosts, runs }: Finished): SimulationReport {
+export function reportOf({ groups, traces, live, clock, fabric, hosts, runs }: Finished): SimulationReport {
   const messages = runs.flatMap(({ sentAt, completeAt }, group) =>
     sentAt.map((at, message) => {
       const byteLength = lengthOf(groups[group]!, message);
@@ -75,5 +80,6 @@ export function reportOf({ groups, traces, clock, fabric, hosts, runs }: Finishe
     hosts: hosts.map((host, node) => ({ node, ...host.use(end) })),
     events: clock.events,
     trace: traces ? runs.flatMap(({ members }) => members.flatMap((m) => m.tracer!.records)) : undefined,
+    records: live?.events,
   };
 }

@@ -44,8 +44,8 @@ export function simulationBytes(options: SimulateOptions | SimulateObjectsOption
 }
 
 function checkSize(
-  { groups, traces }: Simulation,
+  { groups, traces, records }: Simulation,
   limits: { readonly memoryLimitBytes?: number | undefined },
 ): number {
-  return checkMemory(groups, traces, limits.memoryLimitBytes ?? memoryLimit());
+  return checkMemory(groups, { traces, records }, limits.memoryLimitBytes ?? memoryLimit());
 }

@@ -5,6 +5,7 @@ import { Fabric, type SlowPair } from './fabric.js';
 import type { SimulatedGroup } from './group.js';
 import { type Delay, type GroupContext, GroupRun } from './group-run.js';
 import { Host } from './host.js';
+import { LiveTrace } from './live-trace.js';
 import { Network } from './network.js';
 import { ObjectQueue } from './object-queue.js';
 import { type Executor, NicExecutor } from './offload.js';
@@ -34,6 +35,8 @@ export interface Simulation {
   readonly delays: readonly Delay[];
   readonly seed: number;
   readonly traces: boolean;
+  /** Whether the machines record what those of live groups do. */
+  readonly records: boolean;
 }
 
 /** Rounds of large components: at most this part of the time of a block (see `Network`). */
@@ -48,9 +51,10 @@ export function run(simulation: Simulation): SimulationReport {
   const network = new Network(clock, (ROUND_OF_A_BLOCK * least) / rate);
   const fabric = new Fabric(cluster, nodes, racks, slowPairs);
   const hosts = makeHosts(simulation, clock);
-  const context = makeContext(simulation, clock, hosts, (from, to) => {
-    return new SendQueue(clock, network, fabric.path(from, to), cluster.nic, fabric.queued(from, to));
-  });
+  const live = simulation.records ? new LiveTrace(clock) : undefined;
+  const sendQueue = (from: number, to: number): SendQueue =>
+    new SendQueue(clock, network, fabric.path(from, to), cluster.nic, fabric.queued(from, to));
+  const context = { ...makeContext(simulation, clock, hosts), sendQueue, live };
   const runs = groups.map((group, index) => new GroupRun(context, group, index));
   for (const { members } of runs) for (const member of members) hosts[member.node]!.add(member);
   for (const groupRun of runs) {
@@ -61,7 +65,7 @@ export function run(simulation: Simulation): SimulationReport {
   clock.run(() => network.settle());
   for (const groupRun of runs) groupRun.checkConserved();
   if (!fabric.idle) throw new SimulatorError('ERR_RDMC_SIMULATION_STUCK', 'A link still carries bytes');
-  return reportOf({ groups, traces: simulation.traces, clock, fabric, hosts, runs });
+  return reportOf({ groups, traces: simulation.traces, live, clock, fabric, hosts, runs });
 }
 
 function makeHosts({ cluster, nodes, ...simulation }: Simulation, clock: Clock): Host[] {
@@ -78,8 +82,7 @@ function makeContext(
   simulation: Simulation,
   clock: Clock,
   hosts: readonly Host[],
-  sendQueue: (from: number, to: number) => SendQueue,
-): GroupContext {
+): Omit<GroupContext, 'sendQueue' | 'live'> {
   const { cluster, windows, offload, traces, delays } = simulation;
   const nics: Executor = new NicExecutor(clock, cluster.nic.offload);
   return {
@@ -90,7 +93,6 @@ function makeContext(
     offload,
     traces,
     delays,
-    sendQueue,
     executorOf: (node) => (offload ? nics : hosts[node]!),
   };
 }

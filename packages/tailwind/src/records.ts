@@ -62,6 +62,8 @@ export interface PairConnect {
 export interface TargetSetup {
   readonly target: number;
   readonly pair: number;
+  /** Id of the backup, for traces. */
+  readonly member: number;
   readonly address: number;
   readonly rkey: RemoteKey;
   /** In the RPC scheme. */
@@ -74,6 +76,13 @@ export interface ChannelSetup {
   readonly address: number;
   readonly lkey: LocalKey;
   readonly targets: readonly TargetSetup[];
+  readonly traced: TracedSegment;
+}
+
+/** The low 32 bits of ids, for traces. */
+export interface TracedSegment {
+  readonly log: number;
+  readonly segment: number;
 }
 
 export interface TargetReplacement {

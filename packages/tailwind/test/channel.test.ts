@@ -1,7 +1,9 @@
+import { NONE, TraceKind, type TraceSink } from '@rdmc/dataplane/trace';
 import { type LocalKey, remoteKey } from '@rdmc/verbs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Channel, type Target, type TargetWriter } from '../src/worker/channel.js';
+import { LogTrace } from '../src/worker/log-trace.js';
 
 interface Write {
   readonly target: Target;
@@ -11,7 +13,7 @@ interface Write {
 }
 
 function setup(target: number, pair = target) {
-  return { target, pair, address: 0, rkey: remoteKey(0), key: 0 };
+  return { target, pair, member: 10 + target, address: 0, rkey: remoteKey(0), key: 0 };
 }
 
 /** A channel whose writes complete when the test says so. */
@@ -19,6 +21,10 @@ function rig(targets: number) {
   const writes = new Map<number, Write[]>();
   const events: string[] = [];
   const acknowledged: number[] = [];
+  const trace: (readonly [kind: number, sequence: number, member: number])[] = [];
+  const sink: TraceSink = {
+    put: (_, kind, sequence, _block, member) => trace.push([kind, sequence, member]),
+  };
   const writerOf = (pair: number): TargetWriter | undefined => {
     const list = writes.get(pair);
     if (!list) return undefined;
@@ -30,19 +36,23 @@ function rig(targets: number) {
   const numbers = Array.from({ length: targets }, (_, index) => index);
   for (const number of numbers) writes.set(number, []);
   const channel = new Channel(
-    { channel: 1, address: 1000, lkey: 1 as LocalKey, targets: numbers.map((number) => setup(number)) },
+    {
+      ...{ channel: 1, address: 1000, lkey: 1 as LocalKey, traced: { log: 7, segment: 3 } },
+      targets: numbers.map((number) => setup(number)),
+    },
     writerOf,
     {
       acknowledged: (_, sequence) => acknowledged.push(sequence),
       lost: (_, target) => events.push(`lost ${target}`),
       caughtUp: (_, target) => events.push(`caught up ${target}`),
     },
+    new LogTrace(sink, { log: 7, segment: 3 }),
   );
   const complete = (pair: number): void => {
     const write = writes.get(pair)!.shift();
     write?.target.complete(write.sequence);
   };
-  return { channel, writes, events, acknowledged, complete };
+  return { channel, writes, events, acknowledged, complete, trace };
 }
 
 describe('a channel', () => {
@@ -55,6 +65,36 @@ describe('a channel', () => {
       [10, 20],
     ]);
     expect(acknowledged).toEqual([]);
+  });
+
+  it('traces appends, their completions, and the target that it waits for', () => {
+    const { channel, complete, trace } = rig(2);
+    const k = TraceKind;
+    channel.append(1, 0, 10);
+    channel.append(2, 10, 20);
+    complete(0);
+    complete(0);
+    expect(trace.splice(0)).toEqual([
+      [k.BEGAN, 1, NONE],
+      [k.SEND_STARTED, 1, 10],
+      [k.SEND_STARTED, 1, 11],
+      [k.WAITS_FOR_SENT, 1, 10],
+      [k.BEGAN, 2, NONE],
+      [k.SEND_STARTED, 2, 10],
+      [k.SEND_STARTED, 2, 11],
+      [k.SEND_FINISHED, 1, 10],
+      [k.WAITS_FOR_SENT, 1, 11],
+      [k.SEND_FINISHED, 2, 10],
+    ]);
+    complete(1);
+    complete(1);
+    expect(trace).toEqual([
+      [k.SEND_FINISHED, 1, 11],
+      [k.FINISHED, 1, NONE],
+      [k.SEND_FINISHED, 2, 11],
+      [k.WAITS_FOR_NOTHING, NONE, NONE],
+      [k.FINISHED, 2, NONE],
+    ]);
   });
 
   it('acknowledges appends that all targets have, in order, whichever target is slow', () => {

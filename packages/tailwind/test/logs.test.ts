@@ -36,8 +36,9 @@ function fresh(logId: bigint, more: Partial<LogOptions> = {}): LogOptions {
 async function breakProtocol(logs: Logs): Promise<void> {
   const { link } = (logs as unknown as { readonly parts: NodeParts }).parts;
   const channel = link.number();
-  const lost = { target: 1, pair: 0, address: 0, rkey: remoteKey(0), key: 0 };
-  await link.commands.openChannel({ channel, address: 0, lkey: 0 as LocalKey, targets: [lost] });
+  const lost = { target: 1, pair: 0, member: 1, address: 0, rkey: remoteKey(0), key: 0 };
+  const traced = { log: 0, segment: 0 };
+  await link.commands.openChannel({ channel, address: 0, lkey: 0 as LocalKey, targets: [lost], traced });
   link.commands.replace({ channel, lost: 1, target: undefined as never });
 }
 

@@ -40,9 +40,16 @@ function rig() {
     caughtUp: () => {},
     lost: (_: number, target: number, reason: string) => lost.push([target, reason]),
   };
-  const targets = [1, 2].map((pair) => ({ target: pair, pair, address: 0, rkey: remoteKey(0), key: 0 }));
+  const targets = [1, 2].map((pair) => ({
+    target: pair,
+    pair,
+    member: pair,
+    address: 0,
+    rkey: remoteKey(0),
+    key: 0,
+  }));
   const channel = new Channel(
-    { channel: 1, address: 0, lkey: 0 as LocalKey, targets },
+    { channel: 1, address: 0, lkey: 0 as LocalKey, targets, traced: { log: 1, segment: 1 } },
     (pair) => pairs[pair - 1],
     events,
   );

@@ -60,6 +60,9 @@ export class Cluster {
     await this.#all(() => ({ action: 'close' }));
   }
 
+  /** Of each call of `multicast`: milliseconds from the first member that had the last message to the last one. */
+  skews = [];
+
   /** `count` messages from the root; milliseconds from submission until the last member has the last one. */
   async multicast(byteLength, count = 1) {
     await this.#all(() => ({ action: 'prepare', count, byteLength }));
@@ -68,7 +71,9 @@ export class Cluster {
     this.#children[0].send({ action: 'send', count, byteLength });
     const ends = await Promise.all(arrivals);
     const { started: start } = await started;
-    return (Math.max(...ends.map((end) => end.arrived)) - start) / 1e6;
+    const at = ends.map(({ arrived }) => arrived);
+    this.skews.push((Math.max(...at) - Math.min(...at)) / 1e6);
+    return (Math.max(...at) - start) / 1e6;
   }
 
   verify() {

@@ -64,6 +64,7 @@ const benchmarks = {
     const rows = [];
     for (const n of SIZES) {
       const ours = [];
+      const skews = [];
       const theirs = [];
       const copies = [];
       let utilisation = 0;
@@ -72,6 +73,7 @@ const benchmarks = {
           const times = await rounds(cluster, LARGE, 3);
           const usage = await cluster.usage();
           await cluster.verify();
+          skews.push(...cluster.skews.slice(WARM_UP_ROUNDS));
           utilisation = Math.max(utilisation, ...usage.map((each) => each.eventLoopUtilisation));
           return times;
         });
@@ -83,6 +85,7 @@ const benchmarks = {
       rows.push({
         n,
         rdmcMs: round2(median(ours)),
+        skewMs: round2(median(skews)),
         mpiMs: mpi ? round2(median(theirs)) : null,
         copyMs: round2(median(copies)),
         limitMs: round2(limit),

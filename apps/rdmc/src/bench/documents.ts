@@ -63,6 +63,11 @@ export const multicastDocument = z.strictObject({
       seconds: positive,
       fastestSeconds: positive,
       slowestSeconds: positive,
+      /** Until the first receiver has the last message, and from then until the last one has it: medians. */
+      firstReceiverSeconds: positive,
+      skewSeconds: positive,
+      /** The member that was last most often. */
+      mostOftenLast: count,
       messagesPerSecond: positive,
       deliveredBytesPerSecond: positive,
       oneCopySeconds: positive,

@@ -1,6 +1,6 @@
 import { type Algorithm, automaticBlockSize, type Group } from '@rdmc/group';
 import { createSchedule } from '@rdmc/schedule';
-import { LocalCluster } from '../cluster/local-cluster.js';
+import { LocalCluster, type Reception } from '../cluster/local-cluster.js';
 import { timeOneCopy } from '../cluster/one-copy.js';
 import { median } from '../statistics.js';
 import type { MulticastDocument } from './documents.js';
@@ -14,6 +14,8 @@ export interface MulticastPlan {
   readonly rounds: number;
   /** Messages queued at once. */
   readonly burst: number;
+  /** A folder for the traces of all members. */
+  readonly traces?: string | undefined;
 }
 
 type Result = MulticastDocument['results'][number];
@@ -42,12 +44,13 @@ function resultOf(
   plan: MulticastPlan,
   algorithm: Algorithm,
   byteLength: number,
-  times: readonly number[],
+  receptions: readonly Reception[],
   oneCopySeconds: number,
 ): Result {
   const { members, burst } = plan;
   const blockBytes = blockBytesOf(plan, byteLength);
   const blocks = Math.max(1, Math.ceil(byteLength / blockBytes));
+  const times = receptions.map(({ seconds }) => seconds);
   const seconds = median(times);
   return {
     members,
@@ -61,6 +64,9 @@ function resultOf(
     seconds,
     fastestSeconds: Math.min(...times),
     slowestSeconds: Math.max(...times),
+    firstReceiverSeconds: median(receptions.map(({ firstSeconds }) => firstSeconds)),
+    skewSeconds: median(receptions.map(({ seconds, firstSeconds }) => seconds - firstSeconds)),
+    mostOftenLast: mostOften(receptions.map(({ last }) => last)),
     messagesPerSecond: burst / seconds,
     deliveredBytesPerSecond: ((members - 1) * byteLength * burst) / seconds,
     oneCopySeconds,
@@ -81,26 +87,33 @@ async function measureSize(
   const blockBytes = blockBytesOf(plan, byteLength);
   const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(byteLength, 1), blockBytes);
   await target.close();
-  const times = new Map<Algorithm, number[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
+  const times = new Map<Algorithm, Reception[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
   // The first round is warm-up.
   for (let round = 0; round <= plan.rounds; round += 1) {
     for (const [algorithm, group] of groups) {
-      const seconds = await cluster.multicast(group, region, byteLength, plan.burst);
-      if (round > 0) times.get(algorithm)!.push(seconds);
+      const reception = await cluster.multicast(group, region, byteLength, plan.burst);
+      if (round > 0) times.get(algorithm)!.push(reception);
     }
   }
   await region.close();
   return plan.algorithms.map((name) => resultOf(plan, name, byteLength, times.get(name)!, oneCopySeconds));
 }
 
-/** Measures every size with one number of members. */
+function mostOften(members: readonly number[]): number {
+  const counts = new Map<number, number>();
+  for (const member of members) counts.set(member, (counts.get(member) ?? 0) + 1);
+  return [...counts].sort(([, a], [, b]) => b - a)[0]![0];
+}
+
+/** Measures every size with one number of members. Returns the traces, if there are any. */
 export async function measureMulticast(
   plan: MulticastPlan,
   signal: AbortSignal,
   onResult: (result: Result) => void,
-): Promise<void> {
-  const { members, transport } = plan;
-  const cluster = LocalCluster.start({ members, device: 'auto', transport, folder: null, signal });
+): Promise<readonly string[]> {
+  const { members, transport, traces } = plan;
+  const folder = traces ?? null;
+  const cluster = LocalCluster.start({ members, device: 'auto', transport, folder, traces, signal });
   const onExit = (): void => cluster.killAll();
   process.once('exit', onExit);
   try {
@@ -110,6 +123,7 @@ export async function measureMulticast(
       for (const result of await measureSize(cluster, groups, plan, byteLength)) onResult(result);
     }
     await cluster.leave([...groups.values()]);
+    return cluster.traces;
   } finally {
     await cluster.stop();
     process.off('exit', onExit);

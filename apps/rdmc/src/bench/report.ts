@@ -43,6 +43,7 @@ export function describeMulticast({ results }: MulticastDocument, palette: Palet
     formatCount(result.steps),
     formatSeconds(result.seconds),
     formatSeconds(result.fastestSeconds),
+    formatSeconds(result.skewSeconds),
     formatRate(result.deliveredBytesPerSecond),
     formatCount(Math.round(result.messagesPerSecond)),
     result.timesOneCopy.toFixed(1),
@@ -50,7 +51,7 @@ export function describeMulticast({ results }: MulticastDocument, palette: Palet
   const columns = [
     ...right('members', 'size'),
     { title: 'algorithm' },
-    ...right('block', 'steps', 'median', 'least', 'delivered', 'messages/s', '× one copy'),
+    ...right('block', 'steps', 'median', 'least', 'skew', 'delivered', 'messages/s', '× one copy'),
   ];
   return textTable(columns, rows, palette.dim);
 }

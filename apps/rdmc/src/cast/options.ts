@@ -32,6 +32,8 @@ export interface CastCommandOptions extends Selection, Gathering {
   readonly advertise: string | undefined;
   /** Ports of this machine. Those of receivers are in `remote`, or in their own options. */
   readonly ownPorts: readonly [number, number] | undefined;
+  /** Where to write the trace of this member; undefined: no trace. */
+  readonly trace?: string | undefined;
   /** Only shows receivers, files and schedule. */
   readonly plan: boolean;
   /** Asks the receivers what they lack, and changes nothing. */

@@ -14,6 +14,7 @@ import { ExitCode as Code } from '../exit-codes.js';
 import { formatEndpoint } from '../hosts/endpoint.js';
 import { lookUpAll, resolveTargets } from '../hosts/resolve.js';
 import { type FailedStart, RemoteReceivers } from '../remote/start-receivers.js';
+import { recorded } from '../trace/recording.js';
 import type { Terminal } from '../ui/terminal.js';
 import { checkKey } from './check-key.js';
 import { isGathering } from './gathering.js';
@@ -84,13 +85,13 @@ function start(
   options: CastCommandOptions,
   { to, key }: Recipients,
   reporter: Reporter,
-  signal: AbortSignal,
+  { signal, trace }: Pick<CastOptions, 'signal' | 'trace'>,
 ): Cast {
   const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit } = options;
   const { checksum, encrypt, trafficClass, serviceLevel } = options;
   const common: CastOptions = {
     ...{ to, key, algorithm, rack, device, transport, advertise, bandwidthLimit, checksum, encrypt, signal },
-    ...{ trafficClass, serviceLevel },
+    ...{ trace, trafficClass, serviceLevel },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,
@@ -108,9 +109,9 @@ async function follow(
   options: CastCommandOptions,
   recipients: Recipients,
   reporter: Reporter,
-  signal: AbortSignal,
+  session: Pick<CastOptions, 'signal' | 'trace'>,
 ): Promise<CastSummary> {
-  const cast = start(options, recipients, reporter, signal);
+  const cast = start(options, recipients, reporter, session);
   cast.finished.catch(() => {});
   for await (const snapshot of cast) reporter.progress(relabelled(snapshot, recipients.labels));
   return await cast.finished;
@@ -153,12 +154,17 @@ async function plan(
   reporter.say(...describePlan(document, options.bandwidthLimit, terminal.palette));
 }
 
-async function cast(options: CastCommandOptions, reporter: Reporter, signal: AbortSignal): Promise<ExitCode> {
+async function cast(
+  options: CastCommandOptions,
+  reporter: Reporter,
+  signal: AbortSignal,
+  trace: CastOptions['trace'],
+): Promise<ExitCode> {
   const receivers = options.remote && (await startReceivers(options, reporter, signal));
   try {
     const recipients = receivers ? startedRecipients(receivers) : await listeningRecipients(options);
     begin(options, recipients, reporter);
-    const summary = await follow(options, recipients, reporter, signal);
+    const summary = await follow(options, recipients, reporter, { signal, trace });
     const nameOf = (host: string, port: number): string => {
       const name = libraryName({ host, port });
       return recipients.labels.get(name) ?? name;
@@ -185,7 +191,10 @@ export async function runCast(
 ): Promise<ExitCode> {
   const reporter = new Reporter(terminal, options);
   try {
-    if (!options.plan) return await cast(options, reporter, signal);
+    if (!options.plan) {
+      const listener = options.quiet || options.json ? undefined : terminal;
+      return await recorded(options.trace, listener, (trace) => cast(options, reporter, signal, trace));
+    }
     await plan(options, reporter, terminal, signal);
     return Code.OK;
   } catch (error) {

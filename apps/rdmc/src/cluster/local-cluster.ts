@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import { onAbort } from '@rdmc/common';
+import { TraceFile } from '@rdmc/dataplane/trace';
 import { type Algorithm, type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { codeOf } from '../errors.js';
@@ -15,6 +17,8 @@ export interface LocalClusterOptions {
   readonly linkRate?: number | undefined;
   /** A folder that the receivers remove if this process is killed. */
   readonly folder: string | null;
+  /** A folder for the traces of all members; default: no trace. */
+  readonly traces?: string | undefined;
   /** Aborting it ends everything. */
   readonly signal: AbortSignal;
 }
@@ -29,6 +33,15 @@ export interface GroupPlan {
   readonly burst: number;
   /** Whether receivers report progress. */
   readonly progress: boolean;
+}
+
+/** When the receivers' applications had a message, in seconds since the call of `send`. */
+export interface Reception {
+  /** The last one. */
+  readonly seconds: number;
+  readonly firstSeconds: number;
+  /** The member that was last. */
+  readonly last: number;
 }
 
 /** Limit for leaving without a failure. */
@@ -46,6 +59,7 @@ export class LocalCluster {
   readonly #receiversOf = new Map<Group, readonly MemberProcess[]>();
   #leaving = false;
   #node: RdmcNode | undefined;
+  #trace: TraceFile | undefined;
   /** This process's port, until the mesh owns it. */
   #server: { close(): void } | undefined;
 
@@ -88,10 +102,13 @@ export class LocalCluster {
     const members = [own!.port, ...ports].map((port, id) => ({ id, host: '127.0.0.1', port }));
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {
-      receiver.command({ type: 'join', id: receiver.id, members, ...wanted, folder });
+      const trace = this.#traceOf(receiver.id);
+      receiver.command({ type: 'join', id: receiver.id, members, ...wanted, folder, trace });
     }
     const { server } = own!;
-    const node = RdmcNode.join({ id: 0, members, server, signal, device: wanted });
+    const file = this.#traceOf(0);
+    if (file !== undefined) this.#trace = await this.guard(TraceFile.create(file));
+    const node = RdmcNode.join({ id: 0, members, server, signal, device: wanted, trace: this.#trace });
     node.then(
       (joinedNode) => {
         this.#node = joinedNode;
@@ -130,16 +147,16 @@ export class LocalCluster {
     return this.#receiversOf.get(group)!;
   }
 
-  /**
-   * Sends a message `burst` times. Resolves with the seconds until the slowest receiver's application had the last one.
-   */
-  async multicast(group: Group, region: MemoryRegion, byteLength: number, burst = 1): Promise<number> {
+  /** Sends a message `burst` times. Resolves when all receivers' applications have the last one. */
+  async multicast(group: Group, region: MemoryRegion, byteLength: number, burst = 1): Promise<Reception> {
     const received = this.receiversOf(group).map((receiver) => receiver.next('received', this.#of(group)));
     const start = process.hrtime.bigint();
     const sent = Array.from({ length: burst }, () => group.send({ region, byteLength }));
     const reports = await this.guard(Promise.all([Promise.all(received), ...sent]));
     const ends = reports[0].map(({ at }) => Number(BigInt(at) - start) / 1e9);
-    return Math.max(...ends);
+    const seconds = Math.max(...ends);
+    const last = this.receiversOf(group)[ends.indexOf(seconds)]!.id;
+    return { seconds, firstSeconds: Math.min(...ends), last };
   }
 
   /** Closes all groups, which proves that all messages were delivered, and ends the processes. */
@@ -150,6 +167,7 @@ export class LocalCluster {
     const closed = groups.map((group) => group.close({ timeoutMs: LEAVE_TIMEOUT_MS }));
     await this.guard(Promise.all([...closed, ...left]));
     await this.node.close();
+    await this.#trace?.close();
     await this.guard(Promise.all(this.receivers.map(({ ended }) => ended)));
   }
 
@@ -162,11 +180,22 @@ export class LocalCluster {
     await Promise.all(this.receivers.map(({ ended }) => ended));
     this.#server?.close();
     await this.#node?.close();
+    await this.#trace?.close();
+  }
+
+  /** The traces of all members, whole after `leave`. */
+  get traces(): readonly string[] {
+    return [0, ...this.receivers.map(({ id }) => id)].flatMap((id) => this.#traceOf(id) ?? []);
   }
 
   /** For the 'exit' event of this process, where nothing can be awaited. */
   killAll(): void {
     for (const receiver of this.receivers) receiver.kill();
+  }
+
+  #traceOf(member: number): string | undefined {
+    const { traces } = this.options;
+    return traces === undefined ? undefined : join(traces, `member-${member}.trace`);
   }
 
   #of(group: Group) {

@@ -14,6 +14,8 @@ export const command = z.discriminatedUnion('type', [
     transport: z.enum(['auto', 'shm', 'tcp']),
     /** Bits per second of each direction of the member's link. */
     linkRate: z.number().int().optional(),
+    /** The file of the member's trace. */
+    trace: z.string().optional(),
     /** A folder for received files. Members remove it when the parent can no longer do so. */
     folder: z.string().nullable(),
   }),

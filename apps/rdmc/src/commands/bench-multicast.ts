@@ -23,6 +23,7 @@ const schema = z.strictObject({
   transport,
   rounds: wholeNumber(1, 10_000),
   burst: wholeNumber(1, 100_000),
+  trace: z.string().min(1).optional(),
   json: z.boolean().default(false),
 });
 type Options = z.output<typeof schema>;
@@ -32,13 +33,24 @@ async function runMulticast(options: Options, session: Session): Promise<void> {
     throw usageError('--algorithms: hybrid needs racks, and the benchmark runs on one machine');
   }
   const { terminal } = session;
-  const { members: counts, transport, json, ...plan } = options;
+  const { members: counts, transport, json, trace, ...plan } = options;
+  if (trace !== undefined && counts.length > 1) {
+    throw usageError('--trace: a trace has the members of one group', 'give one number, such as --members 8');
+  }
   const results: MulticastDocument['results'] = [];
   const { measureMulticast } = await import('../bench/multicast.js');
+  const traces = trace === undefined ? undefined : await import('../bench/traces.js');
   await interruptible(async (signal) => {
-    for (const members of counts) {
-      await measureMulticast({ ...plan, transport, members }, signal, (result) => results.push(result));
-    }
+    const measure = async (folder?: string): Promise<readonly string[]> => {
+      const files: string[] = [];
+      for (const members of counts) {
+        const cluster = { ...plan, transport, members, traces: folder };
+        files.push(...(await measureMulticast(cluster, signal, (result) => results.push(result))));
+      }
+      return files;
+    };
+    if (traces) await traces.traced(trace!, terminal, measure);
+    else await measure();
   });
   const document: MulticastDocument = {
     benchmark: 'multicast',
@@ -67,16 +79,20 @@ export function addMulticastCommand(bench: Command, session: Session): void {
     .option('--transport <name>', 'auto, shm or tcp', 'auto')
     .option('-n, --rounds <count>', 'measured rounds; the median is shown', '5')
     .option('--burst <count>', 'messages queued at once in a round', '1')
+    .option('--trace <file>', 'write what every member did: .html, .json for Perfetto, else for rdmc trace')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runMulticast(parseOptions(schema, raw), session));
   addHelpNotes(command, {
     about: [
       '“× one copy” is the time divided by the time of one copy of the message in one process: on one host a',
       'transfer is a copy, and n − 1 copies on c processors take at least (n − 1)/c times one copy.',
+      '“skew” is the time from the first receiver that has the last message to the last one. --trace says who',
+      'waited for whom, in all rounds, the first one for warm-up included.',
     ],
     examples: [
       ['rdmc bench multicast', 'all algorithms, three sizes, three group sizes'],
       ['rdmc bench multicast -m 8 -s 256MiB -a binomial-pipeline', 'one line'],
+      ['rdmc bench multicast -m 8 -a chain --trace chain.html', 'a timeline of every member'],
       ['rdmc bench multicast -s 1 --burst 1000', 'one-byte messages per second'],
     ],
     exitCodes: [ExitCode.MEMBER_LOST, ExitCode.NO_SPACE],

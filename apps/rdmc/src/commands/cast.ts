@@ -80,6 +80,7 @@ export const castSchema = z.strictObject({
   advertise: z.string().min(1).optional(),
   ...selectionOptions,
   ...gatheringOptions,
+  trace: z.string().min(1).optional(),
   plan: z.boolean().default(false),
   dryRun: z.boolean().default(false),
   verbose: z.boolean().default(false),
@@ -164,6 +165,9 @@ async function optionsOf(
   }
   const inputName = standardInputName(paths, raw);
   if (inputName !== undefined) checkStandardInput();
+  if (raw.trace !== undefined && (plan || dryRun)) {
+    throw usageError('--trace: nothing is sent with --plan and --dry-run', 'remove one of them');
+  }
   if (plan && dryRun) throw usageError('--plan and --dry-run exclude each other', 'remove one of them');
   const targets = await targetsOf(raw);
   const gathering = gatheringOf(raw, targets.length);
@@ -189,6 +193,7 @@ async function optionsOf(
     ...gathering,
     ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt, inputName },
     ownPorts: raw.ownPorts,
+    trace: raw.trace,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
     stallTimeoutMs: raw.stallTimeout,
     trafficClass: raw.trafficClass,
@@ -270,6 +275,10 @@ function addTuningOptions(command: Command): Command {
       '--own-ports <first-last>',
       'ports of this machine for receivers, two for each cast at a time (default: any)',
     )
+    .option(
+      '--trace <file>',
+      'write what this machine waited for: .html, .json for Perfetto, else for rdmc trace',
+    )
     .option('--plan', 'only show receivers, files and schedule; connect to no host')
     .option('-n, --dry-run', 'ask the receivers, and list what a cast would change at each; change nothing')
     .option('-v, --verbose', 'also GID, schedule, blocks and address')
@@ -303,6 +312,10 @@ export function defineCastCommand(command: Command, session: Session): void {
       ['rdmc cast model/ --to @pods --key-file k --wait-for 3 --join-window 10min', 'pods that start later'],
       ['rdmc cast model/ --hostfile hosts --dry-run', 'what would change at each receiver'],
       ['rdmc cast model/ --to @rack1,@rack2 --key-file cast.key', 'groups of the configuration file'],
+      [
+        'rdmc cast model/ --hostfile hosts --ssh --trace cast.html',
+        'who delays whom, as this machine sees it',
+      ],
       ['rdmc cast model/ --hostfile hosts --plan', 'show the schedule'],
       ['rdmc cast model/ --to node1 --ssh --json | jq -c .event', 'for programs'],
     ],

@@ -30,6 +30,7 @@ const schema = z.strictObject({
   transport,
   linkRate: linkRate.optional(),
   keep: z.boolean().default(false),
+  trace: z.string().min(1).optional(),
   json: z.boolean().default(false),
 });
 
@@ -41,8 +42,8 @@ function optionsOf(raw: unknown): DemoOptions {
       'draw its schedule with: rdmc schedule -a hybrid -n 8 --racks 0,0,0,0,1,1,1,1',
     );
   }
-  const { size, linkRate, file } = options;
-  return { ...options, size, linkRate, file: file === undefined ? undefined : resolve(file) };
+  const { size, linkRate, file, trace } = options;
+  return { ...options, size, linkRate, trace, file: file === undefined ? undefined : resolve(file) };
 }
 
 export function defineDemoCommand(command: Command, session: Session): void {
@@ -59,6 +60,7 @@ export function defineDemoCommand(command: Command, session: Session): void {
     .option('--transport <name>', 'tcp (what auto means here), or shm: shared memory', 'auto')
     .option('--link-rate <rate>', "each direction of each member's link, or none (default: 400Mbit/s)")
     .option('--keep', 'keep the received files')
+    .option('--trace <file>', 'write what every member did: .html, .json for Perfetto, else for rdmc trace')
     .option('--json', 'JSON lines: one event each')
     .action(async (raw: unknown) => {
       const options = optionsOf(raw);
@@ -79,6 +81,7 @@ export function defineDemoCommand(command: Command, session: Session): void {
       ['rdmc demo --members 4 --size 256MiB', 'another size'],
       ['rdmc demo --file model.bin --keep', 'another file; keep the received files'],
       ['rdmc demo --link-rate 1Gbit/s', 'faster links'],
+      ['rdmc demo --trace demo.html', 'a timeline of every member, for a browser'],
       ['rdmc demo --transport shm', 'over shared memory, without links'],
       ['rdmc demo --json | jq -c \'select(.event == "measured")\'', 'for programs'],
     ],

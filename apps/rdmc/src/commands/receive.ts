@@ -33,6 +33,7 @@ export const receiveSchema = z.strictObject({
   clean: z.boolean().default(false),
   meshPorts: portRange.optional(),
   metrics: z.string().optional(),
+  trace: z.string().min(1).optional(),
   ...keyOptions,
   device,
   transport,
@@ -59,6 +60,7 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     requireEncryption: raw.requireEncryption,
     directory: dir,
     metrics: await metricsAddress(raw.metrics),
+    trace: raw.trace,
     makeDirectory: mkdir,
   };
 }
@@ -70,7 +72,7 @@ function besideControlled(raw: Raw): BesideControlled {
     ...destination,
     ...{ '--no-resume': !raw.resume, '--resume-limit': raw.resumeLimit, '--clean': raw.clean },
     ...{ '--listen': listen, '--exec-timeout': execTimeout, '--once': once, '--no-fsync': !fsync },
-    ...{ '--mesh-ports': raw.meshPorts, '--metrics': raw.metrics },
+    ...{ '--mesh-ports': raw.meshPorts, '--metrics': raw.metrics, '--trace': raw.trace },
     ...{ '--key-file': raw.keyFile, '--key-stdin': raw.keyStdin },
   };
   return { requireEncryption, others };
@@ -83,8 +85,9 @@ async function run(raw: Raw, session: Session): Promise<void> {
       return runControlled(besideControlled(raw), session.terminal, signal);
     }
     if (raw.clean) {
-      const { listen, once, metrics } = raw;
-      const directory = checkClean(raw, { '--listen': listen, '--once': once, '--metrics': metrics });
+      const { listen, once, metrics, trace } = raw;
+      const others = { '--listen': listen, '--once': once, '--metrics': metrics, '--trace': trace };
+      const directory = checkClean(raw, others);
       const { clean } = await import('../receive/clean.js');
       return clean({ directory, quiet: raw.quiet, json: raw.json }, session.terminal);
     }
@@ -133,7 +136,8 @@ export function defineReceiveCommand(command: Command, session: Session): void {
     );
   addDiskOptions(command)
     .option('--mesh-ports <first-last>', 'ports for the data of casts, two for each at a time (default: any)')
-    .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)');
+    .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)')
+    .option('--trace <file>', 'write what this machine waited for, as rdmc cast --trace');
   addKeyOptions(command)
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')

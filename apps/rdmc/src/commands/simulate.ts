@@ -4,8 +4,9 @@ import * as z from 'zod';
 import type { Session } from '../session.js';
 import { type SimulationHead, toSimulationDocument } from '../simulate/document.js';
 import { summariseSimulation } from '../simulate/summary.js';
-import { openTrace, writeTrace } from '../simulate/trace-file.js';
+import { openTrace, writeLive, writeTrace } from '../simulate/trace-file.js';
 import { POLLING, preemptionRate, slowLink, windows } from '../simulate/values.js';
+import { checkOutput } from '../trace/output.js';
 import type { Terminal } from '../ui/terminal.js';
 import { algorithm, list, parseOptions, size, wholeNumber } from '../values.js';
 import { addHelpNotes } from './help.js';
@@ -66,16 +67,25 @@ function simulateWith(options: Options, head: SimulationHead): SimulationReport 
     preemptionRate: options.preempt,
     offload: options.offload,
     seed: options.seed,
-    trace: options.trace !== undefined,
+    trace: options.trace !== undefined && !isLive(options.trace),
+    records: options.trace !== undefined && isLive(options.trace),
   });
 }
 
-function runSimulate(options: Options, terminal: Terminal): void {
+/** Whether the trace is one of the forms of live traces, and not lines of JSON. */
+function isLive(path: string): boolean {
+  return /\.(html|json|trace)$/.test(path);
+}
+
+async function runSimulate(options: Options, terminal: Terminal): Promise<void> {
   const validated = validate();
-  const file = options.trace === undefined ? undefined : openTrace(options.trace);
+  const { trace } = options;
+  if (trace !== undefined && isLive(trace)) checkOutput(trace);
+  const file = trace === undefined || isLive(trace) ? undefined : openTrace(trace);
   const head = headOf(options);
   const report = simulateWith(options, head);
   if (file !== undefined) writeTrace(file, report.trace!);
+  if (report.records) await writeLive(report.records, trace!, terminal);
   const document = toSimulationDocument(head, validated, report);
   if (options.json) terminal.json(document);
   else terminal.out(...summariseSimulation(document, presets.get(options.preset)!.description));
@@ -108,7 +118,10 @@ export function defineSimulateCommand(command: Command, session: Session): void 
     .option('--preempt <rate>', 'preemptions per second of each host, and their microseconds: 10:100')
     .option('--offload', 'the NICs run the protocol, not the threads')
     .option('--seed <number>', 'of the random numbers; the same seed gives the same trace', '1')
-    .option('--trace <file>', 'write one line of JSON per member and step')
+    .option(
+      '--trace <file>',
+      '.html, .json for Perfetto, .trace for rdmc trace; else a line of JSON per member and step',
+    )
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runSimulate(parseOptions(schema, raw), session.terminal));
   addHelpNotes(command, {
@@ -125,6 +138,7 @@ export function defineSimulateCommand(command: Command, session: Session): void 
       ['rdmc simulate -p sierra -n 512', '511 receivers on Sierra'],
       ['rdmc simulate -p apt -n 16 --senders 16', '16 groups behind an oversubscribed switch'],
       ['rdmc simulate -n 4 -w paper --preempt 10:100', 'with the windows of the paper, and preemption'],
+      ['rdmc simulate -n 8 -k 16 --trace predicted.html', 'a timeline, as of rdmc cast --trace'],
       ['rdmc simulate -n 8 -k 16 --trace trace.jsonl', 'what each member did in each step'],
     ],
   });

@@ -61,7 +61,7 @@ class Sender {
   async time(title: string, group: Group): Promise<number> {
     const { cluster, region, byteLength, view } = this.comparison;
     view.begin(title, group, byteLength, this.#sent.get(group) ?? 0);
-    const seconds = await cluster.multicast(group, region, byteLength);
+    const { seconds } = await cluster.multicast(group, region, byteLength);
     this.#count(group, byteLength);
     view.end(title, seconds);
     return seconds;

@@ -14,6 +14,8 @@ export interface DemoOptions {
   /** Bits per second of each member's link; undefined: not given. */
   readonly linkRate: 'none' | number | undefined;
   readonly keep: boolean;
+  /** Where to write the trace of all members. */
+  readonly trace?: string | undefined;
   readonly json: boolean;
 }
 

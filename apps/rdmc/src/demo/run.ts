@@ -3,6 +3,7 @@ import type { Algorithm, Group, MemoryRegion } from '@rdmc/group';
 import type { Device } from '@rdmc/verbs';
 import { LocalCluster } from '../cluster/local-cluster.js';
 import { HashPool } from '../hash/pool.js';
+import { checkOutput, writeTogether } from '../trace/output.js';
 import type { Terminal } from '../ui/terminal.js';
 import { wrap } from '../ui/wrap.js';
 import { checkCapacity } from './capacity.js';
@@ -160,7 +161,8 @@ async function runSteps(context: DemoContext, emit: Emit, begin: number): Promis
   await deliverOnce(context, groups, region, sha256, emit);
   const { measured } = await measure(context, groups, region, emit);
   await cluster.leave([groups.single, ...groups.all.values()]);
-  const { members } = options;
+  const { members, trace } = options;
+  if (trace !== undefined) await writeTogether(cluster.traces, trace, terminal);
   const explanation = explain(measured, {
     members,
     processors: availableParallelism(),
@@ -187,6 +189,9 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
     if (options.json) terminal.line(event);
   };
   const route = chooseRoute(options);
+  const { trace } = options;
+  if (trace !== undefined) checkOutput(trace);
+  const traces = trace === undefined ? undefined : new TemporaryFolder('rdmc-trace-');
   const original = await findSource(options.file ?? process.execPath);
   const byteLength = bytesToSend(options, original);
   const { members } = options;
@@ -214,6 +219,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
       transport,
       linkRate,
       folder: options.keep ? null : folder.path,
+      traces: traces?.path,
       signal,
     });
     const source = isWhole ? original : await cluster.guard(resized(original, byteLength, folder.path));
@@ -223,6 +229,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
     await cluster?.stop();
     await pool.close();
     await folder.remove();
+    await traces?.remove();
     process.off('exit', onExit);
   }
 }

@@ -1,3 +1,4 @@
+import { TraceFile } from '@rdmc/dataplane/trace';
 import { type Group, type MemoryRegion, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import type { Command, Report } from '../cluster/messages.js';
@@ -13,6 +14,7 @@ export class Receiver {
   readonly #groups: Group[] = [];
   #port: ReservedPort | undefined;
   #node: RdmcNode | undefined;
+  #trace: TraceFile | undefined;
   readonly #free: MemoryRegion[] = [];
   /** The last received message. Its memory is free already, but keeps its content until the next message begins. */
   #last: { readonly region: MemoryRegion; readonly byteLength: number } | undefined;
@@ -28,10 +30,11 @@ export class Receiver {
     this.tell({ type: 'listening', port: this.#port!.port });
   }
 
-  async join({ id, members, device, transport, linkRate }: CommandOf<'join'>): Promise<void> {
+  async join({ id, members, device, transport, linkRate, trace }: CommandOf<'join'>): Promise<void> {
     const { server } = this.#port!;
     const wanted = { device, transport, ...(linkRate && { linkRate }) };
-    this.#node = await RdmcNode.join({ id, members, server, device: wanted });
+    if (trace !== undefined) this.#trace = await TraceFile.create(trace);
+    this.#node = await RdmcNode.join({ id, members, server, device: wanted, trace: this.#trace });
     this.tell({ type: 'joined' });
   }
 
@@ -60,6 +63,7 @@ export class Receiver {
   async leave(): Promise<void> {
     await Promise.all(this.#groups.map((group) => group.close()));
     await this.#node?.close();
+    await this.#trace?.close();
   }
 
   async #consume(group: Group, reportEvery: number): Promise<void> {

@@ -32,6 +32,8 @@ export interface ReceiveCommandOptions {
   readonly transport: 'auto' | 'shm' | 'tcp';
   /** Where metrics are served; undefined: nowhere. */
   readonly metrics: MetricsAddress | undefined;
+  /** Where to write the trace of this member; undefined: no trace. */
+  readonly trace?: string | undefined;
   readonly verbose: boolean;
   readonly quiet: boolean;
   readonly json: boolean;

@@ -4,6 +4,7 @@ import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFile
 import { withAdvice } from '../advice.js';
 import { exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
+import { recorded } from '../trace/recording.js';
 import { type Terminal, withoutStandardOutput } from '../ui/terminal.js';
 import { version } from '../version.js';
 import { reachableAddresses } from './addresses.js';
@@ -30,14 +31,14 @@ async function open(
   options: ReceiveCommandOptions,
   destination: Destination,
   reporter: ReceiveReporter,
-  signal: AbortSignal,
+  { signal, trace }: Pick<ReceiveOptions, 'signal' | 'trace'>,
 ): Promise<FileReceiver> {
   const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport } = options;
   const { resume, resumeLimit } = options;
   const { logger } = reporter;
   const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport };
   try {
-    return await receiveFiles({ ...wanted, resume, resumeLimit, ...destination, signal, logger });
+    return await receiveFiles({ ...wanted, resume, resumeLimit, ...destination, signal, trace, logger });
   } catch (error) {
     throw withAdvice(error, 'receive');
   }
@@ -65,14 +66,12 @@ export async function runReceive(
   const destination = await destinationOf(options);
   if (options.makeDirectory && directory !== undefined) await makeDirectory(directory);
   const metrics = await metricsOf(options);
+  const { trace: path, quiet, json } = options;
   try {
-    return await receive(
-      options,
-      await open(options, destination, reporter, signal),
-      reporter,
-      metrics,
-      signal,
-    );
+    return await recorded(path, quiet || json ? undefined : terminal, async (trace) => {
+      const receiver = await open(options, destination, reporter, { signal, trace });
+      return receive(options, receiver, reporter, metrics, signal);
+    });
   } finally {
     await metrics?.close();
   }

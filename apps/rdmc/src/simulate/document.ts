@@ -50,7 +50,7 @@ export type SimulationHead = Pick<
 export function toSimulationDocument(
   head: SimulationHead,
   validated: readonly ValidationCase[],
-  { trace: _, messages, racks, hosts, ...rest }: SimulationReport,
+  { trace: _, records: _r, messages, racks, hosts, ...rest }: SimulationReport,
 ): SimulationDocument {
   return {
     ...head,

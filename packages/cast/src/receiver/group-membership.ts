@@ -1,6 +1,7 @@
+import { hostname } from 'node:os';
 import { SerialQueue } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { JOIN_GRACE_MS, MAX_TIMER_MS } from '../constants.js';
+import { JOIN_GRACE_MS, MAX_TIMER_MS, SENDER_ID } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import type {
   GroupFacts,
@@ -136,11 +137,11 @@ export class GroupMembership {
   async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
     if (this.#node) throw protocolError('the sender sent the members twice');
     const { channel, invitation, options, writer, over, onRoute, fail } = this.parts;
-    const { key, device, transport, meshPorts, logger } = options;
+    const { key, device, transport, meshPorts, logger, trace } = options;
     const server = this.#server!;
     this.#server = undefined;
     const node = await joinMesh({
-      ...{ id, members, server, key, device, transport, logger },
+      ...{ id, members, server, key, device, transport, logger, trace },
       localHost: channel.localHost,
       ports: meshPorts,
       // The sender decides which member is missing, and then ends the connection; receivers must not give up before it.
@@ -148,6 +149,8 @@ export class GroupMembership {
       signal: over,
     });
     this.#node = node;
+    trace?.nameMember(SENDER_ID, invitation.senderName);
+    trace?.nameMember(id, hostname());
     this.#stream = new StreamReceiver(
       node,
       { ...invitation, messageBytes, outlines: this.#outlines },

@@ -164,7 +164,7 @@ export class MeshFormation {
   }
 
   async #join(links: readonly ReceiverLink[], phases: readonly Phase[]): Promise<FormedMesh> {
-    const { key, device, transport, connectTimeoutMs, logger, advertise, meshPorts } = this.options;
+    const { key, device, transport, connectTimeoutMs, logger, trace, advertise, meshPorts } = this.options;
     const own = ownAddress(links, advertise);
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
@@ -184,11 +184,13 @@ export class MeshFormation {
       server,
       localHost: own.localHost,
       ports: meshPorts,
-      ...{ key, device, transport, logger },
+      ...{ key, device, transport, logger, trace },
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });
     const { senderName } = this.#invitation;
+    trace?.nameMember(SENDER_ID, senderName);
+    for (const { id, name } of links) trace?.nameMember(id, name);
     return {
       castId: this.#castId,
       senderName,

@@ -1,7 +1,15 @@
 import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY } from '../constants.js';
 import { Counter } from './counters.js';
+import type { GroupTrace } from './group-trace.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
 import { ReadyTokens } from './ready-tokens.js';
+
+/** What only some groups have. */
+export interface AnnouncementOptions {
+  /** The most announced receives that are not filled; `undefined` for all that are posted. */
+  readonly readyTokens?: number | undefined;
+  readonly trace?: GroupTrace | undefined;
+}
 
 /**
  * Readiness in both directions (`ready_for_block` of RDMC, DSN 2018, section 4.2).
@@ -35,9 +43,9 @@ export class Announcements {
     private readonly counters: Float64Array,
     private readonly pairs: number,
     private readonly receiveWindow: number,
-    /** The most announced receives that are not filled; `undefined` for all that are posted. */
-    readyTokens?: number,
+    private readonly options: AnnouncementOptions = {},
   ) {
+    const { readyTokens } = options;
     this.#tokens = readyTokens === undefined ? undefined : new ReadyTokens(readyTokens);
     this.#posted = new Uint32Array(pairs);
     this.#announced = new Uint32Array(pairs);
@@ -92,6 +100,7 @@ export class Announcements {
         `announced ${count} receives after ${this.#received[pair]}, with ${this.#used[pair]} blocks sent to it`,
       );
     }
+    this.options.trace?.ready(pair, count);
     this.#received[pair] = count;
     this.#owedReceives[pair]! += 1;
   }
@@ -137,6 +146,7 @@ export class Announcements {
       const number = this.#sent[pair]!;
       const signaled = number % CONTROL_SIGNAL_EVERY === 0;
       this.port.announce(pair, this.#announced[pair]!, signaled ? number : 0);
+      this.options.trace?.announced(pair, this.#announced[pair]!);
       this.counters[Counter.ANNOUNCEMENTS]! += 1;
     }
   }

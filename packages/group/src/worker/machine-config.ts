@@ -1,4 +1,5 @@
 import type { LocalKey } from '@rdmc/verbs';
+import type { GroupTrace } from './group-trace.js';
 import type { Topology } from './plans.js';
 
 /** The configuration of a member's state machine; addresses are those of registered memory. */
@@ -30,4 +31,6 @@ export interface MachineConfig {
   readonly headers: Uint32Array;
   /** The counters of the group, as of `createCounters`; the machine adds to them. */
   readonly counters: Float64Array;
+  /** Records what the machine does; default: no trace. */
+  readonly trace?: GroupTrace | undefined;
 }

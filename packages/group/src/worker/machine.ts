@@ -8,6 +8,7 @@ import { Plans } from './plans.js';
 import type { GroupPort } from './port.js';
 import { ReceiveSide } from './receive-side.js';
 import { SendSide } from './send-side.js';
+import { WaitWatch } from './wait-watch.js';
 
 /**
  * One member of one group, as a pure state machine. Each event calls one of the methods, which only change
@@ -25,17 +26,19 @@ export class GroupMachine {
   readonly #announcements: Announcements;
   readonly #receiveSide: ReceiveSide;
   readonly #sendSide: SendSide;
+  readonly #waits: WaitWatch | undefined;
 
   constructor(
     private readonly config: MachineConfig,
     private readonly port: GroupPort,
   ) {
-    const { topology, neighbours, counters, receiveWindow, readyTokens } = config;
+    const { topology, neighbours, counters, receiveWindow, readyTokens, trace } = config;
     this.#plans = new Plans(topology, neighbours);
     const pairs = neighbours.length;
-    this.#announcements = new Announcements(port, counters, pairs, receiveWindow, readyTokens);
+    this.#announcements = new Announcements(port, counters, pairs, receiveWindow, { readyTokens, trace });
     this.#receiveSide = new ReceiveSide(config, port, this.#plans, this.#announcements, this.#open);
     this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
+    this.#waits = trace && new WaitWatch(trace, this.#sendSide, this.#open);
   }
 
   /** Posts a receive for every announcement of `pair` that can be outstanding. Call it before `pair` is connected. */
@@ -59,6 +62,7 @@ export class GroupMachine {
     this.#finish();
     this.#receiveSide.advance();
     this.#announcements.announce();
+    this.#waits?.look();
   }
 
   /** At the root: queues a message behind the earlier ones. */
@@ -67,6 +71,7 @@ export class GroupMachine {
     const message = new OpenMessage(number, byteLength, blockBytes, plan, true);
     message.address = address;
     message.lkey = lkey;
+    this.config.trace?.began(number, message.blocks);
     this.#open.push(message);
   }
 
@@ -125,6 +130,7 @@ export class GroupMachine {
       const message = this.#open.shift()!;
       this.#sendSide.shifted();
       this.config.counters[message.isSource ? Counter.MESSAGES_SENT : Counter.MESSAGES_RECEIVED]! += 1;
+      this.config.trace?.finished(message.number);
       this.port.finished(message.number);
     }
   }

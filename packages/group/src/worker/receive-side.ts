@@ -79,6 +79,7 @@ export class ReceiveSide {
     const isFirst = message === undefined;
     message ??= this.#begin(slot, immediate);
     this.#check(slot, message, immediate, bytes);
+    this.config.trace?.received(slot, message.number, immediate);
     message.markReceived(immediate);
     this.announcements.arrived(this.#pairs[slot]!);
     this.#release(slot);
@@ -92,11 +93,13 @@ export class ReceiveSide {
   place(message: OpenMessage, address: number, lkey: LocalKey): void {
     message.address = address;
     message.lkey = lkey;
+    this.config.trace?.placed(message.number);
     const length = message.length(message.firstBlock);
     if (length > 0) {
       this.port.copy(message.place(message.firstBlock), this.bufferAddress(message.buffer), length);
       this.config.counters[Counter.FIRST_BLOCK_COPIES]! += 1;
       this.config.counters[Counter.BYTES_COPIED]! += length;
+      this.config.trace?.copied(message.number, message.firstBlock);
     }
     this.freeBuffer(message);
   }
@@ -166,6 +169,7 @@ export class ReceiveSide {
     this.#posting = message;
     this.open.push(message);
     this.config.counters[Counter.BYTES_EXPECTED]! += byteLength;
+    this.config.trace?.began(message.number, blocks);
     return message;
   }
 
@@ -205,6 +209,7 @@ export class ReceiveSide {
     this.#messages[slot] = message;
     this.#blocks[slot] = block;
     this.announcements.posted(pair);
+    this.config.trace?.receivePosted(slot, pair, message?.number, message && block);
     return slot;
   }
 

@@ -57,6 +57,16 @@ export class SendSide {
     return this.#freeCount === 0 && this.#mayPost();
   }
 
+  /** The message of the next send; undefined if all are posted. */
+  get current(): OpenMessage | undefined {
+    return this.open[this.#cursor];
+  }
+
+  /** Whether as many sends are under way as may be. */
+  get isFull(): boolean {
+    return this.#freeCount === 0;
+  }
+
   /** Posts all sends that are possible now. */
   advance(): void {
     while (this.#cursor < this.open.length) {
@@ -83,6 +93,7 @@ export class SendSide {
     this.#freeSlots[this.#freeCount] = slot;
     this.#freeCount += 1;
     message.sendsCompleted += 1;
+    this.config.trace?.sendFinished(slot);
     this.config.counters[Counter.BLOCKS_SENT]! += 1;
     this.config.counters[Counter.BYTES_SENT]! += this.#lengths[slot]!;
     if (this.#fromBuffer[slot] === 0) return;
@@ -115,6 +126,7 @@ export class SendSide {
     this.#lengths[slot] = length;
     this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
     this.announcements.used(pair);
+    this.config.trace?.sendStarted(slot, pair, message.number, block);
     const headerSlot = this.config.receiveWindow + slot;
     writeHeader(this.config.headers, headerSlot, message.byteLength, message.blockBytes, message.number);
     // Before the application gives memory only the first block is here: it is sent from its buffer.

@@ -6,6 +6,7 @@ import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js
 import { SmallReceiver } from './small-receiver.js';
 import { SmallRoot } from './small-root.js';
 import type { SmallHost, SmallSide } from './small-side.js';
+import { SmallTrace } from './small-trace.js';
 
 /** The functions of the group that its small-message path calls. A `pair` behind all neighbours is a link. */
 export interface SmallGroup {
@@ -21,6 +22,7 @@ export interface SmallGroup {
 
 /** The small-message path of a group in the worker, and the watch of its links. */
 export class SmallPath implements SmallHost, WatchPort {
+  readonly trace: SmallTrace | undefined;
   readonly #side: SmallSide;
   readonly #watch: NeighbourWatch;
 
@@ -31,6 +33,8 @@ export class SmallPath implements SmallHost, WatchPort {
     private readonly group: SmallGroup,
     counters: Float64Array,
   ) {
+    const peers = setup.rank === 0 ? setup.members.slice(1) : setup.members.slice(0, 1);
+    this.trace = context.trace && new SmallTrace(context.trace, setup.id, peers);
     this.#side =
       setup.rank === 0
         ? new SmallRoot(context, small, this, counters)

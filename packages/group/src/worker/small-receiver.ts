@@ -77,6 +77,7 @@ export class SmallReceiver implements SmallSide, SmallListener {
       this.host.smallViolated(link, error.message);
       return;
     }
+    this.host.trace?.arrived(link, this.#receiver.batches - 1);
     this.#isBusy = true;
     this.#queue!.receive();
     Atomics.store(this.#control, ControlWord.HEAD, this.#receiver.head | 0);

@@ -20,6 +20,8 @@ const WRITES_PER_BATCH = 2;
 
 /** The root's link to one receiver. */
 interface Link {
+  /** Its index. */
+  readonly at: number;
   readonly sender: RingSender;
   readonly queue: SmallQueue;
   remoteAddress: number;
@@ -59,6 +61,7 @@ export class SmallRoot implements SmallSide, SmallListener {
     const depths = { requests: MAX_BATCHES * WRITES_PER_BATCH, notices: ACK_RECEIVES };
     const queue = new SmallQueue(this.context, link, this, this.host, depths);
     this.#links[link] = {
+      at: link,
       queue,
       sender: new RingSender(this.setup.units),
       remoteAddress: 0,
@@ -127,6 +130,7 @@ export class SmallRoot implements SmallSide, SmallListener {
   sent(at: number): void {
     const link = this.#links[at]!;
     const mark = (link.completed % MAX_BATCHES) * 2;
+    this.host.trace?.completed(at, link.completed);
     link.sender.completed();
     link.completed += 1;
     this.counters[Counter.BYTES_SENT]! += (link.marks[mark + 1]! - link.bytes) >>> 0;
@@ -154,6 +158,7 @@ export class SmallRoot implements SmallSide, SmallListener {
     const mark = (sender.batches % MAX_BATCHES) * 2;
     link.marks[mark] = messages;
     link.marks[mark + 1] = bytes;
+    this.host.trace?.written(link.at, sender.batches);
     sender.posted(units);
     if (first < length) {
       queue.write(remoteAddress + start, key);

@@ -1,8 +1,11 @@
 import type { CompletionFailure, ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { SmallAddress } from '../records.js';
+import type { SmallTrace } from './small-trace.js';
 
 /** The functions of the group that its small-message path calls. */
 export interface SmallHost {
+  /** Records batches; undefined without a trace. */
+  readonly trace?: SmallTrace | undefined;
   /** Asks for an `advance` in this turn. */
   advanceSmall(): void;
   /** The application waits for entries or for room, and there is something. */

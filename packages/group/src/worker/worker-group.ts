@@ -4,6 +4,7 @@ import { HEADER_BYTES } from '../constants.js';
 import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { connectOptions } from './connect-options.js';
+import { GroupTrace } from './group-trace.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
@@ -27,6 +28,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
   readonly #ahead: MemoryAhead | undefined;
+  readonly #trace: GroupTrace | undefined;
   #state: 'forming' | 'running' | 'stopped' | 'aborting' = 'forming';
   /** Data requests that have not completed: the neighbours and the device may still access their memory. */
   #outstanding = 0;
@@ -47,7 +49,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     if (small) this.small = new SmallPath(context, setup, small, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters), this);
+    const peers = neighbours.map((rank) => setup.members[rank]!);
+    this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -133,6 +137,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   async #abort(): Promise<void> {
     this.#state = 'aborting';
+    this.#trace?.ended();
     for (const queues of this.#pairs) queues?.modifyToError();
     this.small?.modifyToError();
     this.table?.modifyToError();
@@ -311,6 +316,7 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   #stop(trouble: Trouble): void {
     if (this.#state === 'stopped' || this.#state === 'aborting') return;
     this.#state = 'stopped';
+    this.#trace?.ended();
     this.context.events.trouble(trouble);
   }
 }

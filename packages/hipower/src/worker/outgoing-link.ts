@@ -23,13 +23,15 @@ const NO_MEMORY: RemoteMemory = {
 };
 
 /** The parts of its channel that a link uses. */
-export interface OutgoingHost extends FreeSlots {
+export interface OutgoingHost {
   readonly context: ProtocolContext<HiPowerRecords>;
   readonly setup: ChannelSetup;
   readonly memory: ChannelMemory;
   readonly pool: MemoryRegion;
   readonly boards: MemoryRegion;
   createPace(): IdlePace;
+  /** The responder has released a slot. */
+  freed(slot: number, peer: number): void;
   /** The link may be able to continue now. */
   touch(): void;
   broke(peer: number, generation: number, reason: string): void;
@@ -242,7 +244,7 @@ export class OutgoingLink implements ConnectionListener, FreeSlots {
   freed(slot: number): void {
     this.#freedByRead += 1;
     this.host.memory.counters[this.#releasedCounter]! += 1;
-    this.host.freed(slot);
+    this.host.freed(slot, this.peer);
   }
 
   /** The application needs something: ends the pause. */

@@ -6,6 +6,7 @@ import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import { FOOTER_BYTES, FooterWord, footerIndex, payloadOffset, slotStride } from '../layout/footer.js';
 import type { Violation } from '../machine/violation.js';
 import type { ChannelSetup, ConnectOrder, HiPowerRecords, PairAnswer } from '../records.js';
+import { ChannelTrace } from './channel-trace.js';
 import { IdlePace } from './idle-pace.js';
 import { type OutgoingHost, OutgoingLink } from './outgoing-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
@@ -30,6 +31,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   readonly #stride: number;
   /** Responders that have not released a slot yet. */
   readonly #pending: Int32Array;
+  readonly #trace: ChannelTrace | undefined;
   readonly #batch = new Int32Array(BATCH * 3);
   readonly #batchBytes: number;
   /** Free slots at which a waiting application is woken at once. */
@@ -66,6 +68,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#wakeAt = Math.ceil(setup.slots * WAKE_SHARE);
     // Confirmation per work request announces every slot by itself, also in a batch.
     this.#batchBytes = setup.confirmation === 'bitmap' ? BATCH_BYTES : Number.POSITIVE_INFINITY;
+    this.#trace = context.trace && new ChannelTrace(context.trace, setup);
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new OutgoingLink(this, peer));
   }
 
@@ -117,10 +120,12 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
   close(): void {
     this.#running = false;
     this.#starting = false;
+    this.#trace?.waits(false);
     for (const link of this.#links) link.close();
   }
 
-  freed(slot: number): void {
+  freed(slot: number, peer: number): void {
+    this.#trace?.released(slot, peer);
     this.#pending[slot]! -= 1;
     if (this.#pending[slot] !== 0) return;
     this.#taken -= 1;
@@ -260,6 +265,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#batch[index * 3] = slot;
     this.#batch[index * 3 + 1] = length;
     this.#batch[index * 3 + 2] = sequence;
+    this.#trace?.written(slot, sequence);
     this.#count(length);
   }
 
@@ -286,6 +292,7 @@ export class RequesterChannel implements WorkerChannel, OutgoingHost {
     this.#free.publish();
     const waiting = Atomics.load(this.#words, ChannelWord.WAITING);
     const free = this.#freeSlots();
+    this.#trace?.waits(free < waiting);
     if (waiting === 0 || free < waiting) return;
     if (free < this.#wakeAt && this.#running && !this.#isSettled()) return;
     Atomics.store(this.#words, ChannelWord.WAITING, 0);

@@ -5,6 +5,7 @@ import { ChannelMemory, ChannelWord, Counter, END_OF_PEER, PeerCounter } from '.
 import type { EntryReader, EntryWriter } from '../layout/entry-ring.js';
 import type { Violation } from '../machine/violation.js';
 import type { ChannelSetup, ConnectOrder, HiPowerRecords, PairAnswer } from '../records.js';
+import { ChannelTrace } from './channel-trace.js';
 import { IdlePace } from './idle-pace.js';
 import { type IncomingHost, IncomingLink } from './incoming-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
@@ -23,6 +24,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   readonly #released: EntryReader;
   readonly #arrived: EntryWriter;
   readonly #perRequest: boolean;
+  readonly #trace: ChannelTrace | undefined;
   /** It looks by READs. */
   readonly #reads: boolean;
 
@@ -41,6 +43,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     this.#arrived = this.memory.inwardWriter();
     this.#perRequest = setup.confirmation === 'per-request';
     this.#reads = !this.#perRequest && setup.mode === 'pull';
+    this.#trace = context.trace && new ChannelTrace(context.trace, setup);
     this.#links = Array.from({ length: setup.peers }, (_, peer) => new IncomingLink(this, peer));
   }
 
@@ -102,6 +105,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   }
 
   delivered(peer: number, slot: number, byteLength: number, remainingBytes: number): void {
+    this.#trace?.delivered(slot, peer);
     const { counters } = this.memory;
     counters[Counter.SLOTS]! += 1;
     counters[Counter.BYTES]! += byteLength;

@@ -4,6 +4,7 @@ import type { WorkerLink } from '../worker-link.js';
 import type { LogEnvironment } from './log-environment.js';
 import type { Replica } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { tracedSegment } from './traced-segment.js';
 
 /**
  * Makes a granted buffer a closed replica of a closed segment: all of its bytes in one write, then commit and close in
@@ -20,7 +21,9 @@ export async function copyClosed(
   const channel = link.number();
   try {
     if (certificate.byteLength > 0)
-      await within(copy(link, channel, memory, replica, certificate.byteLength), { signal: ended });
+      await within(copy(link, channel, { identity, memory }, replica, certificate.byteLength), {
+        signal: ended,
+      });
     await replica.connection.restore(identity, epoch, certificate);
     replica.state = 'closed';
   } finally {
@@ -31,13 +34,13 @@ export async function copyClosed(
 async function copy(
   link: WorkerLink,
   channel: number,
-  memory: ReplicatedSegment['memory'],
+  { identity, memory }: Pick<ReplicatedSegment, 'identity' | 'memory'>,
   { setup }: Replica,
   byteLength: number,
 ): Promise<void> {
   const copied = new Deferred<void>();
   await link.openChannel(
-    { channel, ...memory, targets: [setup] },
+    { channel, ...memory, targets: [setup], traced: tracedSegment(identity) },
     {
       acknowledged: () => copied.resolve(),
       lost: (_, reason) => copied.reject(new Error(reason)),

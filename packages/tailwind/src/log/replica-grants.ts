@@ -66,7 +66,7 @@ export class ReplicaGrants {
     const connection = await connections.to(member);
     const request = { ...wanted, segmentBytes: options.segmentBytes };
     const { address, rkey, key } = await connection.open(request);
-    const setup = { target: link.number(), pair: connection.pair, address, rkey, key };
+    const setup = { target: link.number(), pair: connection.pair, member, address, rkey, key };
     return { connection, setup, caughtUp: new Deferred(), state: 'open' };
   }
 }

@@ -6,6 +6,7 @@ import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 import { raiseMinimum } from './raise-minimum.js';
 import { type GrantWatch, type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { tracedSegment } from './traced-segment.js';
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -62,6 +63,7 @@ export class ReplicaSet {
         channel: this.#channel,
         ...this.segment.memory,
         targets: this.#replicas.map(({ setup }) => setup),
+        traced: tracedSegment(this.segment.identity),
       },
       {
         acknowledged: this.onAcknowledged,

@@ -1,5 +1,6 @@
 import type { LocalKey } from '@rdmc/verbs';
 import type { ChannelSetup, TargetSetup } from '../records.js';
+import type { LogTrace } from './log-trace.js';
 
 /** Takes the writes of a channel for one target. `Target` reports their completions, in order. */
 export interface TargetWriter {
@@ -65,6 +66,7 @@ export class Channel {
     readonly setup: ChannelSetup,
     private readonly writerOf: (pair: number) => TargetWriter | undefined,
     private readonly events: ChannelEvents,
+    private readonly trace?: LogTrace,
   ) {
     this.targets = setup.targets.map((target) => new Target(target, this, 0));
     for (const target of this.targets) {
@@ -75,7 +77,9 @@ export class Channel {
   append(sequence: number, offset: number, byteLength: number): void {
     this.#posted = sequence;
     this.#postedBytes = offset + byteLength;
+    this.trace?.appended(sequence);
     for (const target of this.targets) this.#write(target, sequence, offset, byteLength);
+    this.trace?.waits(this.#posted, this.targets);
   }
 
   /** Replaces a lost target by a new one, which gets everything from the beginning. */
@@ -93,7 +97,14 @@ export class Channel {
     this.#acknowledge();
   }
 
+  /** The segment is closed, or the log has ended. */
+  end(): void {
+    this.trace?.waits(0, []);
+  }
+
   targetCompleted(target: Target): void {
+    this.trace?.completed(target.completed, target.setup.member);
+    this.trace?.waits(this.#posted, this.targets);
     if (target.joinedAt > 0 && target.completed === target.joinedAt) {
       this.events.caughtUp(this.setup.channel, target.setup.target);
     }
@@ -108,6 +119,7 @@ export class Channel {
   #write(target: Target, sequence: number, offset: number, byteLength: number): void {
     if (target.lost) return;
     const writer = this.writerOf(target.setup.pair);
+    this.trace?.written(sequence, target.setup.member);
     if (writer) {
       writer.write(target, sequence, this.setup, offset, byteLength);
     } else {
@@ -121,6 +133,7 @@ export class Channel {
     for (const { completed } of this.targets) least = Math.min(least, completed);
     if (least <= this.#acknowledged) return;
     this.#acknowledged = least;
+    this.trace?.acknowledged(least);
     this.events.acknowledged(this.setup.channel, least);
   }
 }

@@ -2,6 +2,7 @@ import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWork
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { TailwindError } from '../errors.js';
 import {
+  type ChannelSetup,
   type PairConnect,
   type PairSetup,
   type ReadSetup,
@@ -9,6 +10,7 @@ import {
   tailwindRecords,
 } from '../records.js';
 import { Channel, type ChannelEvents, type TargetWriter } from './channel.js';
+import { LogTrace } from './log-trace.js';
 import type { Pair } from './pair.js';
 import { type AdmittedBuffer, RpcBackupPair } from './rpc-backup-pair.js';
 import { RpcPrimaryPair } from './rpc-primary-pair.js';
@@ -33,12 +35,12 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     createPair: (setup) => this.#createPair(setup),
     connect: (order) => this.#connect(order),
     drop: (pair) => this.#drop(pair),
-    openChannel: (setup) => void this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this)),
+    openChannel: (setup) => this.#openChannel(setup),
     append: (channel, sequence, offset, byteLength) =>
       this.#channels.get(channel)?.append(sequence, offset, byteLength),
     replace: ({ channel, lost, target }) => this.#channels.get(channel)?.replace(lost, target),
     resume: (channel) => this.#channels.get(channel)?.resume(),
-    endChannel: (channel) => void this.#channels.delete(channel),
+    endChannel: (channel) => this.#endChannel(channel),
     read: (setup) => this.#read(setup),
     admit: (pair, key, address, byteLength) => void this.#buffers.set(key, { pair, address, byteLength }),
     evict: (key) => void this.#buffers.delete(key),
@@ -75,6 +77,17 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     const found = this.#pairs.get(pair);
     return found instanceof WritePair || found instanceof RpcPrimaryPair ? found : undefined;
   };
+
+  #openChannel(setup: ChannelSetup): void {
+    const { trace } = this.context;
+    const traced = trace && new LogTrace(trace, setup.traced);
+    this.#channels.set(setup.channel, new Channel(setup, this.#writerOf, this, traced));
+  }
+
+  #endChannel(channel: number): void {
+    this.#channels.get(channel)?.end();
+    this.#channels.delete(channel);
+  }
 
   async #createPair({ pair: number, side, mode }: PairSetup): Promise<QueuePairAddress> {
     const pair = await makePair(this.context, number, side, mode, this.#buffers);

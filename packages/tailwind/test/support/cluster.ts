@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { DataPlane } from '@rdmc/dataplane';
+import type { TraceFile } from '@rdmc/dataplane/trace';
 import { type Member, Mesh } from '@rdmc/mesh';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions, type NodeWith } from '@rdmc/node';
@@ -38,6 +39,8 @@ export interface ClusterMember {
 }
 
 export interface ClusterOptions {
+  /** Of the first member. */
+  readonly trace?: TraceFile;
   readonly buffers?: number;
   readonly segmentBytes?: number;
   /** Directories of the backups of an earlier cluster, by member. */
@@ -55,7 +58,7 @@ export function planeOf(node: Node): DataPlane {
 
 /** Joins as a member that only runs logs. */
 export function joinLogs(
-  options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger' | 'signal'> & {
+  options: Pick<NodeOptions, 'id' | 'server' | 'device' | 'timeoutMs' | 'logger' | 'signal' | 'trace'> & {
     readonly members: Member[];
   },
 ): Promise<LogsNode> {
@@ -87,7 +90,8 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
   return startMembers(reserved, async (place) => {
     const { transport } = options;
     const device = transport && { device: 'soft', transport };
-    const node = await joinLogs({ ...place, ...(device && { device }) });
+    const trace = place.id === 0 ? options.trace : undefined;
+    const node = await joinLogs({ ...place, trace, ...(device && { device }) });
     const directory = options.directories?.[place.id] ?? temporaryDirectory();
     const backup = await Backup.open({
       protectionDomain: node.protectionDomain,

@@ -14,6 +14,7 @@ export const PAGES: readonly Page[] = [
   guide('moving-files.md', 'Files to many machines'),
   guide('guides/small-messages.md', 'Small messages'),
   guide('guides/replicated-logs.md', 'Replicated logs'),
+  guide('guides/who-delays-whom.md', 'Who delays whom'),
   guide('guides/your-device.md', 'A device of your own'),
   guide('guides/your-protocol.md', 'A protocol of your own'),
   guide('soft-roce.md', 'RDMA hardware'),
