@@ -45,9 +45,9 @@ export class GroupAgreement implements StablePort {
     this.#stable = new StableDelivery(table, setting, this);
   }
 
-  /** This receiver has so many messages whole and in order. */
-  received(count: number): void {
-    this.#stable?.received(count);
+  /** This member has so many messages of each sender whole and in order. */
+  received([count]: readonly number[]): void {
+    this.#stable?.received(count!);
   }
 
   /** Other members have changed their rows. */
@@ -77,7 +77,7 @@ export class GroupAgreement implements StablePort {
     core.reception.freeze();
     this.#verdict = verdict;
     for (const member of lost) this.#stable!.lose(this.#rankOf(member));
-    this.#stable!.wedge(core.isRoot ? core.sender.queue.count : core.reception.ordered);
+    this.#stable!.wedge(core.isRoot ? core.sender.queue.count : core.reception.ordered[0]!);
     // Behind the first look at the table, because a member that has ended may have written the decision.
     for (const member of this.#gone) this.lose(member);
   }
@@ -85,18 +85,19 @@ export class GroupAgreement implements StablePort {
   /** Every member has all messages: the group cannot fail any more. Resolves when the others know. */
   async conclude(): Promise<void> {
     const { core } = this;
-    const total = core.barrier.total!;
-    core.reception.stable(total);
+    const totals = core.barrier.totals!;
+    const [total] = totals;
+    core.reception.stable(totals);
     if (!this.#stable) return;
-    this.#stable.conclude(total);
+    this.#stable.conclude(total!);
     await this.#stable.settle(core.options.retryTimeoutMs);
   }
 
   stable(count: number): void {
     const { reception, barrier, state } = this.core;
     if (state !== 'open') return;
-    reception.stable(count);
-    if (barrier.ownPartDone && reception.delivered === barrier.total) reception.inbox.end();
+    reception.stable([count]);
+    if (barrier.ownPartDone && reception.hasDelivered(barrier.totals!)) reception.inbox.end();
   }
 
   stopped(rank: number, row: Row): void {
@@ -105,7 +106,7 @@ export class GroupAgreement implements StablePort {
     const { members } = this.core.options;
     if (row.isDecided && row.excluded === 0) {
       // That member has seen all confirmations, so the one of this member too.
-      if (barrier.ownPartDone && row.trim === barrier.total) this.begin(undefined, []);
+      if (barrier.ownPartDone && row.trim === barrier.totals![0]) this.begin(undefined, []);
       else this.violated(rank, 'it wrote that this member has all messages');
       return;
     }
@@ -137,7 +138,7 @@ export class GroupAgreement implements StablePort {
     const { id, members, retryTimeoutMs } = core.options;
     core.state = 'ending';
     if (end === 'agreed') {
-      if (!core.isRoot) core.reception.stable(row.trim);
+      if (!core.isRoot) core.reception.trim([row.trim]);
       // A member that leaves before the others have its row could take the majority with it.
       await this.#stable!.settle(retryTimeoutMs);
     } else {
@@ -151,8 +152,8 @@ export class GroupAgreement implements StablePort {
     // Only a leader that breaks the protocol decides on messages that a survivor does not have.
     const isWhole = core.isRoot || end !== 'agreed' || delivered === row.trim;
     // Another member has concluded: every member has all messages, although one has failed since.
-    const { ownPartDone, total } = core.barrier;
-    const isComplete = end === 'agreed' && row.excluded === 0 && ownPartDone && row.trim === total;
+    const { ownPartDone, totals } = core.barrier;
+    const isComplete = end === 'agreed' && row.excluded === 0 && ownPartDone && row.trim === totals![0];
     await this.end.finish(async () =>
       verdict && !isComplete ? errorOfOutcome(group, isWhole ? end : 'excluded', row, verdict) : undefined,
     );

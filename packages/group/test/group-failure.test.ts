@@ -14,8 +14,8 @@ const VERDICT = { code: 'ERR_RDMC_DATAPLANE_DIED', reason: 'its data plane died'
 /** Member 2 of four, with all messages of a group that the root has closed; members 0 and 3 have them too. */
 function complete() {
   const barrier = new CloseBarrier(MEMBERS, OWN);
-  barrier.sent(TOTAL);
-  barrier.storesNow(TOTAL);
+  barrier.sent(0, TOTAL);
+  barrier.storesNow([TOTAL]);
   barrier.stored(3);
   const messenger = { failed: vi.fn(), stopped: vi.fn() };
   const verdicts = { remember: vi.fn() };
