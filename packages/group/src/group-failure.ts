@@ -116,9 +116,7 @@ export class GroupFailure {
       return;
     }
     const { barrier } = core;
-    if (!core.options.senders) {
-      for (const member of barrier.holders) this.#counts.stopped(member, barrier.totals![0]!);
-    }
+    for (const member of barrier.holders) this.#holds(member, barrier.totals!);
     this.#counts.failed(verdict.culprit);
     void this.end.finish(async () => {
       this.#tellDelivered();
@@ -152,6 +150,16 @@ export class GroupFailure {
       if (lacksSome) this.#tellDelivered();
       return error;
     });
+  }
+
+  /** That member has confirmed that it has all messages. */
+  #holds(member: number, totals: readonly number[]): void {
+    const { senders, options } = this.core;
+    // These are numbers, and some have no message. A group with this order has an agreement.
+    if (options.order === 'total') return;
+    const others = totals.filter((_, index) => senders[index] !== member);
+    const messages = others.reduce((sum, total) => sum + total, 0);
+    this.#counts.stopped(member, messages, options.senders && totals);
   }
 
   /** This member's part is done, and that member has all messages as well. */

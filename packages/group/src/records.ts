@@ -107,6 +107,8 @@ export interface TableSetup {
   readonly own: number;
   /** Queue pairs of this member. */
   readonly links: number;
+  /** Senders of the group. */
+  readonly senders: number;
 }
 
 /** Where a member writes its row. */

@@ -24,6 +24,8 @@ interface Stream {
   readonly take: (message: ReceivedMessage) => void;
   /** Messages are copied out although the application does not take them. */
   drains: boolean;
+  /** Waits for memory. */
+  isGrowing: boolean;
   violation: unknown;
 }
 
@@ -192,7 +194,7 @@ export class ManyReception implements GroupReception {
     const reader = new EntryReader(bytes, control, smallMessageBytes, kick, this.#isTotal ? skip : undefined);
     const allocate = (byteLength: number): Promise<MemoryRegion> => this.environment.allocate(byteLength);
     const stream: Stream = {
-      ...{ sender, id, drains: false, violation: undefined },
+      ...{ sender, id, drains: false, isGrowing: false, violation: undefined },
       arrivals: new Arrivals(reader, smallMessageBytes, id, allocate),
       take: (message) => {
         const isNext = this.#checked(stream, () =>
@@ -245,7 +247,7 @@ export class ManyReception implements GroupReception {
     while (this.#wants(stream)) {
       if (this.#takeFrom(stream)) continue;
       if (arrivals.isAvailable) {
-        this.#grow(arrivals);
+        this.#grow(stream);
         return;
       }
       if (asked) return;
@@ -266,9 +268,15 @@ export class ManyReception implements GroupReception {
     return isTaken;
   }
 
-  #grow(arrivals: Arrivals): void {
-    arrivals.grow().then(
-      () => this.#copyOut(),
+  /** Once for each stream: every look at the rings comes here again while the memory is being allocated. */
+  #grow(stream: Stream): void {
+    if (stream.isGrowing) return;
+    stream.isGrowing = true;
+    stream.arrivals.grow().then(
+      () => {
+        stream.isGrowing = false;
+        this.#copyOut();
+      },
       (error: unknown) => this.port.failed(`no memory for small messages: ${messageOf(error)}`, error),
     );
   }
