@@ -199,7 +199,7 @@ function checkRacks({ racks, algorithm }: GroupOptions, members: number): readon
 }
 
 function checkDelivery(
-  { delivery = 'received', quorum }: GroupOptions,
+  { order, delivery = order === 'total' ? 'stable' : 'received', quorum }: GroupOptions,
   members: number,
 ): Pick<CheckedGroupOptions, 'delivery' | 'quorum'> {
   choiceOption(WHERE, 'delivery', delivery, ['received', 'stable']);

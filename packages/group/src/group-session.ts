@@ -13,6 +13,7 @@ import type { RegionRange } from './group-options.js';
 import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
+import { manySendersError, notSenderError, rootReceivesNothingError } from './role-errors.js';
 import type { BytesSent } from './root-sender.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -152,39 +153,17 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   /** @throws GroupError ERR_RDMC_NOT_ROOT; with many senders ERR_RDMC_NOT_SENDER */
   assertSender(): void {
-    if (this.#core.isSender) return;
-    const { id, members, senders } = this.options;
-    if (senders) {
-      throw new GroupError(
-        'ERR_RDMC_NOT_SENDER',
-        `Members ${senders.join(', ')} send in group ${id}, and this is member ${this.memberId}; send there`,
-      );
-    }
-    throw new GroupError(
-      'ERR_RDMC_NOT_ROOT',
-      `Only the root of group ${id}, member ${members[0]}, sends; for another sender create another group`,
-      { memberId: members[0]! },
-    );
+    if (!this.#core.isSender) throw notSenderError(this.options, this.memberId);
   }
 
   /** Streams have the bytes of one sender. @throws GroupError ERR_RDMC_MANY_SENDERS */
   assertOneSender(): void {
-    const { senders, id } = this.options;
-    if (!senders) return;
-    throw new GroupError(
-      'ERR_RDMC_MANY_SENDERS',
-      `Group ${id} has many senders: streams and series are for groups of one; use send, and messages()`,
-    );
+    if (this.options.senders) throw manySendersError(this.options.id);
   }
 
   /** @throws GroupError ERR_RDMC_ROOT_RECEIVES_NOTHING */
   assertReceiver(): void {
-    if (this.#core.receives) return;
-    throw new GroupError(
-      'ERR_RDMC_ROOT_RECEIVES_NOTHING',
-      `This node is the root of group ${this.options.id}, and does not receive; iterate at the other members. ` +
-        'In a pipeline of the root use group.writable()',
-    );
+    if (!this.#core.receives) throw rootReceivesNothingError(this.options.id);
   }
 
   /**

@@ -1,13 +1,16 @@
 import { Buffer } from 'node:buffer';
-import type { Group, GroupOptions } from '@rdmc/group';
+import type { Group, GroupOptions, RdmcNode } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
 import type { SubmissionQueue } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { EntryWriter } from '../src/small/entry-writer.js';
 import { rowLayout } from '../src/stable/table-layout.js';
 import { clusterForAll, createEverywhere, groupIdForEach } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
+
+function prototypeOfQueue(nodes: readonly RdmcNode[]): SubmissionQueue {
+  return Object.getPrototypeOf(nodes[0]!.device.createSubmissionQueue()) as SubmissionQueue;
+}
 
 /** In the application's thread, so that requests can be changed on their way to the device. */
 describe('a member of many senders that breaks the protocol', () => {
@@ -17,10 +20,6 @@ describe('a member of many senders that breaks the protocol', () => {
 
   function create(options: Partial<GroupOptions>): Promise<Group[]> {
     return createEverywhere(nodes, { ...group, members: ALL, senders: 'all', ...options });
-  }
-
-  function prototypeOfQueue(): SubmissionQueue {
-    return Object.getPrototypeOf(nodes[0]!.device.createSubmissionQueue()) as SubmissionQueue;
   }
 
   /** All others end with an error that names member 1, and go on in a group without it. */
@@ -51,48 +50,53 @@ describe('a member of many senders that breaks the protocol', () => {
     }
   }
 
+  /** Changes a word of what is written from a ring: the first WRITE of that length. */
+  async function changeWord(byteLength: number, at: number, value: number): Promise<() => Promise<void>> {
+    const forged = await nodes[0]!.allocate(4);
+    const { buffer, byteOffset } = forged.view(0, 4);
+    new Uint32Array(buffer, byteOffset, 1)[0] = value;
+    const prototype = prototypeOfQueue(nodes);
+    const { sge } = prototype;
+    let isChanged = false;
+    vi.spyOn(prototype, 'sge').mockImplementation(function change(
+      this: SubmissionQueue,
+      address,
+      length,
+      key,
+    ) {
+      if (!isChanged && length === byteLength) nodes[0]!.device.copy(address + 4 * at, forged.address, 4);
+      isChanged ||= length === byteLength;
+      sge.call(this, address, length, key);
+    });
+    return () => forged.close();
+  }
+
   it.each([
     ['a number out of sequence', 5, 'sent message 5 in place of 2', 'sender'],
     ['a number twice', 1, 'sent message 1 in place of 2', 'total'],
   ] as const)('%s is detected', async (_name, number, reason, order) => {
     const groups = await create({ order });
     readAll(groups);
-    const { tryWrite } = EntryWriter.prototype;
-    vi.spyOn(EntryWriter.prototype, 'tryWrite').mockImplementation(function write(
-      this: EntryWriter,
-      given,
-      bytes,
-    ) {
-      return tryWrite.call(this, given === 2 ? number : given, bytes);
-    });
+    // Four entries of two units each, in one batch; the number of the third one.
+    const free = await changeWord(64, 8, number);
     await groups[1]!.sendMany([0, 1, 2, 3].map((each) => Buffer.of(each)));
     await expectCut(groups, 'ERR_RDMC_PROTOCOL', reason);
+    await free();
   });
 
   it('numbers that are skipped beyond all others are detected', async () => {
-    const groups = await create({ order: 'total' });
-    const { trySkip } = EntryWriter.prototype;
-    let isChanged = false;
-    vi.spyOn(EntryWriter.prototype, 'trySkip').mockImplementation(function skip(
-      this: EntryWriter,
-      number,
-      count,
-    ) {
-      const takes = !isChanged;
-      isChanged = true;
-      return trySkip.call(this, number, takes ? 0x7000_0000 : count);
-    });
-    // The members in front of member 3 skip their first numbers.
+    const groups = await create({ order: 'total', senders: [1, 3] });
+    readAll(groups);
+    // Member 1 skips its first number; the count of that entry.
+    const free = await changeWord(8, 1, 0xf000_0000);
     await groups[3]!.send(Buffer.of(0));
-    await Promise.all(groups.map((each) => each.closed));
-    const codes = await Promise.all(groups.map((each) => rejection(each.close())));
-    expect(codes.some((error) => /skipped/.test(error.message))).toBe(true);
-    for (const error of codes) expect(error).toMatchObject({ code: 'ERR_RDMC_PROTOCOL' });
+    await expectCut(groups, 'ERR_RDMC_PROTOCOL', 'skipped');
+    await free();
   });
 
   it('a batch that overruns a ring is detected', async () => {
     const groups = await create({});
-    const prototype = prototypeOfQueue();
+    const prototype = prototypeOfQueue(nodes);
     const { immediate } = prototype;
     let isChanged = false;
     vi.spyOn(prototype, 'immediate').mockImplementation(function change(
@@ -106,13 +110,18 @@ describe('a member of many senders that breaks the protocol', () => {
     await groups[1]!.send(Buffer.of(1));
     await expectCut(groups, 'ERR_RDMC_PROTOCOL', 'into a ring');
   });
+});
 
-  it('a write behind its row in a table is refused by the device, and that member is cut', async () => {
-    const groups = await create({ delivery: 'stable' });
-    readAll(groups);
-    const prototype = prototypeOfQueue();
+describe('a row that is written beyond its end', () => {
+  const nodes = clusterForAll(5, { thread: 'application' });
+  const ALL = [0, 1, 2, 3, 4];
+
+  it('is refused by the device: an end of that queue pair is excluded, and the others go on', async () => {
+    const options = { id: 1, members: ALL, senders: 'all', delivery: 'stable' } as const;
+    const groups = await createEverywhere(nodes, options);
+    const prototype = prototypeOfQueue(nodes);
     const { sge } = prototype;
-    const { rowBytes } = rowLayout(4);
+    const { rowBytes } = rowLayout(ALL.length);
     let isChanged = false;
     vi.spyOn(prototype, 'sge').mockImplementation(function longer(
       this: SubmissionQueue,
@@ -129,7 +138,17 @@ describe('a member of many senders that breaks the protocol', () => {
       groups.map(async (each) => rejection(each.closed.then(() => each.close()))),
     );
     expect(isChanged).toBe(true);
-    const codes = errors.map((error) => (error as unknown as { code: string }).code);
-    expect(codes.filter((code) => code === 'ERR_RDMC_MEMBER_LOST').length).toBeGreaterThan(2);
+    vi.restoreAllMocks();
+    const lost = errors.find((error) => 'excluded' in error && error.excluded !== undefined);
+    const { excluded } = lost as unknown as { readonly excluded: readonly number[] };
+    expect(excluded.length).toBeGreaterThan(0);
+    const left = ALL.filter((id) => !excluded.includes(id));
+    expect(left.length).toBeGreaterThan(2);
+    for (const id of left) expect(errors[id]).toMatchObject({ code: 'ERR_RDMC_MEMBER_LOST', excluded });
+    const again = await createEverywhere(nodes, { ...options, id: 2, members: left });
+    const reader = again[1]![Symbol.asyncIterator]();
+    await again[0]!.send(Buffer.of(1));
+    (await reader.next()).value!.release();
+    await Promise.all(again.map((each) => each.close()));
   });
 });

@@ -25,7 +25,7 @@ async function readAll(group: Group): Promise<Read> {
   const reading = async (): Promise<void> => {
     for await (const batch of group.messages()) {
       for (const message of batch) {
-        items.push(`${message.senderId}:${Buffer.from(message.view).toString()}`);
+        items.push(`${message.senderId}:${Buffer.from(message.view).toString().trim()}`);
         message.release();
       }
     }
@@ -47,8 +47,10 @@ function expectFifo(items: readonly string[]): void {
   }
 }
 
-function send(group: Group, count: number): Promise<unknown> {
-  const messages = Array.from({ length: count }, (_, number) => Buffer.from(String(number)));
+function send(group: Group, count: number, byteLength = 5): Promise<unknown> {
+  const messages = Array.from({ length: count }, (_, number) =>
+    Buffer.from(String(number).padEnd(byteLength)),
+  );
   return group.sendMany(messages).catch(() => {});
 }
 
@@ -64,7 +66,8 @@ describe.each(['worker', 'application'] as const)(
       const counts = [1500, 40, 700, 0];
       await Promise.all(
         groups.map(async (each, sender) => {
-          await send(each, counts[sender]!);
+          // More than the rings have room for.
+          await send(each, counts[sender]!, 600);
           await each.close();
         }),
       );

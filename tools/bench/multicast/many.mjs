@@ -105,5 +105,6 @@ async function member({ id, members }) {
 
 if (values.member !== undefined) await member(JSON.parse(values.member));
 else {
-  for (const nodes of values.nodes.split(',')) await runMembers(fileURLToPath(import.meta.url), Number(nodes));
+  for (const nodes of values.nodes.split(','))
+    await runMembers(fileURLToPath(import.meta.url), Number(nodes));
 }

@@ -5,29 +5,13 @@ import type { GroupEnvironment } from '../environment.js';
 import { messageOf } from '../errors.js';
 import type { GroupReception, ReceptionPort } from '../group-reception.js';
 import type { ReceivedMessage } from '../received-message.js';
-import { Arrivals } from '../small/arrivals.js';
-import { EntryReader, EntryViolation } from '../small/entry-reader.js';
 import { ControlWord, ringUnits } from '../small/layout.js';
-import { OrderViolation } from '../small/order-merge.js';
 import { taken } from '../taken-error.js';
 import { SenderRules, TotalRules } from './order-rules.js';
 import type { RingsMemory } from './rings-memory.js';
 import { SenderCounts } from './sender-counts.js';
 import { SenderQueues } from './sender-queues.js';
-
-/** What comes from one sender. */
-interface Stream {
-  /** Index of the sender, and its id. */
-  readonly sender: number;
-  readonly id: number;
-  readonly arrivals: Arrivals;
-  readonly take: (message: ReceivedMessage) => void;
-  /** Messages are copied out although the application does not take them. */
-  drains: boolean;
-  /** Waits for memory. */
-  isGrowing: boolean;
-  violation: unknown;
-}
+import { SenderStream } from './sender-stream.js';
 
 /**
  * The messages that a member of a group of many senders gets, as `Reception` in a group of one: it reads a ring of each sender.
@@ -43,13 +27,11 @@ export class ManyReception implements GroupReception {
   readonly #rules: TotalRules;
   /** With stable delivery: messages that some member may lack, or that wait for an earlier one. */
   readonly #held: SenderQueues<ReceivedMessage> | undefined;
-  readonly #streams: Stream[] = [];
+  readonly #streams: SenderStream[] = [];
   /** The stream of which the next look takes messages first. */
   #first = 0;
   readonly #deliveredFrom: number[];
   #delivered = 0;
-  /** Messages with wrong numbers: the memory of their neighbours is in use while they are not released. */
-  readonly #refused: ReceivedMessage[] = [];
   #self: Int32Array | undefined;
   #willLook = false;
   #hasClosed = false;
@@ -96,9 +78,9 @@ export class ManyReception implements GroupReception {
 
   get small(): { readonly messages: number; readonly bytes: number } {
     let [messages, bytes] = [0, 0];
-    for (const { arrivals } of this.#streams) {
-      messages += arrivals.messages;
-      bytes += arrivals.bytes;
+    for (const stream of this.#streams) {
+      messages += stream.messages;
+      bytes += stream.bytes;
     }
     return { messages, bytes };
   }
@@ -171,7 +153,7 @@ export class ManyReception implements GroupReception {
     this.#isOver = true;
     // The others do not count what was not counted before.
     if (this.#held) return;
-    for (const stream of this.#streams) await this.#readRest(stream);
+    for (const stream of this.#streams) await stream.finish();
   }
 
   /** Blocks are not used. */
@@ -181,43 +163,21 @@ export class ManyReception implements GroupReception {
 
   dispose(): void {
     this.#isOver = true;
-    for (const message of [...(this.#held?.drain() ?? []), ...this.#refused.splice(0)]) message.release();
-    for (const { arrivals } of this.#streams) void arrivals.close();
+    for (const message of this.#held?.drain() ?? []) message.release();
+    for (const stream of this.#streams) stream.close();
   }
 
-  #streamOf(sender: number, id: number, bytes: Uint8Array, control: Int32Array): Stream {
-    const { smallMessageBytes } = this.options;
-    const kick = () => this.environment.link.commands.kickSmall(this.group);
-    const skip = (number: number, count: number): void => {
-      this.#checked(stream, () => this.#counts.skipped(sender, number, count));
+  #streamOf(sender: number, id: number, bytes: Uint8Array, control: Int32Array): SenderStream {
+    const { link } = this.environment;
+    const source = {
+      ...{ sender, id, bytes, control, skips: this.#isTotal, mostBytes: this.options.smallMessageBytes },
+      kick: () => link.commands.kickSmall(this.group),
+      allocate: (byteLength: number): Promise<MemoryRegion> => this.environment.allocate(byteLength),
     };
-    const reader = new EntryReader(bytes, control, smallMessageBytes, kick, this.#isTotal ? skip : undefined);
-    const allocate = (byteLength: number): Promise<MemoryRegion> => this.environment.allocate(byteLength);
-    const stream: Stream = {
-      ...{ sender, id, drains: false, isGrowing: false, violation: undefined },
-      arrivals: new Arrivals(reader, smallMessageBytes, id, allocate),
-      take: (message) => {
-        const isNext = this.#checked(stream, () =>
-          message.numberAs(this.#counts.message(sender, message.number)),
-        );
-        if (!isNext) this.#refused.push(message);
-        else if (this.#held) this.#held.push(sender, message);
-        else this.#give(sender, message);
-      },
-    };
-    return stream;
-  }
-
-  /** Keeps the violation for later: the entries in front of it are valid. False if there was one. */
-  #checked(stream: Stream, action: () => void): boolean {
-    try {
-      action();
-      return true;
-    } catch (error) {
-      if (!(error instanceof OrderViolation)) throw error;
-      stream.violation ??= error;
-      return false;
-    }
+    return new SenderStream(source, this.#counts, (message) => {
+      if (this.#held) this.#held.push(sender, message);
+      else this.#give(sender, message);
+    });
   }
 
   /** Copies messages out of the rings, unless they would only wait here. */
@@ -226,7 +186,7 @@ export class ManyReception implements GroupReception {
     const before = this.#counts.messages;
     const { length } = this.#streams;
     for (let index = 0; index < length; index += 1) {
-      this.#guard(this.#streams[(this.#first + index) % length]!, (stream) => this.#copyFrom(stream));
+      this.#copyFrom(this.#streams[(this.#first + index) % length]!);
     }
     if (length > 0) this.#first = (this.#first + 1) % length;
     if (this.#held) this.#settle();
@@ -241,55 +201,20 @@ export class ManyReception implements GroupReception {
     if (owed > 0) this.port.skip(owed);
   }
 
-  #copyFrom(stream: Stream): void {
-    const { arrivals } = stream;
-    let asked = false;
-    while (this.#wants(stream)) {
-      if (this.#takeFrom(stream)) continue;
-      if (arrivals.isAvailable) {
-        this.#grow(stream);
-        return;
-      }
-      if (asked) return;
-      // Entries that came before the request are not announced.
-      arrivals.wantEntries();
-      asked = true;
-    }
+  #copyFrom(stream: SenderStream): void {
+    const violation = stream.copyOut(() => this.#wants(stream), this.#grown);
+    if (violation !== undefined) this.port.violated(stream.id, violation);
   }
 
-  #wants({ drains, sender }: Stream): boolean {
+  #wants({ drains, sender }: SenderStream): boolean {
     if (this.#isOver) return false;
     return drains || (this.inbox.unread === 0 && !this.#held?.isFull(sender));
   }
 
-  #takeFrom(stream: Stream): boolean {
-    const isTaken = stream.arrivals.take(stream.take);
-    if (stream.violation !== undefined) throw stream.violation;
-    return isTaken;
-  }
-
-  /** Once for each stream: every look at the rings comes here again while the memory is being allocated. */
-  #grow(stream: Stream): void {
-    if (stream.isGrowing) return;
-    stream.isGrowing = true;
-    stream.arrivals.grow().then(
-      () => {
-        stream.isGrowing = false;
-        this.#copyOut();
-      },
-      (error: unknown) => this.port.failed(`no memory for small messages: ${messageOf(error)}`, error),
-    );
-  }
-
-  async #readRest(stream: Stream): Promise<void> {
-    try {
-      while (stream.arrivals.isAvailable) {
-        if (!this.#takeFrom(stream)) await stream.arrivals.grow();
-      }
-    } catch {
-      // An invalid entry, or no memory: the messages in front of it were delivered.
-    }
-  }
+  readonly #grown = (error?: unknown): void => {
+    if (error === undefined) this.#copyOut();
+    else this.port.failed(`no memory for small messages: ${messageOf(error)}`, error);
+  };
 
   #deliver(): void {
     const held = this.#held;
@@ -302,14 +227,5 @@ export class ManyReception implements GroupReception {
     this.#delivered += 1;
     this.#deliveredFrom[sender]! += 1;
     this.inbox.push(message);
-  }
-
-  #guard(stream: Stream, action: (stream: Stream) => void): void {
-    try {
-      action(stream);
-    } catch (error) {
-      if (!(error instanceof EntryViolation || error instanceof OrderViolation)) throw error;
-      this.port.violated(stream.id, error.message);
-    }
   }
 }

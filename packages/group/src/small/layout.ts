@@ -42,6 +42,9 @@
  *                        which entries were copied out, written by the application
  *        64  MESSAGES    messages in front of HEAD, modulo 2^32 (root, application)
  *        80  BYTES       bytes of these messages, modulo 2^32 (root, application)
+ *
+ * A sender that gets its own messages, with the order 'total', has control words as a receiver too, and reads the ring of its
+ * messages. Its application writes HEAD there, and the ring is free up to the least TAIL of all receivers, this one included.
  */
 import { KIB } from '../constants.js';
 

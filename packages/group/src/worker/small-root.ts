@@ -86,6 +86,7 @@ export class SmallRoot implements SmallSide, SmallListener {
 
   advance(): void {
     Atomics.store(this.#control, ControlWord.KICKED, 0);
+    if (this.self) Atomics.store(this.self, ControlWord.KICKED, 0);
     // In front of the head: then these count at most the messages that it covers.
     const messages = Atomics.load(this.#control, ControlWord.MESSAGES);
     const bytes = Atomics.load(this.#control, ControlWord.BYTES);
