@@ -1,6 +1,6 @@
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { MemoryRegion } from '@rdmc/verbs';
-import type { SenderOrder, Senders } from './many/sender-options.js';
+import type { SenderOrder, Senders } from './many/senders.js';
 import type { ReceiveAhead } from './receive-memory.js';
 import type { Quorum } from './stable/survivor-rules.js';
 

@@ -50,9 +50,9 @@ describe('a member of many senders that breaks the protocol', () => {
     }
   }
 
-  /** Changes a word of what is written from a ring: the first WRITE of that length. */
+  /** Changes a word of what member 1 writes from its ring: the first WRITE of that length. */
   async function changeWord(byteLength: number, at: number, value: number): Promise<() => Promise<void>> {
-    const forged = await nodes[0]!.allocate(4);
+    const forged = await nodes[1]!.allocate(4);
     const { buffer, byteOffset } = forged.view(0, 4);
     new Uint32Array(buffer, byteOffset, 1)[0] = value;
     const prototype = prototypeOfQueue(nodes);
@@ -64,7 +64,7 @@ describe('a member of many senders that breaks the protocol', () => {
       length,
       key,
     ) {
-      if (!isChanged && length === byteLength) nodes[0]!.device.copy(address + 4 * at, forged.address, 4);
+      if (!isChanged && length === byteLength) nodes[1]!.device.copy(address + 4 * at, forged.address, 4);
       isChanged ||= length === byteLength;
       sge.call(this, address, length, key);
     });

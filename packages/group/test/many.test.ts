@@ -1,5 +1,12 @@
 import { Buffer } from 'node:buffer';
-import type { Group, GroupError, GroupOptions, ReceivedMessage } from '@rdmc/group';
+import {
+  type Group,
+  type GroupError,
+  type GroupOptions,
+  type ReceivedMessage,
+  SeriesReceiver,
+  SeriesSender,
+} from '@rdmc/group';
 import { rejection, thrown, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
@@ -140,7 +147,7 @@ describe.each(['worker', 'application'] as const)(
       }
     });
 
-    it('takes regions, and refuses what is not small, streams and a second reader', async () => {
+    it('takes regions, and refuses what is not small, streams and series', async () => {
       const groups = await create({ smallMessageBytes: 100 });
       const region = await filledRegion(nodes[0]!, 101, 5);
       const tooLarge = { code: 'ERR_RDMC_MESSAGE_TOO_LARGE' };
@@ -152,6 +159,8 @@ describe.each(['worker', 'application'] as const)(
       const many = { code: 'ERR_RDMC_MANY_SENDERS' };
       expect(thrown(() => groups[0]!.writable())).toMatchObject(many);
       expect(thrown(() => groups[0]!.readable())).toMatchObject(many);
+    expect(thrown(() => new SeriesSender().use(groups[0]!))).toMatchObject(many);
+    expect(await rejection(new SeriesReceiver().follow(groups[1]!))).toMatchObject(many);
       await groups[0]!.send({ region, offset: 1 });
       await groups[0]!.send(region, { byteLength: 0 });
       await Promise.all(groups.map((each) => each.close()));

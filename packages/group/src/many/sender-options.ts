@@ -2,12 +2,7 @@ import { MAX_MANY_MEMBERS } from '../constants.js';
 import { invalidOption } from '../errors.js';
 import type { GroupOptions } from '../group-options.js';
 import { choiceOption } from '../options.js';
-
-/** The members that send: the root, all members, or those of a list of ids. */
-export type Senders = 'root' | 'all' | readonly number[];
-
-/** The order of the messages of a group of many senders. */
-export type SenderOrder = 'sender' | 'total';
+import type { SenderOrder } from './senders.js';
 
 /** Of blocks and their memory, and of series. */
 const ONE_SENDER_OPTIONS = [

@@ -1,5 +1,5 @@
 import { GroupError, type GroupErrorDetails } from '../errors.js';
-import type { SenderOrder } from '../many/sender-options.js';
+import type { SenderOrder } from '../many/senders.js';
 import type { Verdict } from '../wire-messages.js';
 import { has } from './ranks.js';
 import type { StableEnd } from './stable-delivery.js';
