@@ -159,8 +159,8 @@ describe.each(['worker', 'application'] as const)(
       const many = { code: 'ERR_RDMC_MANY_SENDERS' };
       expect(thrown(() => groups[0]!.writable())).toMatchObject(many);
       expect(thrown(() => groups[0]!.readable())).toMatchObject(many);
-    expect(thrown(() => new SeriesSender().use(groups[0]!))).toMatchObject(many);
-    expect(await rejection(new SeriesReceiver().follow(groups[1]!))).toMatchObject(many);
+      expect(thrown(() => new SeriesSender().use(groups[0]!))).toMatchObject(many);
+      expect(await rejection(new SeriesReceiver().follow(groups[1]!))).toMatchObject(many);
       await groups[0]!.send({ region, offset: 1 });
       await groups[0]!.send(region, { byteLength: 0 });
       await Promise.all(groups.map((each) => each.close()));
