@@ -71,6 +71,7 @@ describe('rdmc cast --wait-for', () => {
   it.each([
     ['more than the receivers', ['--wait-for', '2'], '--wait-for 2: the receivers are 1'],
     ['--ssh', ['--wait-for', '1', '--ssh'], '--ssh starts all receivers at once'],
+    ['--trace', ['--wait-for', '1', '--trace', 't.html'], '--trace is not possible with --wait-for'],
     ['--delete', ['--join-window', '1min', '--delete'], '--delete is not possible with --wait-for'],
     ['an algorithm', ['--wait-for', '1', '-a', 'chain'], '--algorithm chain is not possible'],
   ])('refuses %s: exit code 2', async (_, args, message) => {

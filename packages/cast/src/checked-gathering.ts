@@ -18,6 +18,7 @@ const FIXED: Partial<CastOptions> = {
   dryRun: false,
   trafficClass: 0,
   serviceLevel: 0,
+  trace: undefined,
 };
 
 /** How a cast waits for receivers that begin at different times. */

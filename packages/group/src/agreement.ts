@@ -9,6 +9,9 @@ export interface Agreement {
   /** Of the members, in their order. */
   readonly incarnations: readonly number[];
   readonly first: number;
+  /** Of a group of many senders. */
+  readonly senders: readonly number[] | null;
+  readonly order: string;
   readonly algorithm: string;
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly (string | number)[] | null;
@@ -24,6 +27,8 @@ const FIELDS = [
   'members',
   'incarnations',
   'first',
+  'senders',
+  'order',
   'algorithm',
   'blockBytes',
   'racks',
@@ -39,6 +44,8 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
   members: SAME_VALUE,
   incarnations: 'a member was replaced meanwhile; create the group again',
   first: SAME_VALUE,
+  senders: SAME_VALUE,
+  order: SAME_VALUE,
   algorithm: SAME_VALUE,
   blockBytes: SAME_VALUE,
   racks: SAME_VALUE,
@@ -49,13 +56,15 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
 };
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
-  const { members, incarnations, first, algorithm, blockBytes, racks } = options;
+  const { members, incarnations, first, senders, order, algorithm, blockBytes, racks } = options;
   const { receiveWindow, smallMessageBytes, delivery, quorum } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
     incarnations,
     first,
+    senders: senders ?? null,
+    order,
     algorithm,
     blockBytes,
     racks: racks ?? null,

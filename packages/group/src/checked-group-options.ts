@@ -3,6 +3,8 @@ import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from '@rdmc/verbs';
 import * as limits from './constants.js';
 import { GroupError, invalidOption } from './errors.js';
 import type { Delivery, GroupOptions, IncomingHandler } from './group-options.js';
+import { checkSenders } from './many/sender-options.js';
+import type { SenderOrder } from './many/senders.js';
 import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type ReceiveAhead, receiveBytes } from './receive-memory.js';
 import { MAX_RANKS } from './stable/ranks.js';
@@ -14,6 +16,9 @@ export interface CheckedGroupOptions {
   /** Of the members, in their order. */
   readonly incarnations: readonly number[];
   readonly first: number;
+  /** Of a group of many senders: their ids, in the order of the members. */
+  readonly senders: readonly number[] | undefined;
+  readonly order: SenderOrder;
   readonly algorithm: Algorithm;
   readonly blockBytes: 'auto' | number;
   readonly racks: readonly RackId[] | undefined;
@@ -41,6 +46,8 @@ const KNOWN = [
   'id',
   'members',
   'first',
+  'senders',
+  'order',
   'algorithm',
   'blockBytes',
   'racks',
@@ -77,6 +84,7 @@ export function checkGroupOptions(
     members,
     incarnations: members.map((id) => incarnationOf(id)!),
     first: integerOption(WHERE, 'first', options.first ?? 0, 0, Number.MAX_SAFE_INTEGER),
+    ...checkSenders(options, members),
     algorithm: checkAlgorithm(options.algorithm ?? 'binomial-pipeline'),
     blockBytes: checkBlockSize(options.blockBytes ?? 'auto'),
     racks: checkRacks(options, members.length),
@@ -194,7 +202,7 @@ function checkRacks({ racks, algorithm }: GroupOptions, members: number): readon
 }
 
 function checkDelivery(
-  { delivery = 'received', quorum }: GroupOptions,
+  { order, delivery = order === 'total' ? 'stable' : 'received', quorum }: GroupOptions,
   members: number,
 ): Pick<CheckedGroupOptions, 'delivery' | 'quorum'> {
   choiceOption(WHERE, 'delivery', delivery, ['received', 'stable']);

@@ -1,36 +1,49 @@
 /**
- * The two phases of closing. First the root sends the number of its messages; then each member confirms that it has
- * stored these and has sent on its part of them. A member with the confirmations of all knows that every message
+ * The two phases of closing. First each sender, the root or one of many, sends the number of its messages; then each member
+ * confirms that it has stored these and has sent on its part of them. A member with the confirmations of all knows that every message
  * reached every member, and that the queue pairs of the group are not needed any more.
  */
 export class CloseBarrier {
   readonly #stored = new Set<number>();
-  #total: number | undefined;
+  readonly #totals = new Map<number, number>();
+  readonly #senders: readonly number[];
 
+  /** @param senders of a group of many senders; undefined: the first member alone sends */
   constructor(
     private readonly members: readonly number[],
     private readonly ownId: number,
-  ) {}
-
-  /** The number of messages, once the root has closed. */
-  get total(): number | undefined {
-    return this.#total;
+    private readonly senders?: readonly number[],
+  ) {
+    this.#senders = senders ?? members.slice(0, 1);
   }
 
-  /** The root has closed. It has all messages, and its part is done. */
-  sent(total: number): void {
-    this.#total = total;
-    this.#stored.add(this.members[0]!);
+  /** The number of messages of each sender, in their order, once all have closed. */
+  get totals(): readonly number[] | undefined {
+    if (this.#totals.size < this.#senders.length) return undefined;
+    return this.#senders.map((sender) => this.#totals.get(sender)!);
   }
 
-  /** Whether that is more than all messages; false while the root has not closed. */
-  isBeyond(finished: number): boolean {
-    return this.#total !== undefined && finished > this.#total;
+  /** That sender's number of messages, once it has closed. */
+  totalOf(sender: number): number | undefined {
+    return this.#totals.get(sender);
+  }
+
+  /** A sender has closed. A root has all messages, and its part is done. */
+  sent(from: number, total: number): void {
+    if (!this.#totals.has(from)) this.#totals.set(from, total);
+    if (!this.senders) this.#stored.add(from);
+  }
+
+  /** The sender that sent more messages than it said; undefined: none. */
+  beyond(counts: readonly number[]): number | undefined {
+    return this.#senders.find((sender, index) => counts[index]! > (this.#totals.get(sender) ?? Infinity));
   }
 
   /** Whether this member must confirm now that it has stored all; true once. */
-  storesNow(finished: number): boolean {
-    if (this.#total !== finished || this.#stored.has(this.ownId)) return false;
+  storesNow(counts: readonly number[]): boolean {
+    const { totals } = this;
+    const hasAll = totals?.every((total, index) => total === counts[index]);
+    if (!hasAll || this.#stored.has(this.ownId)) return false;
     this.#stored.add(this.ownId);
     return true;
   }
@@ -39,14 +52,14 @@ export class CloseBarrier {
     this.#stored.add(member);
   }
 
-  /** The members that have all messages, once the root has closed. */
+  /** The members that have all messages, once all senders have closed. */
   get holders(): Iterable<number> {
-    return this.#total === undefined ? [] : this.#stored;
+    return this.totals === undefined ? [] : this.#stored;
   }
 
   /** This member has all messages, and its part is done: later failures do not concern it. */
   get ownPartDone(): boolean {
-    return this.#total !== undefined && this.#stored.has(this.ownId);
+    return this.totals !== undefined && this.#stored.has(this.ownId);
   }
 
   hasStored(member: number): boolean {

@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 3;
+export const GROUP_PROTOCOL_VERSION = 4;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -36,6 +36,8 @@ export const DEFAULT_SMALL_MESSAGE_BYTES = 8 * KIB;
 /** A root writes to each receiver itself, so large groups need more of its time and queue pairs. */
 export const DEFAULT_SMALL_MEMBERS = 16;
 export const MAX_SMALL_MESSAGE_BYTES = 64 * KIB;
+/** Members of a group of many senders: each sender has a ring at each other member. */
+export const MAX_MANY_MEMBERS = 16;
 
 /** The most slots of memory ahead, and the largest of them. */
 export const MAX_RECEIVE_MESSAGES = 65_536;

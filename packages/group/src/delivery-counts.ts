@@ -7,6 +7,8 @@ import { COUNTS_TICK_MS } from './constants.js';
  */
 export class DeliveryCounts {
   readonly #counts = new Map<number, number>();
+  /** In a group of many senders: the numbers of messages of each, by receiver. */
+  readonly #from = new Map<number, readonly number[]>();
   readonly #awaited: Set<number>;
   /** Members that failed, and said so themselves. */
   readonly #speaking = new Set<number>();
@@ -22,9 +24,10 @@ export class DeliveryCounts {
   }
 
   /** A receiver has stopped after this number of messages. The root's number is not kept: it receives nothing. */
-  stopped(member: number, messages: number): void {
+  stopped(member: number, messages: number, from?: readonly number[]): void {
     if (this.#hasEnded || !this.receivers.includes(member) || this.#counts.has(member)) return;
     this.#counts.set(member, messages);
+    if (from) this.#from.set(member, from);
     this.#settle(member);
   }
 
@@ -46,6 +49,20 @@ export class DeliveryCounts {
   /** The numbers that are known now, sorted by member. */
   get known(): ReadonlyMap<number, number> {
     return new Map([...this.#counts].sort(([one], [other]) => one - other));
+  }
+
+  /**
+   * The numbers that are known now, by receiver and sender.
+   * @param ownToo whether senders receive their own messages
+   */
+  bySender(senders: readonly number[], ownToo: boolean): ReadonlyMap<number, ReadonlyMap<number, number>> {
+    const rows = [...this.#from].sort(([one], [other]) => one - other);
+    return new Map(
+      rows.map(([member, counts]) => {
+        const all = senders.map((sender, index) => [sender, counts[index] ?? 0] as const);
+        return [member, new Map(ownToo ? all : all.filter(([sender]) => sender !== member))];
+      }),
+    );
   }
 
   /** Resolves with the numbers of those that said theirs within the time, counted in ticks of this thread's event loop. */

@@ -39,6 +39,16 @@ export const groupErrors = errorTable({
     'a member other than the root sends',
     'send at the root, or make another group',
   ],
+  ERR_RDMC_NOT_SENDER: [
+    'usage',
+    'a member sends that is not in `senders`',
+    "send at a sender, or create the group with `senders: 'all'`",
+  ],
+  ERR_RDMC_MANY_SENDERS: [
+    'usage',
+    'streams and series are for groups of one sender',
+    'use send and messages, or a group for each sender',
+  ],
   ERR_RDMC_ROOT_RECEIVES_NOTHING: ['usage', 'the root iterates over messages', 'iterate at the receivers'],
   ERR_RDMC_ITERATOR_TAKEN: [
     'usage',
@@ -74,8 +84,8 @@ export const groupErrors = errorTable({
   ],
   ERR_RDMC_MESSAGE_TOO_LARGE: [
     'usage',
-    'the bytes of a message are more than the memory for copies',
-    'send a region, or create the group with a larger sendBufferBytes',
+    'the bytes of a message are more than the memory for copies; with many senders: more than smallMessageBytes',
+    'send a region, or create the group with a larger sendBufferBytes; with many senders: larger smallMessageBytes',
   ],
   ERR_RDMC_STREAM_TAKEN: [
     'usage',
@@ -125,6 +135,8 @@ export interface GroupErrorDetails {
   readonly field?: string;
   /** See {@link GroupError.delivered}. */
   readonly delivered?: ReadonlyMap<number, number>;
+  /** See {@link GroupError.deliveredFrom}. */
+  readonly deliveredFrom?: ReadonlyMap<number, ReadonlyMap<number, number>>;
   /** See {@link GroupError.excluded}. */
   readonly excluded?: readonly number[];
 }
@@ -148,6 +160,12 @@ export class GroupError extends RdmcError<GroupErrorCode> {
    * ERR_RDMC_GROUP_MINORITY, and where this member itself has failed, only this member.
    */
   readonly delivered: ReadonlyMap<number, number> | undefined;
+  /**
+   * After the failure of a group of many senders: `delivered` by sender. `deliveredFrom.get(receiver).get(sender)` is n where
+   * that receiver has the first n messages of that sender. A sender that does not receive its own messages is missing in its
+   * own map.
+   */
+  readonly deliveredFrom: ReadonlyMap<number, ReadonlyMap<number, number>> | undefined;
   /** With stable delivery: ids of the members that the survivors have agreed to exclude; the others may form a new group. */
   readonly excluded: readonly number[] | undefined;
 
@@ -157,6 +175,7 @@ export class GroupError extends RdmcError<GroupErrorCode> {
     this.missing = details.missing;
     this.field = details.field;
     this.delivered = details.delivered;
+    this.deliveredFrom = details.deliveredFrom;
     this.excluded = details.excluded;
   }
 }

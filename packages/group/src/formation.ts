@@ -181,9 +181,10 @@ export class Formation {
     const { weight, trafficClass, serviceLevel } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
-    const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, rank });
+    const receivesBlocks = rank !== 0 && !options.senders;
+    const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, receivesBlocks });
     this.#region = await environment.allocate(bytes);
-    const slots = rank === 0 ? null : await reception.prepare();
+    const slots = receivesBlocks ? await reception.prepare() : null;
     const links = await this.links.allocate();
     const setup = {
       group: slot.number,
@@ -232,7 +233,7 @@ export class Formation {
     const connection = Promise.all([
       this.#connectPair(member, create),
       this.links.connect(member, create),
-    ]).then(([transport]) => transport);
+    ]).then(([blocks, rings]) => blocks ?? rings);
     const explained = connection.catch((cause: unknown) => {
       throw unconnectedError(this.options.id, member, messageOf(cause), cause);
     });

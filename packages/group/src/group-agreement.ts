@@ -3,7 +3,7 @@ import type { GroupEnd } from './group-end.js';
 import { errorOfOutcome } from './stable/outcome-error.js';
 import { ranksOf } from './stable/ranks.js';
 import { StableDelivery, type StableEnd, type StablePort } from './stable/stable-delivery.js';
-import type { Row } from './stable/survivor-rules.js';
+import { type Row, sameCounts } from './stable/survivor-rules.js';
 import type { Verdict } from './wire-messages.js';
 
 /** The functions of the failure handling that the agreement calls. */
@@ -40,14 +40,16 @@ export class GroupAgreement implements StablePort {
     const { formation, options, neighbourhood } = this.core;
     const { table } = formation.links;
     if (!table) return;
-    const { members, quorum } = options;
-    const setting = { members: members.length, rank: neighbourhood.rank, quorum };
+    const { members, quorum, order } = options;
+    const senders = this.core.senders.map((sender) => members.indexOf(sender));
+    const counting = { senders, counts: this.core.receives, ownToo: order === 'total' };
+    const setting = { members: members.length, rank: neighbourhood.rank, quorum, ...counting };
     this.#stable = new StableDelivery(table, setting, this);
   }
 
-  /** This receiver has so many messages whole and in order. */
-  received(count: number): void {
-    this.#stable?.received(count);
+  /** This member has so many messages of each sender whole and in order. */
+  received(counts: readonly number[]): void {
+    this.#stable?.received(counts);
   }
 
   /** Other members have changed their rows. */
@@ -77,7 +79,7 @@ export class GroupAgreement implements StablePort {
     core.reception.freeze();
     this.#verdict = verdict;
     for (const member of lost) this.#stable!.lose(this.#rankOf(member));
-    this.#stable!.wedge(core.isRoot ? core.sender.queue.count : core.reception.ordered);
+    this.#stable!.wedge(core.receives ? core.reception.ordered : [this.numbered()]);
     // Behind the first look at the table, because a member that has ended may have written the decision.
     for (const member of this.#gone) this.lose(member);
   }
@@ -85,18 +87,22 @@ export class GroupAgreement implements StablePort {
   /** Every member has all messages: the group cannot fail any more. Resolves when the others know. */
   async conclude(): Promise<void> {
     const { core } = this;
-    const total = core.barrier.total!;
-    core.reception.stable(total);
+    const totals = core.barrier.totals!;
+    core.reception.stable(totals);
     if (!this.#stable) return;
-    this.#stable.conclude(total);
+    this.#stable.conclude(totals);
     await this.#stable.settle(core.options.retryTimeoutMs);
   }
 
-  stable(count: number): void {
+  numbered(): number {
+    return this.core.sender.queue.count;
+  }
+
+  stable(counts: readonly number[]): void {
     const { reception, barrier, state } = this.core;
     if (state !== 'open') return;
-    reception.stable(count);
-    if (barrier.ownPartDone && reception.delivered === barrier.total) reception.inbox.end();
+    reception.stable(counts);
+    if (barrier.ownPartDone && reception.hasDelivered(barrier.totals!)) reception.inbox.end();
   }
 
   stopped(rank: number, row: Row): void {
@@ -105,7 +111,7 @@ export class GroupAgreement implements StablePort {
     const { members } = this.core.options;
     if (row.isDecided && row.excluded === 0) {
       // That member has seen all confirmations, so the one of this member too.
-      if (barrier.ownPartDone && row.trim === barrier.total) this.begin(undefined, []);
+      if (barrier.ownPartDone && sameCounts(row.trim, barrier.totals!)) this.begin(undefined, []);
       else this.violated(rank, 'it wrote that this member has all messages');
       return;
     }
@@ -134,10 +140,10 @@ export class GroupAgreement implements StablePort {
 
   async #finish(end: StableEnd, row: Row): Promise<void> {
     const { core } = this;
-    const { id, members, retryTimeoutMs } = core.options;
+    const { id, members, retryTimeoutMs, order } = core.options;
     core.state = 'ending';
     if (end === 'agreed') {
-      if (!core.isRoot) core.reception.stable(row.trim);
+      if (core.receives) core.reception.trim(row.trim);
       // A member that leaves before the others have its row could take the majority with it.
       await this.#stable!.settle(retryTimeoutMs);
     } else {
@@ -145,14 +151,15 @@ export class GroupAgreement implements StablePort {
       const reason = 'it ended without an agreement of the survivors';
       core.messenger.failed({ culprit: core.memberId, code: 'ERR_RDMC_GROUP_MINORITY', reason });
     }
-    const { delivered } = core.reception;
-    const group = { id, members, ownId: core.memberId, delivered };
+    const { delivered, deliveredFrom } = core.reception;
+    const counts = { delivered, deliveredFrom, receives: core.receives };
+    const group = { id, members, senders: core.options.senders, order, ownId: core.memberId, ...counts };
     const verdict = this.#verdict;
     // Only a leader that breaks the protocol decides on messages that a survivor does not have.
-    const isWhole = core.isRoot || end !== 'agreed' || delivered === row.trim;
+    const isWhole = !core.receives || end !== 'agreed' || core.reception.hasDelivered(row.trim);
     // Another member has concluded: every member has all messages, although one has failed since.
-    const { ownPartDone, total } = core.barrier;
-    const isComplete = end === 'agreed' && row.excluded === 0 && ownPartDone && row.trim === total;
+    const { ownPartDone, totals } = core.barrier;
+    const isComplete = end === 'agreed' && row.excluded === 0 && ownPartDone && sameCounts(row.trim, totals!);
     await this.end.finish(async () =>
       verdict && !isComplete ? errorOfOutcome(group, isWhole ? end : 'excluded', row, verdict) : undefined,
     );

@@ -3,7 +3,7 @@ import type { GroupCore } from './group-core.js';
 import type { GroupEnd } from './group-end.js';
 import type { MemberMessage } from './wire-messages.js';
 
-/** The closing of a group without a failure: the root says how many messages there are, and all members confirm them. */
+/** The closing of a group without a failure: the senders say how many messages there are, and all members confirm them. */
 export class GroupClosing {
   #hasBegun = false;
 
@@ -11,8 +11,8 @@ export class GroupClosing {
     private readonly core: GroupCore,
     private readonly end: GroupEnd,
     private readonly agreement: GroupAgreement,
-    /** The root broke the protocol. */
-    private readonly violated: (reason: string) => void,
+    /** A sender broke the protocol. */
+    private readonly violated: (sender: number, reason: string) => void,
   ) {}
 
   /** Whether the application of this member has closed the group. */
@@ -24,18 +24,17 @@ export class GroupClosing {
   begin(): void {
     if (this.#hasBegun) return;
     this.#hasBegun = true;
-    const { reception, sender, isRoot, state } = this.core;
-    reception.liftLimits();
-    reception.drain();
-    if (isRoot && state === 'open') sender.queue.whenIdle(() => this.#announceTotal());
+    const { reception, sender, isSender, state } = this.core;
+    reception.close();
+    if (isSender && state === 'open') sender.queue.whenIdle(() => this.#announceTotal());
   }
 
   /** A member has said how many messages there are, or that it has them. */
   take(from: number, message: MemberMessage): void {
-    const { barrier, reception, rootId } = this.core;
-    if (message.type === 'sent' && from === rootId) {
-      barrier.sent(message.messages);
-      reception.drain();
+    const { barrier, reception, senders } = this.core;
+    if (message.type === 'sent' && senders.includes(from)) {
+      barrier.sent(from, message.messages);
+      reception.closed(from, barrier.totalOf(from)!);
       this.checkStored();
     } else if (message.type === 'stored') {
       barrier.stored(from);
@@ -45,30 +44,33 @@ export class GroupClosing {
 
   /** Confirms once that this member has all messages, and that it has relayed its part of them. */
   checkStored(): void {
-    const { state, isRoot, barrier, reception, messenger } = this.core;
-    if (isRoot || state !== 'open') return;
+    const { state, receives, barrier, reception, messenger, rootId } = this.core;
+    if (!receives || state !== 'open') return;
     const { complete, waiting } = reception;
-    if (barrier.isBeyond(complete)) {
-      this.violated('it sent more messages than it said');
+    const excessive = barrier.beyond(complete);
+    if (excessive !== undefined) {
+      this.violated(excessive, 'it sent more messages than it said');
       return;
     }
     if (!barrier.storesNow(complete)) return;
     if (waiting > 0) {
-      this.violated('it left out numbers of messages');
+      this.violated(rootId, 'it left out numbers of messages');
       return;
     }
     // With stable delivery, some may be held.
-    if (reception.delivered === barrier.total) reception.inbox.end();
+    if (reception.hasDelivered(barrier.totals!)) reception.inbox.end();
     messenger.stored();
     this.#checkComplete();
   }
 
   #announceTotal(): void {
-    const { state, barrier, sender, messenger } = this.core;
-    if (state !== 'open' || barrier.ownPartDone) return;
+    const { state, barrier, sender, messenger, memberId, reception } = this.core;
+    if (state !== 'open' || barrier.totalOf(memberId) !== undefined) return;
     const { count } = sender.queue;
-    barrier.sent(count);
+    barrier.sent(memberId, count);
     messenger.sent(count);
+    reception.closed(memberId, count);
+    this.checkStored();
     this.#checkComplete();
   }
 

@@ -6,8 +6,10 @@ import { CloseBarrier } from './close-barrier.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { Formation } from './formation.js';
 import { GroupMessenger } from './group-messenger.js';
+import type { GroupReception, ReceptionPort } from './group-reception.js';
+import { ManyReception } from './many/many-reception.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
-import { Reception, type ReceptionPort } from './reception.js';
+import { Reception } from './reception.js';
 import { RootSender } from './root-sender.js';
 
 /** `agreeing`: with stable delivery, a member has failed, and the survivors agree. `ending`: nothing is delivered any more. */
@@ -18,7 +20,7 @@ export class GroupCore {
   readonly nonce = randomUUID();
   readonly isRoot: boolean;
   readonly sender: RootSender;
-  readonly reception: Reception;
+  readonly reception: GroupReception;
   readonly barrier: CloseBarrier;
   readonly formation: Formation;
   readonly neighbourhood: Neighbourhood;
@@ -28,6 +30,7 @@ export class GroupCore {
   memory: MemoryRegion | undefined;
   counters: Float64Array;
   state: GroupState = 'forming';
+  readonly #many: ManyReception | undefined;
 
   constructor(
     readonly environment: GroupEnvironment,
@@ -40,13 +43,14 @@ export class GroupCore {
     this.counters = slot.counters;
     this.isRoot = members[0] === memberId;
     this.neighbourhood = neighbourhoodOf(options, memberId);
-    this.barrier = new CloseBarrier(members, memberId);
+    this.barrier = new CloseBarrier(members, memberId, options.senders);
     this.formation = new Formation(environment, options, this.nonce, slot, this.neighbourhood);
     const allocate = (byteLength: number): Promise<MemoryRegion> => environment.allocate(byteLength);
     const ports = { allocate, link, slot: slot.number };
     this.sender = new RootSender(options, device, () => this.formation.transports, ports);
     this.messenger = this.#messengerTo(new Map());
-    this.reception = new Reception(environment, options, slot.number, port);
+    this.#many = options.senders && new ManyReception(environment, options, slot.number, port);
+    this.reception = this.#many ?? new Reception(environment, options, slot.number, port);
   }
 
   get memberId(): number {
@@ -57,13 +61,29 @@ export class GroupCore {
     return this.options.members[0]!;
   }
 
+  /** Ids of the members that send. */
+  get senders(): readonly number[] {
+    return this.options.senders ?? this.options.members.slice(0, 1);
+  }
+
+  get isSender(): boolean {
+    return this.senders.includes(this.memberId);
+  }
+
+  /** Whether this member receives messages: all do, except for a root. */
+  get receives(): boolean {
+    return this.#many !== undefined || !this.isRoot;
+  }
+
   /** The creation has succeeded: the nonces of the others are known, and the rings exist. */
   opened(memory: MemoryRegion): void {
     this.memory = memory;
     this.messenger = this.#messengerTo(this.formation.nonces);
-    const { small } = this.formation.links;
+    const { small, rings } = this.formation.links;
     if (small && this.isRoot) this.sender.useRing(small);
-    else if (small) this.reception.useRing(small);
+    else if (small && this.reception instanceof Reception) this.reception.useRing(small);
+    if (rings) this.#many!.useRings(rings);
+    if (rings?.own) this.sender.useRing(rings.own, this.#many!.published);
   }
 
   /** The member at the other end of a pair; behind all neighbours are the links for small messages, then those of the table. */
@@ -71,15 +91,16 @@ export class GroupCore {
     const { neighbours } = this.neighbourhood;
     const { members } = this.options;
     const link = pair - neighbours.length;
-    const { length } = this.#smallMembers;
+    const { smallMembers } = this.formation.links;
+    const { length } = smallMembers;
     if (link < 0) return members[neighbours[pair]!]!;
-    if (link < length) return this.#smallMembers[link]!;
+    if (link < length) return smallMembers[link]!;
     return members.filter((member) => member !== this.memberId)[link - length]!;
   }
 
   /** Whether the pair is a link of the table. */
   isTableLink(pair: number): boolean {
-    return pair >= this.neighbourhood.neighbours.length + this.#smallMembers.length;
+    return pair >= this.neighbourhood.neighbours.length + this.formation.links.smallMembers.length;
   }
 
   /** Nothing comes in any more, and the numbers of the group are free. */
@@ -88,13 +109,6 @@ export class GroupCore {
     // The next group uses the counters of the slot.
     this.counters = this.slot.counters.slice();
     this.slot.release();
-  }
-
-  /** The members at the other ends of the links for small messages. */
-  get #smallMembers(): readonly number[] {
-    const { members, smallMessageBytes } = this.options;
-    if (smallMessageBytes === 0) return [];
-    return this.isRoot ? members.slice(1) : members.slice(0, 1);
   }
 
   #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {

@@ -25,7 +25,8 @@ export class GroupFailure {
     private readonly end: GroupEnd,
   ) {
     const { environment, options } = core;
-    this.#counts = new DeliveryCounts(options.members.slice(1), environment.memberId);
+    const receivers = options.senders ? options.members : options.members.slice(1);
+    this.#counts = new DeliveryCounts(receivers, environment.memberId);
     this.#inquiry = new FailureInquiry(environment.mesh, options.id);
   }
 
@@ -81,8 +82,8 @@ export class GroupFailure {
   }
 
   /** A member has said how many messages it has. */
-  stopped(member: number, messages: number): void {
-    this.#counts.stopped(member, messages);
+  stopped(member: number, messages: number, from?: readonly number[]): void {
+    this.#counts.stopped(member, messages, from);
   }
 
   /** A member broke the protocol. */
@@ -115,14 +116,16 @@ export class GroupFailure {
       return;
     }
     const { barrier } = core;
-    for (const member of barrier.holders) this.#counts.stopped(member, barrier.total!);
+    for (const member of barrier.holders) this.#holds(member, barrier.totals!);
     this.#counts.failed(verdict.culprit);
     void this.end.finish(async () => {
       this.#tellDelivered();
       // Where this member has failed, and may close its node, the others are not waited for.
       const isOwn = verdict.culprit === core.memberId;
       const delivered = isOwn ? this.#counts.known : await this.#counts.collect(COUNTS_TIMEOUT_MS);
-      return errorOfVerdict(core.options.id, core.memberId, verdict, { cause: here?.cause, delivered });
+      const deliveredFrom = this.#counts.bySender(core.senders, core.options.order === 'total');
+      const details = { cause: here?.cause, delivered, ...(core.options.senders && { deliveredFrom }) };
+      return errorOfVerdict(core.options.id, core.memberId, verdict, details);
     });
   }
 
@@ -149,6 +152,16 @@ export class GroupFailure {
     });
   }
 
+  /** That member has confirmed that it has all messages. */
+  #holds(member: number, totals: readonly number[]): void {
+    const { senders, options } = this.core;
+    // These are numbers, and some have no message. A group with this order has an agreement.
+    if (options.order === 'total') return;
+    const others = totals.filter((_, index) => senders[index] !== member);
+    const messages = others.reduce((sum, total) => sum + total, 0);
+    this.#counts.stopped(member, messages, options.senders && totals);
+  }
+
   /** This member's part is done, and that member has all messages as well. */
   #isHarmless(member: number): boolean {
     const { barrier } = this.core;
@@ -170,9 +183,9 @@ export class GroupFailure {
   /** Nothing is delivered here any more: the others learn what this member has. */
   #tellDelivered(): void {
     const { core } = this;
-    if (core.isRoot) return;
-    const { delivered } = core.reception;
-    core.messenger.stopped(delivered);
-    this.#counts.stopped(core.memberId, delivered);
+    if (!core.receives) return;
+    const { delivered, deliveredFrom } = core.reception;
+    core.messenger.stopped(delivered, deliveredFrom);
+    this.#counts.stopped(core.memberId, delivered, deliveredFrom);
   }
 }

@@ -7,7 +7,7 @@
  *   | receiveWindow·16 | sendWindow·16   | each, OPEN_MESSAGES of them           |
  *   +------------------+-----------------+---------+---------+---------+---------+
  *
- * The root does not receive, and does not have first-block buffers.
+ * The root does not receive blocks, nor do the members of a group of many senders: they do not have first-block buffers.
  */
 import { HEADER_BYTES, OPEN_MESSAGES } from './constants.js';
 
@@ -17,15 +17,18 @@ export interface MemoryNeeds {
   readonly receiveWindow: number;
   readonly sendWindow: number;
   readonly maxBlockBytes: number;
-  readonly rank: number;
+  readonly receivesBlocks: boolean;
 }
 
 /** Offset of the first-block buffers. */
-export function buffersOffset({ receiveWindow, sendWindow }: MemoryNeeds): number {
+export function buffersOffset({
+  receiveWindow,
+  sendWindow,
+}: Pick<MemoryNeeds, 'receiveWindow' | 'sendWindow'>): number {
   return Math.ceil(((receiveWindow + sendWindow) * HEADER_BYTES) / LINE_BYTES) * LINE_BYTES;
 }
 
 export function groupMemoryBytes(needs: MemoryNeeds): number {
-  const buffers = needs.rank === 0 ? 0 : OPEN_MESSAGES * needs.maxBlockBytes;
+  const buffers = needs.receivesBlocks ? OPEN_MESSAGES * needs.maxBlockBytes : 0;
   return buffersOffset(needs) + buffers;
 }

@@ -20,7 +20,7 @@ export class GroupMessenger {
     return this.nonces.get(member)!;
   }
 
-  /** The root has closed after `messages` messages. */
+  /** This member has closed as a sender, after `messages` messages. */
   sent(messages: number): void {
     this.#sendToAll((addressed) => ({ ...addressed, type: 'sent', messages }));
   }
@@ -34,9 +34,10 @@ export class GroupMessenger {
     this.#sendToAll((addressed) => ({ ...addressed, type: 'failed', culprit, code, reason }));
   }
 
-  /** The group has failed, and this member has that number of messages. */
-  stopped(messages: number): void {
-    this.#sendToAll((addressed) => ({ ...addressed, type: 'stopped', messages }));
+  /** The group has failed, and this member has that number of messages; `from`: of each sender, in a group of many. */
+  stopped(messages: number, from?: readonly number[]): void {
+    const counts = { messages, ...(from && { from: [...from] }) };
+    this.#sendToAll((addressed) => ({ ...addressed, type: 'stopped', ...counts }));
   }
 
   #sendToAll(message: (addressed: { group: number; nonce: string; to: string }) => WireMessage): void {

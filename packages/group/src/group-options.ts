@@ -1,5 +1,6 @@
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { MemoryRegion } from '@rdmc/verbs';
+import type { SenderOrder, Senders } from './many/senders.js';
 import type { ReceiveAhead } from './receive-memory.js';
 import type { Quorum } from './stable/survivor-rules.js';
 
@@ -36,6 +37,19 @@ export interface GroupOptions {
    * see `SeriesSender.first`.
    */
   readonly first?: number;
+  /**
+   * The members that send. `'root'` (default): the first member. `'all'`, or a list of ids: a group of many senders, of at most
+   * 16 members. Each sender has a ring at each other member; so every message is small, and is given as bytes or as a region of
+   * at most `smallMessageBytes`, which is not 0 then. The options of blocks and their memory, and `first`, are for groups of one
+   * sender. The same at all members.
+   */
+  readonly senders?: Senders;
+  /**
+   * With many senders: `'sender'` (default): the messages of each sender come in the order in which it sent them, and a sender
+   * does not get its own. `'total'`: all members, the senders too, get all messages in one order; delivery is stable then. The
+   * same at all members.
+   */
+  readonly order?: SenderOrder;
   /** Default 'binomial-pipeline'. The same at all members. */
   readonly algorithm?: Algorithm;
   /** Bytes, 1 to 2^30, or 'auto' (default): chosen by the root for each message. The same at all members. */

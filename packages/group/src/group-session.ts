@@ -13,6 +13,7 @@ import type { RegionRange } from './group-options.js';
 import { type GroupProgress, progressOf } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
+import { manySendersError, notSenderError, rootReceivesNothingError } from './role-errors.js';
 import type { BytesSent } from './root-sender.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -29,10 +30,17 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   constructor(environment: GroupEnvironment, options: CheckedGroupOptions, slot: GroupSlot) {
     this.#core = new GroupCore(environment, options, slot, {
+<<<<<<< HEAD
       failed: (reason, error) => this.#noMemory(reason, error),
       violated: (reason) => this.#violated(reason),
+=======
+      failed: (reason, error) => this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
+      violated: (sender, reason) => this.#failure.violated(sender, reason),
+>>>>>>> many
       arrived: () => this.#closing.checkStored(),
-      ordered: (count) => this.#agreement.received(count),
+      ordered: (counts) => this.#agreement.received(counts),
+      skip: (count) => this.#core.sender.queue.skip(count),
+      numbered: () => this.#core.sender.queue.count,
     });
     this.#end = new GroupEnd(this.#core);
     this.#failure = new GroupFailure(this.#core, this.#end);
@@ -41,8 +49,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       violated: (member, reason) => this.#failure.violated(member, reason),
     });
     this.#failure.agreement = this.#agreement;
-    this.#closing = new GroupClosing(this.#core, this.#end, this.#agreement, (reason) =>
-      this.#violated(reason),
+    this.#closing = new GroupClosing(this.#core, this.#end, this.#agreement, (sender, reason) =>
+      this.#failure.violated(sender, reason),
     );
   }
 
@@ -56,6 +64,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   get isRoot(): boolean {
     return this.#core.isRoot;
+  }
+
+  /** Ids of the members that send. */
+  get senders(): readonly number[] {
+    return this.#core.senders;
   }
 
   get lifetime(): GroupCore['lifetime'] {
@@ -111,9 +124,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     for (const [from, message] of core.formation.early) this.#takeMember(from, message);
   }
 
-  /** Queues a message at the root. */
+  /** Queues a message at a sender. */
   async send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
-    this.assertRoot();
+    this.assertSender();
     if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
     return this.#core.sender.send(given, signal);
@@ -124,7 +137,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
    * Resolves when the message has its place in the order of messages.
    */
   async queueBytes(parts: readonly Uint8Array[], signal?: AbortSignal): Promise<BytesSent> {
-    this.assertRoot();
+    this.assertSender();
     if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
     return this.#core.sender.sendBytes(parts, signal);
@@ -137,31 +150,25 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   /** Queues messages at the root, small ones together. */
   async sendMany(messages: readonly Uint8Array[]): Promise<void> {
-    this.assertRoot();
+    this.assertSender();
     if (this.#core.state !== 'open') await this.#end.promise;
     this.#assertTakesMessages();
     return this.#core.sender.sendMany(messages);
   }
 
-  /** @throws GroupError ERR_RDMC_NOT_ROOT */
-  assertRoot(): void {
-    if (this.isRoot) return;
-    const { id, members } = this.options;
-    throw new GroupError(
-      'ERR_RDMC_NOT_ROOT',
-      `Only the root of group ${id}, member ${members[0]}, sends; for another sender create another group`,
-      { memberId: members[0]! },
-    );
+  /** @throws GroupError ERR_RDMC_NOT_ROOT; with many senders ERR_RDMC_NOT_SENDER */
+  assertSender(): void {
+    if (!this.#core.isSender) throw notSenderError(this.options, this.memberId);
+  }
+
+  /** Streams have the bytes of one sender. @throws GroupError ERR_RDMC_MANY_SENDERS */
+  assertOneSender(): void {
+    if (this.options.senders) throw manySendersError(this.options.id);
   }
 
   /** @throws GroupError ERR_RDMC_ROOT_RECEIVES_NOTHING */
   assertReceiver(): void {
-    if (!this.isRoot) return;
-    throw new GroupError(
-      'ERR_RDMC_ROOT_RECEIVES_NOTHING',
-      `This node is the root of group ${this.options.id}, and does not receive; iterate at the other members. ` +
-        'In a pipeline of the root use group.writable()',
-    );
+    if (!this.#core.receives) throw rootReceivesNothingError(this.options.id);
   }
 
   /**
@@ -252,8 +259,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   small(): void {
     const { state, sender, reception } = this.#core;
     if (state !== 'open') return;
-    if (this.isRoot) sender.queue.roomMade();
-    else reception.look();
+    // A ring that has room takes messages first, and then the numbers that this member skips.
+    if (this.#core.isSender) sender.queue.roomMade();
+    if (this.#core.receives) reception.look();
   }
 
   table(): void {
@@ -299,12 +307,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   #takeMember(from: number, message: MemberMessage): void {
     if (message.type === 'failed') this.#failure.failedElsewhere(from, message);
-    else if (message.type === 'stopped') this.#failure.stopped(from, message.messages);
+    else if (message.type === 'stopped') this.#failure.stopped(from, message.messages, message.from);
     else this.#closing.take(from, message);
-  }
-
-  /** The root broke the protocol. */
-  #violated(reason: string): void {
-    this.#failure.violated(this.#core.rootId, reason);
   }
 }

@@ -41,8 +41,8 @@ export interface CloseOptions {
 }
 
 /**
- * A group: one root that sends, and receivers that get every message once, in order (RDMC, DSN 2018, section 4.1).
- * Membership does not change. Created by `node.createGroup`.
+ * A group: one root that sends, and receivers that get every message once, in order (RDMC, DSN 2018, section 4.1). With the
+ * option `senders`, several members send. Membership does not change. Created by `node.createGroup`.
  */
 export class Group implements AsyncIterable<ReceivedMessage> {
   readonly #session: GroupSession;
@@ -74,7 +74,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.#session.options.first;
   }
 
-  /** Id of the member that sends: the first one of `members`. */
+  /** Id of the first one of `members`: the member that sends, unless the group has many senders. */
   get rootId(): number {
     return this.members[0]!;
   }
@@ -84,7 +84,17 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.#session.transports;
   }
 
+  /** Ids of the members that send, in the order of `members`. */
+  get senders(): readonly number[] {
+    return this.#session.senders;
+  }
+
   /** Whether this member sends. */
+  get isSender(): boolean {
+    return this.senders.includes(this.#session.memberId);
+  }
+
+  /** Whether this member is the first one of `members`. */
   get isRoot(): boolean {
     return this.#session.isRoot;
   }
@@ -100,7 +110,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   }
 
   /**
-   * Queues a message, at the root. Resolves when the device does not use the memory any more and it may be used again;
+   * Queues a message, at the root or another sender. Resolves when the device does not use the memory any more and it may be used again;
    * receivers then have the message or get it from one another. Messages are sent in the order of the calls.
    *
    * A region of this node, or a part of one, is sent in place: the fast path. Bytes (a Buffer or another Uint8Array, also
@@ -111,12 +121,14 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * Bytes of at most `smallMessageBytes` are copied into the group's ring, and the promise resolves at once while that has
    * room. Messages that one piece of synchronous code sends go to the receivers together.
    *
+   * In a group of many senders every message goes through the ring, a region too, and is at most `smallMessageBytes` long.
+   *
    * An abort of `signal` withdraws a message that has not started. A started message is still sent: the promise rejects
    * with an AbortError, whose `settled` resolves when the memory is free.
    *
-   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, ERR_RDMC_GROUP_CLOSED,
-   *   AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free. For
-   *   bytes ERR_RDMC_MESSAGE_TOO_LARGE (more than `sendBufferBytes`), ERR_RDMC_INVALID_MESSAGE (text, another kind of
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_NOT_SENDER, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS,
+   *   ERR_RDMC_GROUP_CLOSED, AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free. For
+   *   bytes ERR_RDMC_MESSAGE_TOO_LARGE (more than `sendBufferBytes`; with many senders, `smallMessageBytes`), ERR_RDMC_INVALID_MESSAGE (text, another kind of
    *   array, or a detached buffer), and VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
   async send(
@@ -144,7 +156,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   }
 
   /**
-   * Sends an array of messages, at the root, in its order, as `send` does with each of them; it costs less for many small
+   * Sends an array of messages, at a sender, in its order, as `send` does with each of them; it costs less for many small
    * ones. Resolves when all of them may be changed again. Nothing is sent if one of them is refused.
    * @throws GroupError as `send` for bytes
    */
@@ -167,11 +179,12 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * byte. To write further streams into the group, give `pipeline` the option `{ end: false }`. A failure of the group
    * destroys the stream with the group's error. A stream that is destroyed before its end fails the group at all members:
    * receivers must not take a part for the whole.
-   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_STREAM_TAKEN while another one is open, ERR_RDMC_INVALID_OPTION,
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS, ERR_RDMC_STREAM_TAKEN while another one is open, ERR_RDMC_INVALID_OPTION,
    *   ERR_RDMC_UNKNOWN_OPTION
    */
   writable(options: WritableOptions = {}): Writable {
-    this.#session.assertRoot();
+    this.#session.assertOneSender();
+    this.#session.assertSender();
     if (this.#writable && !this.#writable.destroyed) throw GroupWritable.taken(this.id);
     this.#writable = new GroupWritable(this.#session, () => this.close(), options);
     return this.#writable;
@@ -186,15 +199,16 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * group's error, after the last message that was delivered before it. A stream that is destroyed before this member has
    * received everything leaves the group: it fails at all members, and the other members get ERR_RDMC_MEMBER_LOST with
    * this member's id.
-   * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
+   * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_MANY_SENDERS, ERR_RDMC_ROOT_RECEIVES_NOTHING
    */
   readable(): Readable {
+    this.#session.assertOneSender();
     const messages = this[Symbol.asyncIterator]();
     return new GroupReadable(messages, this.#session);
   }
 
   /**
-   * The messages, at a receiver, in order. Ends when the root has closed and all were delivered; throws the
+   * The messages, at a receiver, in order. Ends when the senders have closed and all were delivered; throws the
    * group's error after the last message that was delivered before it. One consumer at a time.
    * @throws GroupError ERR_RDMC_ITERATOR_TAKEN, ERR_RDMC_ROOT_RECEIVES_NOTHING
    */
@@ -243,7 +257,8 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   }
 
   /**
-   * Ends the group, together with all members (RDMC, DSN 2018, section 4.6). The root sends its queued messages first.
+   * Ends the group, together with all members (RDMC, DSN 2018, section 4.6). The root, or with many senders each of them, sends
+   * its queued messages first; the group ends when all senders have called this.
    * Resolves only if every message reached every member. Frees the group's resources here in any case.
    * Idempotent: later calls wait for the same end.
    *
@@ -261,6 +276,11 @@ export class Group implements AsyncIterable<ReceivedMessage> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** For series. @throws GroupError ERR_RDMC_MANY_SENDERS @internal */
+  assertOneSender(): void {
+    this.#session.assertOneSender();
   }
 
   #trySmall(message: unknown): boolean {

@@ -2,7 +2,7 @@ import type { LocalKey, MemoryRegion } from '@rdmc/verbs';
 import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
-import { ReceivedMessage, wholeRegion } from './received-message.js';
+import { applicationMemory, type MessageMemory, ReceivedMessage, wholeRegions } from './received-message.js';
 import { checkRange } from './region-range.js';
 
 interface Begun {
@@ -31,6 +31,8 @@ export class IncomingMemory {
   readonly #waiting: Begun[] = [];
   readonly #placed = new Map<number, Placed>();
   readonly #controller = new AbortController();
+  readonly #wholeRegions: MessageMemory;
+  readonly #applicationMemory: MessageMemory;
   #limit = UNREAD_MESSAGES;
   /** Messages that were admitted and are not complete yet. */
   #arriving = 0;
@@ -39,7 +41,11 @@ export class IncomingMemory {
     private readonly environment: GroupEnvironment,
     private readonly handler: IncomingHandler | undefined,
     private readonly ports: IncomingPorts,
-  ) {}
+    senderId: number,
+  ) {
+    this.#wholeRegions = wholeRegions(senderId);
+    this.#applicationMemory = applicationMemory(senderId);
+  }
 
   begin(number: number, byteLength: number): void {
     this.#waiting.push({ number, byteLength });
@@ -68,7 +74,8 @@ export class IncomingMemory {
     hold[Symbol.dispose]();
     this.#placed.delete(number);
     this.#arriving -= 1;
-    return new ReceivedMessage(number, region, offset, byteLength, givesBack ? wholeRegion : undefined);
+    const memory = givesBack ? this.#wholeRegions : this.#applicationMemory;
+    return new ReceivedMessage(number, region, offset, byteLength, memory);
   }
 
   /** The group has ended; memory of incomplete messages returns to the node. */

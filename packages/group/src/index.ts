@@ -8,6 +8,7 @@ export { type CloseOptions, Group, type SendOptions } from './group.js';
 export type { Delivery, GroupMember, GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
 export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
+export type { SenderOrder, Senders } from './many/senders.js';
 export { type LiveNodeOptions, type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
 export type { GroupProgress } from './progress.js';
 export type { ReceiveAhead } from './receive-memory.js';

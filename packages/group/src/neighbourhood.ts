@@ -1,7 +1,7 @@
 import { createSchedule } from '@rdmc/schedule';
 import type { CheckedGroupOptions } from './checked-group-options.js';
 
-/** The neighbours of a member. Their queue pairs must be connected before the first message. */
+/** The neighbours of a member: a group of many senders has none. Their queue pairs must be connected before the first message. */
 export interface Neighbourhood {
   readonly rank: number;
   /** Ranks, ascending; a `pair` is an index of this list. */
@@ -11,8 +11,9 @@ export interface Neighbourhood {
 }
 
 export function neighbourhoodOf(options: CheckedGroupOptions, memberId: number): Neighbourhood {
-  const { algorithm, members, racks } = options;
+  const { algorithm, members, racks, senders } = options;
   const rank = members.indexOf(memberId);
+  if (senders) return { rank, neighbours: [], firstPair: -1 };
   const schedule = createSchedule({ algorithm, nodes: members.length, blocks: 1, racks });
   const { sendsTo, receivesFrom, firstFrom } = schedule.neighbours(rank);
   const neighbours = [...new Set([...sendsTo, ...receivesFrom])].sort((a, b) => a - b);

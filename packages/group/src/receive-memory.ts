@@ -42,6 +42,7 @@ export class ReceiveMemory implements MessageMemory {
     private readonly region: MemoryRegion,
     /** Gives a slot back to the worker. */
     private readonly giveBack: (slot: number) => void,
+    readonly senderId: number,
   ) {}
 
   /** The worker's description. */
@@ -58,7 +59,8 @@ export class ReceiveMemory implements MessageMemory {
   /** The message that is complete in that slot. */
   message(number: number, slot: number, byteLength: number): ReceivedMessage {
     this.#used += 1;
-    return new ReceivedMessage(number, this.region, slot * strideOf(this.ahead), byteLength, this);
+    const offset = slot * strideOf(this.ahead);
+    return new ReceivedMessage(number, this.region, offset, byteLength, this);
   }
 
   released({ offset }: ReceivedMessage): void {

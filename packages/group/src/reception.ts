@@ -2,7 +2,8 @@ import { SingleConsumer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
-import { GroupError, messageOf } from './errors.js';
+import { messageOf } from './errors.js';
+import type { GroupReception, ReceptionPort } from './group-reception.js';
 import { IncomingMemory } from './incoming-memory.js';
 import { ReceiveMemory, receiveBytes } from './receive-memory.js';
 import type { ReceivedMessage } from './received-message.js';
@@ -12,26 +13,14 @@ import { EntryReader, EntryViolation } from './small/entry-reader.js';
 import { OrderMerge, OrderViolation, Path } from './small/order-merge.js';
 import type { SmallMemory } from './small/small-memory.js';
 import { HeldMessages } from './stable/held-messages.js';
-
-/** The functions of the group that its reception calls. */
-export interface ReceptionPort {
-  /** `incoming` threw, or there is no memory. */
-  failed(reason: string, error: unknown): void;
-  /** The root broke the protocol. */
-  violated(reason: string): void;
-  /** Small messages are complete. */
-  arrived(): void;
-  /** With stable delivery: so many messages are whole here and in order, and wait for `stable`. */
-  ordered(count: number): void;
-}
+import { taken } from './taken-error.js';
 
 /**
  * A receiver's messages: their memory, their order over both paths, and the queue from which the application takes them.
  * Small messages are copied out of the ring when the application takes messages; once the group closes, always. With stable
  * delivery they are copied out while the application has none unread, and each message is held until all members have it.
  */
-export class Reception {
-  /** Messages that wait for the application. Messages that were delivered before the end stay readable. */
+export class Reception implements GroupReception {
   readonly inbox: SingleConsumer<ReceivedMessage>;
   readonly #incoming: IncomingMemory;
   readonly #order = new OrderMerge<ReceivedMessage>();
@@ -56,12 +45,17 @@ export class Reception {
     private readonly port: ReceptionPort,
   ) {
     const { commands } = environment.link;
-    this.#incoming = new IncomingMemory(environment, options.incoming, {
-      place: (message, address, lkey) => commands.place(group, message, address, lkey),
-      // Those that wait for a small message as well: it may be in the ring until the application reads.
-      unread: () => this.inbox.unread + (this.#held?.length ?? 0) + this.#order.waiting(Path.BLOCKS),
-      failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),
-    });
+    this.#incoming = new IncomingMemory(
+      environment,
+      options.incoming,
+      {
+        place: (message, address, lkey) => commands.place(group, message, address, lkey),
+        // Those that wait for a small message as well: it may be in the ring until the application reads.
+        unread: () => this.inbox.unread + (this.#held?.length ?? 0) + this.#order.waiting(Path.BLOCKS),
+        failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),
+      },
+      options.members[0]!,
+    );
     this.inbox = new SingleConsumer({
       taken,
       onTaken: () => this.#incoming.admit(),
@@ -70,74 +64,81 @@ export class Reception {
     if (options.delivery === 'stable') this.#held = new HeldMessages(this.#give);
   }
 
-  /** Messages that are complete here. */
-  get complete(): number {
-    return this.#blocksComplete + (this.#small?.messages ?? 0);
+  get complete(): readonly number[] {
+    return [this.#blocksComplete + (this.#small?.messages ?? 0)];
   }
 
-  /** Messages that the application has, or can take. */
   get delivered(): number {
     return this.#delivered;
   }
 
-  /** Messages that are whole here and in order. */
-  get ordered(): number {
-    return this.#delivered + (this.#held?.length ?? 0);
+  readonly deliveredFrom = undefined;
+
+  get ordered(): readonly number[] {
+    return [this.#delivered + (this.#held?.length ?? 0)];
   }
 
-  /** Messages that are complete, and wait for an earlier one. */
+  hasDelivered([count]: readonly number[]): boolean {
+    return this.#delivered === count;
+  }
+
   get waiting(): number {
     return this.#order.waiting(Path.SMALL) + this.#order.waiting(Path.BLOCKS);
   }
 
-  /** Small messages that are complete here, and their bytes. */
   get small(): { readonly messages: number; readonly bytes: number } {
     const { messages = 0, bytes = 0 } = this.#small ?? {};
     return { messages, bytes };
   }
 
-  /** Allocates the memory ahead. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   async prepare(): Promise<SlotSetup | null> {
     const { receive } = this.options;
     if (!receive) return null;
     const region: MemoryRegion = await this.environment.allocate(receiveBytes(receive));
     const { commands } = this.environment.link;
-    this.#ahead = new ReceiveMemory(receive, region, (slot) => commands.releaseSlot(this.group, slot));
+    const giveBack = (slot: number) => commands.releaseSlot(this.group, slot);
+    this.#ahead = new ReceiveMemory(receive, region, giveBack, this.options.members[0]!);
     return this.#ahead.setup;
   }
 
   /** The group has a ring for small messages. */
   useRing({ bytes, control }: SmallMemory): void {
-    const { smallMessageBytes } = this.options;
+    const { smallMessageBytes, members } = this.options;
     const { commands } = this.environment.link;
     const reader = new EntryReader(bytes, control, smallMessageBytes, () => commands.kickSmall(this.group));
-    this.#small = new Arrivals(reader, smallMessageBytes, (size) => this.environment.allocate(size));
+    const allocate = (byteLength: number): Promise<MemoryRegion> => this.environment.allocate(byteLength);
+    this.#small = new Arrivals(reader, smallMessageBytes, members[0]!, allocate);
   }
 
-  /** The group is open; or small messages have arrived, while this thread waits for them. */
   look(): void {
     if (this.#drains || this.#held || this.inbox.awaited) this.#copyOut();
   }
 
-  /** With stable delivery: all members have so many messages. */
-  stable(count: number): void {
+  stable([count]: readonly number[]): void {
     const wasFull = this.#held?.isFull;
-    this.#held?.release(count - this.#delivered);
+    this.#held?.release(count! - this.#delivered);
     if (wasFull) this.#copyOut();
   }
 
-  /** The group has failed: nothing is counted any more. Messages that are held can still be delivered by `stable`. */
+  trim(counts: readonly number[]): void {
+    this.stable(counts);
+  }
+
   freeze(): void {
     this.#isOver = true;
   }
 
-  /** The root has closed the group, or this member has: what is in the ring does not wait for the application. */
-  drain(): void {
+  closed(): void {
     this.#drains = true;
     this.#copyOut();
   }
 
-  /** The group has ended, and nothing is written any more: copies out the rest of the small messages. */
+  close(): void {
+    this.#incoming.liftLimit();
+    if (this.#ahead) this.environment.link.commands.liftSlots(this.group);
+    this.closed();
+  }
+
   async finish(): Promise<void> {
     const small = this.#small;
     this.#isOver = true;
@@ -152,28 +153,18 @@ export class Reception {
     }
   }
 
-  /** A message begins that needs memory of the application. */
   begin(message: number, byteLength: number): void {
     this.#incoming.begin(message, byteLength);
   }
 
-  /** A message is complete in memory of the application. */
   finished(message: number): void {
     this.#push(this.#incoming.collect(message));
   }
 
-  /** A message is complete in a slot of memory ahead. */
   stored(message: number, slot: number, byteLength: number): void {
     this.#push(this.#ahead!.message(message, slot, byteLength));
   }
 
-  /** The application closes the group: unread messages do not delay further ones any more. */
-  liftLimits(): void {
-    this.#incoming.liftLimit();
-    if (this.#ahead) this.environment.link.commands.liftSlots(this.group);
-  }
-
-  /** The group has ended, and the device does not use memory of it any more. */
   dispose(reason: unknown): void {
     this.#isOver = true;
     const dropped = [...this.#order.drain(), ...(this.#held?.drain() ?? []), ...this.#refused.splice(0)];
@@ -264,12 +255,7 @@ export class Reception {
       action();
     } catch (error) {
       if (!(error instanceof EntryViolation || error instanceof OrderViolation)) throw error;
-      this.port.violated(error.message);
+      this.port.violated(this.options.members[0]!, error.message);
     }
   }
-}
-
-function taken(): GroupError {
-  const message = 'This group is being iterated already, and has one consumer at a time; share its messages';
-  return new GroupError('ERR_RDMC_ITERATOR_TAKEN', message);
 }

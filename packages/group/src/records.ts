@@ -100,6 +100,8 @@ export interface GroupSetup {
   /** Memory ahead, at a receiver with the option `receive`. */
   readonly slots: SlotSetup | null;
   readonly small: SmallSetup | null;
+  /** In place of `small`, in a group of many senders. */
+  readonly rings: RingsSetup | null;
   /** The table of a group with stable delivery. */
   readonly table: TableSetup | null;
 }
@@ -110,6 +112,8 @@ export interface TableSetup {
   readonly own: number;
   /** Queue pairs of this member. */
   readonly links: number;
+  /** Senders of the group. */
+  readonly senders: number;
 }
 
 /** Where a member writes its row. */
@@ -133,6 +137,24 @@ export interface SmallSetup {
   readonly units: number;
   /** Queue pairs of this member. */
   readonly links: number;
+}
+
+/** The rings of a member of a group of many senders. Links are counted over all of them, in this order. */
+export interface RingsSetup {
+  /** This member's own ring, with a link to each other member; null: it does not send. */
+  readonly own: SmallSetup | null;
+  /** Handle of the control words of this member as a receiver of its own messages; null: it does not receive them. */
+  readonly self: number | null;
+  /** The rings into which the other senders write, each with one link. */
+  readonly from: readonly SmallSetup[];
+}
+
+/** What a member of a group of many senders needs in order to connect its links to another one. */
+export interface RingAddresses {
+  /** The sender's end of the link on which the member that gives the address sends. */
+  readonly out: SmallAddress | null;
+  /** The receiver's end of the link on which that member receives. */
+  readonly in: SmallAddress | null;
 }
 
 /** What the member at the other end of a link needs. */
@@ -165,7 +187,7 @@ export const DEVICE_REMOVED = { code: 'ERR_RDMC_DEVICE_REMOVED', reason: 'its RD
 export interface Trouble {
   readonly group: number;
   /**
-   * The neighbour that is concerned; behind all neighbours the link for small messages, and behind these the link of the
+   * The neighbour that is concerned; behind all neighbours the links for small messages, and behind these the link of the
    * table; −1: this member itself.
    */
   readonly pair: number;

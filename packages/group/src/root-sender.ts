@@ -30,7 +30,10 @@ interface RootPorts {
   readonly slot: number;
 }
 
-/** Sends the root's messages: checks the memory, chooses the block size, and queues the message for the worker. */
+/**
+ * Sends the root's messages: checks the memory, chooses the block size, and queues the message for the worker. A sender of many
+ * has a ring only.
+ */
 export class RootSender {
   readonly queue: SendQueue;
   readonly #pool: SendPool;
@@ -55,10 +58,11 @@ export class RootSender {
   }
 
   /** The group has a ring for small messages. */
-  useRing({ bytes, control }: SmallMemory): void {
+  useRing({ bytes, control }: SmallMemory, published?: (head: number) => void): void {
     const { smallMessageBytes, sendBufferBytes } = this.options;
     this.#mostSmallBytes = Math.min(smallMessageBytes, sendBufferBytes);
-    this.queue.useRing(new EntryWriter(bytes, control, () => this.#link.commands.kickSmall(this.#slot)));
+    const kick = () => this.#link.commands.kickSmall(this.#slot);
+    this.queue.useRing(new EntryWriter(bytes, control, kick, published));
   }
 
   /** Sends a message at once if it is small, not empty, and nothing waits; false: use `sendBytes`. */
@@ -70,6 +74,7 @@ export class RootSender {
   /** @throws GroupError ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS, or the error of the group */
   send(given: MemoryRegion | RegionRange, signal: AbortSignal | undefined): Promise<void> {
     const range = checkRange('send', given, undefined, this.device);
+    if (this.options.senders) return this.#sendCopy(range, signal);
     this.#checkBlocks(range.byteLength);
     return this.queue.enqueue(range, signal);
   }
@@ -124,6 +129,13 @@ export class RootSender {
     return this.#pool.close();
   }
 
+  /** Sends a region of a group of many senders through the ring. */
+  async #sendCopy({ region, offset, byteLength }: SendRange, signal: AbortSignal | undefined): Promise<void> {
+    this.#checkSize(byteLength);
+    using _ = region.hold();
+    await this.sendBytes([region.view(offset, byteLength)], signal).sent;
+  }
+
   #sendLater(parts: readonly Uint8Array[], byteLength: number, signal: AbortSignal | undefined): BytesSent {
     const copied = new Deferred<void>();
     const place = this.queue.reserve({ [Symbol.dispose]: () => withdraw() }, signal);
@@ -158,6 +170,11 @@ export class RootSender {
   }
 
   #checkSize(byteLength: number): void {
+    const { senders, smallMessageBytes } = this.options;
+    if (senders) {
+      if (byteLength > smallMessageBytes) throw this.#notSmall(byteLength);
+      return;
+    }
     this.#checkBlocks(byteLength);
     if (!this.#pool.fits(byteLength)) throw this.#tooLarge(byteLength);
   }
@@ -169,6 +186,14 @@ export class RootSender {
       'ERR_RDMC_TOO_MANY_BLOCKS',
       `send: ${byteLength} bytes need ${blocks} blocks, and a message has at most ${MAX_BLOCKS_PER_MESSAGE}; ` +
         'create the group with larger blocks',
+    );
+  }
+
+  #notSmall(byteLength: number): GroupError {
+    return new GroupError(
+      'ERR_RDMC_MESSAGE_TOO_LARGE',
+      `send: ${byteLength} bytes are more than smallMessageBytes, the ${this.options.smallMessageBytes} bytes that a group of ` +
+        'many senders takes; create it with a larger smallMessageBytes, or a group of one sender for large messages',
     );
   }
 

@@ -81,6 +81,23 @@ export class SendQueue {
     return true;
   }
 
+  /**
+   * Skips numbers, which no message gets. False if messages wait, which then take these numbers, or if the ring is full: an
+   * event follows when it has room.
+   */
+  skip(count: number): boolean {
+    const writer = this.#writer!;
+    if (this.#waiting.length > 0 || this.#isStopped) return false;
+    const number = this.#count >>> 0;
+    if (!writer.trySkip(number, count)) {
+      writer.wantRoom();
+      // Room that was made before the request is not announced.
+      if (!writer.trySkip(number, count)) return false;
+    }
+    this.#count += count;
+    return true;
+  }
+
   /** Queues small messages; resolves when they were copied into the ring. */
   enqueueSmall(messages: readonly Uint8Array[], signal: AbortSignal | undefined): Promise<void> {
     const lengths = messages.map(({ byteLength }) => byteLength);

@@ -17,13 +17,14 @@ export function errorOfVerdict(
   group: number,
   ownId: number,
   { culprit, code, reason }: Verdict,
-  { cause, delivered }: Pick<GroupErrorDetails, 'cause' | 'delivered'> = {},
+  { cause, delivered, deliveredFrom }: Pick<GroupErrorDetails, 'cause' | 'delivered' | 'deliveredFrom'> = {},
 ): GroupError {
   const details = {
     memberId: culprit,
     reason,
     ...(cause !== undefined && { cause }),
     ...(delivered !== undefined && { delivered }),
+    ...(deliveredFrom !== undefined && { deliveredFrom }),
   };
   if (culprit === ownId && OWN_CODES.includes(code) && isCodeOf(groupErrors, code)) {
     return new GroupError(code, `Group ${group} failed at this member: ${reason}`, details);

@@ -4,14 +4,16 @@
  *   type       from → to        fields besides type and group
  *   create     each → each      nonce, agreement, address (to neighbours: their queue pairs here, else null),
  *                               small (between root and receivers: the link for small messages, if there is one),
+ *                               rings (in a group of many senders: the links between the two members),
  *                               table (the link of the table, with stable delivery)
  *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
- *   sent       root → each      nonce, to, messages    the root has closed after that number of messages
+ *   sent       sender → each    nonce, to, messages    the sender has closed after that number of messages
  *   stored     each → each      nonce, to              the sender has stored them all, and sent on its part
  *   failed     each → each      nonce, to, culprit, code, reason    `culprit` is the failed member
- *   stopped    each → each      nonce, to, messages    the group failed; the sender has stored that number of messages
+ *   stopped    each → each      nonce, to, messages, from    the group failed; this member has stored that number of messages;
+ *                               `from`: of each sender, in a group of many
  *
  * `nonce` identifies this use of the id by the sender, `to` that by the receiver, from its `create`. So messages of a
  * group that has ended do not reach its successor with the same id.
@@ -30,7 +32,8 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import type { Agreement } from './agreement.js';
-import type { PairAddress, SmallAddress, TableAddress } from './records.js';
+import { MAX_MANY_MEMBERS } from './constants.js';
+import type { PairAddress, RingAddresses, SmallAddress, TableAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
 /** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
@@ -48,6 +51,7 @@ const verdict = { culprit: whole(), code: words, reason: words };
 const agreement = opaqueRecord({}) as Shape<Agreement>;
 const address = opaqueRecord({}) as Shape<PairAddress>;
 const small = opaqueRecord({}) as Shape<SmallAddress>;
+const rings = opaqueRecord({}) as Shape<RingAddresses>;
 const table = opaqueRecord({}) as Shape<TableAddress>;
 /** Open: unknown fields of later versions are ignored, so that the difference of versions is reported. */
 const message = variants(
@@ -58,6 +62,7 @@ const message = variants(
       agreement,
       address: nullable(address),
       small: optional(small),
+      rings: optional(rings),
       table: optional(table),
     },
     abandon: {
@@ -70,7 +75,7 @@ const message = variants(
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
     stored: addressed,
-    stopped: { ...addressed, messages: whole() },
+    stopped: { ...addressed, messages: whole(), from: optional(list(whole(), 0, MAX_MANY_MEMBERS)) },
     failed: { ...addressed, ...verdict },
   },
   openRecord,

@@ -4,7 +4,7 @@ import { GroupAgreement } from '../src/group-agreement.js';
 import type { GroupCore } from '../src/group-core.js';
 import type { GroupEnd } from '../src/group-end.js';
 import { GroupFailure } from '../src/group-failure.js';
-import { OPEN_ROW } from '../src/stable/survivor-rules.js';
+import { openRow } from '../src/stable/survivor-rules.js';
 
 const MEMBERS = [0, 1, 2, 3];
 const OWN = 2;
@@ -14,8 +14,8 @@ const VERDICT = { code: 'ERR_RDMC_DATAPLANE_DIED', reason: 'its data plane died'
 /** Member 2 of four, with all messages of a group that the root has closed; members 0 and 3 have them too. */
 function complete() {
   const barrier = new CloseBarrier(MEMBERS, OWN);
-  barrier.sent(TOTAL);
-  barrier.storesNow(TOTAL);
+  barrier.sent(0, TOTAL);
+  barrier.storesNow([TOTAL]);
   barrier.stored(3);
   const messenger = { failed: vi.fn(), stopped: vi.fn() };
   const verdicts = { remember: vi.fn() };
@@ -24,6 +24,7 @@ function complete() {
     memberId: OWN,
     environment,
     options: { id: 1, members: MEMBERS },
+    senders: [0],
     barrier,
     messenger,
     reception: {},
@@ -57,7 +58,7 @@ describe('a member with all messages, in a group with stable delivery', () => {
     const { core, end } = complete();
     const port = { stopped: vi.fn(), violated: vi.fn() };
     const agreement = new GroupAgreement(core, end, port);
-    agreement.stopped(3, { ...OPEN_ROW, isWedged: true, received: trim, trim, isDecided: true });
+    agreement.stopped(3, { ...openRow(), isWedged: true, received: [trim], trim: [trim], isDecided: true });
     expect(port.violated).toHaveBeenCalledWith(3, 'it wrote that this member has all messages');
   });
 });
@@ -66,7 +67,7 @@ it.each(['minority', 'excluded'] as const)('a member that ends as %s tells the o
   const { core, end, messenger } = complete();
   const agreement = new GroupAgreement(core, end, { stopped: vi.fn(), violated: vi.fn() });
   core.state = 'agreeing';
-  agreement.ended(how, { ...OPEN_ROW, isWedged: true, suspected: 0b1011 });
+  agreement.ended(how, { ...openRow(), isWedged: true, suspected: 0b1011 });
   expect(messenger.failed).toHaveBeenCalledWith(
     expect.objectContaining({ culprit: OWN, code: 'ERR_RDMC_GROUP_MINORITY' }),
   );

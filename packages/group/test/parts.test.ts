@@ -158,15 +158,15 @@ describe('announcements', () => {
 describe('close barrier', () => {
   it('is complete when the root has sent and all have stored', () => {
     const barrier = new CloseBarrier([5, 6, 7], 6);
-    expect(barrier.storesNow(0)).toBe(false);
+    expect(barrier.storesNow([0])).toBe(false);
     barrier.stored(7);
-    barrier.sent(2);
-    expect(barrier.storesNow(1)).toBe(false);
+    barrier.sent(5, 2);
+    expect(barrier.storesNow([1])).toBe(false);
     expect(barrier.ownPartDone).toBe(false);
     expect(barrier.pending).toEqual([6]);
     expect(barrier.complete).toBe(false);
-    expect(barrier.storesNow(2)).toBe(true);
-    expect(barrier.storesNow(2)).toBe(false);
+    expect(barrier.storesNow([2])).toBe(true);
+    expect(barrier.storesNow([2])).toBe(false);
     expect(barrier.ownPartDone).toBe(true);
     expect(barrier.complete).toBe(true);
   });

@@ -34,13 +34,15 @@ function testReception() {
   const environment = { device, allocate, allocated: () => true, link: { commands } };
   const reception = new Reception(
     environment as unknown as GroupEnvironment,
-    { smallMessageBytes: 64 } as CheckedGroupOptions,
+    { smallMessageBytes: 64, members: [7, 8] as readonly number[] } as CheckedGroupOptions,
     0,
     {
       failed: (reason) => violations.push(reason),
-      violated: (reason) => violations.push(reason),
+      violated: (sender, reason) => violations.push(`${sender} ${reason}`),
       arrived: () => {},
       ordered: () => {},
+      skip: () => {},
+      numbered: () => 0,
     },
   );
   const ring = new Uint8Array(RING_BYTES);
@@ -132,7 +134,7 @@ describe('the reception of a member', () => {
     expect(reception.delivered).toBe(3);
     small(5);
     const reading = readAll(reception);
-    reception.drain();
+    reception.closed();
     await settled();
     expect(await end(reception)).toBe(3);
     expect(await reading).toEqual([0, 1, 2]);

@@ -11,7 +11,8 @@ function testGroup(first: number) {
     sends.push(sent);
     return sent.promise;
   };
-  const group = { id: 1, isRoot: true, first, signal: controller.signal, send } as unknown as Group;
+  const given = { id: 1, isRoot: true, first, signal: controller.signal, send, assertOneSender: () => {} };
+  const group = given as unknown as Group;
   const fail = (): void => {
     const failure = new Error('the group failed');
     for (const each of sends) each.reject(failure);

@@ -27,6 +27,7 @@ interface Given extends z.output<typeof schema> {
   readonly dryRun: boolean;
   readonly trafficClass: number;
   readonly serviceLevel: number;
+  readonly trace?: string | undefined;
 }
 
 /** When a cast begins, and how long receivers that do not answer are called. */
@@ -58,6 +59,7 @@ export function gatheringOf(given: Given, receivers: number): Gathering {
     '--dry-run': given.dryRun,
     '--traffic-class': given.trafficClass > 0,
     '--service-level': given.serviceLevel > 0,
+    '--trace': given.trace !== undefined,
   }).find(([, isGiven]) => isGiven);
   if (impossible) {
     const advice = 'remove it, or cast without --wait-for and --join-window when all receivers run';

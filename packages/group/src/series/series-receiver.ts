@@ -52,9 +52,14 @@ export class SeriesReceiver implements AsyncIterable<SeriesItem> {
    * The messages of the group are the next ones of the series, behind those of the groups before. Do not iterate over the group
    * itself. Resolves when the group has ended and all that it delivered was taken from the iterator.
    * @throws GroupError the error of the group, also when its messages were taken; ERR_RDMC_ROOT_RECEIVES_NOTHING at the root,
-   *   ERR_RDMC_GROUP_CLOSED after `end`
+   *   ERR_RDMC_MANY_SENDERS, ERR_RDMC_GROUP_CLOSED after `end`
    */
   follow(group: Group): Promise<void> {
+    try {
+      group.assertOneSender();
+    } catch (error) {
+      return Promise.reject(error);
+    }
     if (group.isRoot) {
       const text = `This node is the root of group ${group.id}; use a SeriesSender there`;
       return Promise.reject(new GroupError('ERR_RDMC_ROOT_RECEIVES_NOTHING', text));

@@ -34,10 +34,11 @@ export class SeriesSender {
 
   /**
    * Messages go through this group from now on; first those that are not settled. The group before it has ended.
-   * @throws GroupError ERR_RDMC_NOT_ROOT; ERR_RDMC_GROUP_MISMATCH where the group's `first` is not that of the series;
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS; ERR_RDMC_GROUP_MISMATCH where the group's `first` is not that of the series;
    *   ERR_RDMC_GROUP_EXISTS while the group before it is open
    */
   use(group: Group): void {
+    group.assertOneSender();
     if (!group.isRoot) {
       throw new GroupError('ERR_RDMC_NOT_ROOT', `Only the root of group ${group.id} sends`, {
         memberId: group.rootId,

@@ -19,6 +19,7 @@ class Chunk implements MessageMemory {
 
   constructor(
     readonly region: MemoryRegion,
+    readonly senderId: number,
     private readonly emptied: (chunk: Chunk) => void,
   ) {
     this.view = region.view();
@@ -48,12 +49,13 @@ export class Arrivals {
   constructor(
     private readonly reader: EntryReader,
     mostBytes: number,
+    private readonly senderId: number,
     private readonly allocate: (byteLength: number) => Promise<MemoryRegion>,
   ) {
     this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, ENTRIES_PER_CHUNK * entryUnits(mostBytes) * UNIT_BYTES);
   }
 
-  /** Messages that were copied out, and their bytes. */
+  /** Messages that were copied out, and their bytes. Entries that skip numbers do not count. */
   get messages(): number {
     return this.#messages;
   }
@@ -87,7 +89,8 @@ export class Arrivals {
         this.#bytes += byteLength;
         sink(new ReceivedMessage(number, chunk.region, offset, byteLength, chunk));
       });
-      chunk.used += used;
+      // Entries that skip numbers do not stay.
+      chunk.used = chunk.held === 0 ? 0 : chunk.used + used;
       if (used > 0) return true;
       if (!this.isAvailable || chunk.used === 0) return false;
       // Not even one entry fits behind the others.
@@ -115,7 +118,7 @@ export class Arrivals {
   async #grow(): Promise<void> {
     const region = await this.allocate(this.#chunkBytes);
     if (this.#isClosed) await region.close();
-    else this.#free.push(new Chunk(region, (chunk) => this.#emptied(chunk)));
+    else this.#free.push(new Chunk(region, this.senderId, (chunk) => this.#emptied(chunk)));
   }
 
   #emptied(chunk: Chunk): void {

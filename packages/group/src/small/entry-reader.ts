@@ -1,7 +1,10 @@
-import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, UNIT_BYTES, UNIT_SHIFT } from './layout.js';
+import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, SKIP_FLAG, UNIT_BYTES, UNIT_SHIFT } from './layout.js';
 
 /** Gets the entries that were copied out, in their order. */
 export type EntrySink = (number: number, offset: number, byteLength: number) => void;
+
+/** Gets the entries that skip numbers. */
+export type SkipSink = (number: number, count: number) => void;
 
 /** The root wrote an entry that is not one. */
 export class EntryViolation extends Error {
@@ -27,6 +30,8 @@ export class EntryReader {
     private readonly mostBytes: number,
     /** Notifies the worker. */
     private readonly kick: () => void,
+    /** Undefined: the group does not have such entries. */
+    private readonly skipped?: SkipSink,
   ) {
     this.#ring = ring;
     this.#control = control;
@@ -59,6 +64,11 @@ export class EntryReader {
     while (copied - used >= ENTRY_HEADER_BYTES) {
       const base = (at + used) >>> 2;
       const byteLength = words[base + 1]!;
+      if (byteLength >= SKIP_FLAG && this.skipped) {
+        this.skipped(words[base]!, byteLength - SKIP_FLAG);
+        used += ENTRY_HEADER_BYTES;
+        continue;
+      }
       const whole =
         byteLength <= this.mostBytes ? entryUnits(byteLength) * UNIT_BYTES : Number.POSITIVE_INFINITY;
       // Entries in front of an invalid one are valid: the next call throws.

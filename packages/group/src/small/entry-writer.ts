@@ -1,4 +1,4 @@
-import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, UNIT_SHIFT } from './layout.js';
+import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, SKIP_FLAG, UNIT_SHIFT } from './layout.js';
 
 /** Entries that are written before the worker learns of them, unless the sender says so earlier. */
 const PUBLISH_EVERY = 64;
@@ -24,6 +24,8 @@ export class EntryWriter {
     control: Int32Array,
     /** Notifies the worker. */
     private readonly kick: () => void,
+    /** Called with the position behind the last entry that the worker was given. */
+    private readonly published?: (head: number) => void,
   ) {
     this.#ring = ring;
     this.#words = new Uint32Array(ring.buffer, ring.byteOffset, ring.byteLength / 4);
@@ -56,6 +58,20 @@ export class EntryWriter {
     return true;
   }
 
+  /** Writes an entry that skips `count` numbers, 1 to 2^31 − 1; the rest as `tryWrite`. */
+  trySkip(number: number, count: number): boolean {
+    if (!this.#hasRoom(1)) {
+      this.publish();
+      return false;
+    }
+    const at = this.#head & this.#mask;
+    this.#words[at * 2] = number;
+    this.#words[at * 2 + 1] = SKIP_FLAG + count;
+    this.#head = (this.#head + 1) >>> 0;
+    this.publish();
+    return true;
+  }
+
   /** Gives the worker all entries. */
   publish(): void {
     this.#unpublished = 0;
@@ -65,6 +81,7 @@ export class EntryWriter {
     Atomics.store(this.#control, ControlWord.BYTES, this.#bytes);
     Atomics.store(this.#control, ControlWord.HEAD, this.#head | 0);
     this.#notify();
+    this.published?.(this.#head);
   }
 
   /** Asks for an event when there is more room. Try to write once more afterwards. */

@@ -15,6 +15,9 @@
  *         |  u32, modulo 2^32  |  u32 bytes         |                           | to 8    |
  *         +--------------------+--------------------+---------------------  …  -+---------+
  *
+ * In a group of many senders with the order 'total', a sender that has nothing to send skips numbers. Such an entry is one unit:
+ * the first of these numbers, and their count with bit 31 set in place of the length.
+ *
  * A batch is everything that is in the root's ring and was not written to a receiver. Its last WRITE carries an immediate,
  * which completes a receive there:
  *
@@ -39,6 +42,9 @@
  *                        which entries were copied out, written by the application
  *        64  MESSAGES    messages in front of HEAD, modulo 2^32 (root, application)
  *        80  BYTES       bytes of these messages, modulo 2^32 (root, application)
+ *
+ * A sender that gets its own messages, with the order 'total', has control words as a receiver too, and reads the ring of its
+ * messages. Its application writes HEAD there, and the ring is free up to the least TAIL of all receivers, this one included.
  */
 import { KIB } from '../constants.js';
 
@@ -55,6 +61,9 @@ export const MAX_BATCHES = 8;
 export const ACK_RECEIVES = 8;
 /** Granules of a ring, in which acks count. */
 export const GRANULES = 4096;
+
+/** In the second word of an entry: it skips numbers. */
+export const SKIP_FLAG = 0x8000_0000;
 
 const LEAST_RING_BYTES = 512 * KIB;
 /** Largest entries that a ring has room for, at least. */

@@ -5,7 +5,7 @@ import { SmallMemory } from './small-memory.js';
 
 /**
  * The queue pairs of the small-message path, during the creation of a group: the root has one to each receiver, a receiver
- * has one to the root. Their index is a `link`. A group without the path does not have links.
+ * has one to the root. Their index is a `link`. A group without the path, or of many senders, does not have links.
  */
 export class SmallLinks {
   /** The members at the other ends, by link. */
@@ -19,10 +19,10 @@ export class SmallLinks {
     /** The number of the group at this node. */
     private readonly group: number,
   ) {
-    const { members, smallMessageBytes } = options;
+    const { members, smallMessageBytes, senders } = options;
     const isRoot = members[0] === environment.memberId;
     const others = isRoot ? members.slice(1) : members.slice(0, 1);
-    this.members = smallMessageBytes === 0 ? [] : others;
+    this.members = smallMessageBytes === 0 || senders ? [] : others;
   }
 
   /** The memory, once it is allocated. */

@@ -1,15 +1,17 @@
 import { settledWithin } from '@rdmc/common';
 import { has, setOf, union } from './ranks.js';
 import { RowViolation, type StableTable } from './stable-table.js';
-import { type Outcome, type Row, SurvivorRules, type SurvivorSetting } from './survivor-rules.js';
+import { type Outcome, type Row, SurvivorRules, type SurvivorSetting, sameCounts } from './survivor-rules.js';
 
 /** How the agreement of the survivors has ended at this member. */
 export type StableEnd = Exclude<Outcome, 'open' | 'agreeing'>;
 
 /** The functions of the group that its stable delivery calls. */
 export interface StablePort {
-  /** All members have so many messages. */
-  stable(count: number): void;
+  /** All members have so many messages of each sender. */
+  stable(counts: readonly number[]): void;
+  /** Numbers that this member has given as a sender. */
+  numbered(): number;
   /** Another member has stopped. `row`: what it knows. */
   stopped(rank: number, row: Row): void;
   /** The survivors have agreed, or this member is not one of them. */
@@ -22,16 +24,26 @@ export interface StablePort {
   settle(skippedLinks: number): Promise<void>;
 }
 
+/** Who counts the messages of whom. */
+export interface CountingSetting extends SurvivorSetting {
+  /** Ranks of the senders. */
+  readonly senders: readonly number[];
+  /** This member delivers messages, and so has counts. */
+  readonly counts: boolean;
+  /** Senders receive their own messages, and so count them like others. */
+  readonly ownToo: boolean;
+}
+
 /**
  * Stable delivery at one member, in the application's thread: says what all members have, from the counts in the table, and
  * applies the rules of the survivors when a member fails.
  */
 export class StableDelivery {
   readonly #rules: SurvivorRules;
-  /** The other receivers. */
-  readonly #counting: readonly number[];
-  #received = 0;
-  #stable = 0;
+  /** By sender: ranks of the other members that count its messages. */
+  readonly #counting: readonly (readonly number[])[];
+  #received: readonly number[];
+  #stable: readonly number[];
   /** Ranks that this member itself has lost. */
   #lost = 0;
   #state: 'open' | 'agreeing' | 'ended' = 'open';
@@ -39,21 +51,28 @@ export class StableDelivery {
 
   constructor(
     private readonly table: StableTable,
-    private readonly setting: SurvivorSetting,
+    private readonly setting: CountingSetting,
     private readonly port: StablePort,
   ) {
     this.#rules = new SurvivorRules(setting);
-    const { members, rank } = setting;
-    const receivers = Array.from({ length: members - 1 }, (_, index) => index + 1);
-    this.#counting = rank === 0 ? [] : receivers.filter((each) => each !== rank);
+    const { members, rank, senders, counts, ownToo } = setting;
+    const others = Array.from({ length: members }, (_, each) => each).filter((each) => each !== rank);
+    this.#counting = senders.map((sender) =>
+      counts ? others.filter((each) => ownToo || each !== sender) : [],
+    );
+    this.#received = senders.map(() => 0);
+    this.#stable = this.#received;
   }
 
-  /** This receiver has so many messages whole and in order. */
-  received(count: number): void {
+  /** This member has so many messages of each sender whole and in order. */
+  received(counts: readonly number[]): void {
     if (this.#state !== 'open') return;
-    this.#received = count;
-    if (this.#counting.length > 0 && this.table.writeCount(count)) this.port.kick();
-    this.#advance();
+    if (!sameCounts(counts, this.#received)) {
+      this.#received = [...counts];
+      const isAwaited = this.#counting.some((ranks) => ranks.length > 0);
+      if (isAwaited && this.table.writeCounts(counts)) this.port.kick();
+    }
+    this.#guard(() => this.#advance());
   }
 
   /** Rows of other members may have changed. */
@@ -76,17 +95,17 @@ export class StableDelivery {
     return has(union(this.#lost, this.table.own.suspected), rank);
   }
 
-  /** The group has failed: from now on the row does not count any more. @param received the root: messages that it has numbered */
-  wedge(received: number): void {
+  /** The group has failed: from now on the row does not count any more. @param received by sender; its own: messages that it has numbered */
+  wedge(received: readonly number[]): void {
     this.#received = received;
     this.#state = 'agreeing';
     this.#guard(() => this.#agree());
   }
 
-  /** Every member has all `total` messages: a member that fails from now on does not change that. */
-  conclude(total: number): void {
+  /** Every member has all messages, `totals` by sender: a member that fails from now on does not change that. */
+  conclude(totals: readonly number[]): void {
     this.#state = 'ended';
-    this.#write(this.#rules.concluded(total));
+    this.#write(this.#rules.concluded(totals));
   }
 
   /** Waits until the members that need this member's row have it, `timeoutMs` at most. */
@@ -97,9 +116,15 @@ export class StableDelivery {
   }
 
   #advance(): void {
-    let stable = this.#received;
-    for (const rank of this.#counting) stable = Math.min(stable, this.table.countOf(rank));
-    if (stable === this.#stable) return;
+    const { senders, rank: own } = this.setting;
+    const stable = this.#received.map((count, sender) => {
+      const sent = senders[sender] === own ? this.port.numbered() : undefined;
+      let least = count;
+      for (const rank of this.#counting[sender]!)
+        least = Math.min(least, this.table.countOf(rank, sender, sent));
+      return least;
+    });
+    if (sameCounts(stable, this.#stable)) return;
     this.#stable = stable;
     this.port.stable(stable);
   }
@@ -147,5 +172,7 @@ export class StableDelivery {
 }
 
 function isSame(one: Row, other: Row): boolean {
-  return (Object.keys(one) as (keyof Row)[]).every((key) => one[key] === other[key]);
+  const { received, trim, ...rest } = one;
+  const isSameRest = (Object.keys(rest) as (keyof typeof rest)[]).every((key) => one[key] === other[key]);
+  return isSameRest && sameCounts(received, other.received) && sameCounts(trim, other.trim);
 }

@@ -2,8 +2,8 @@ import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { RowAddress, TableSetup } from '../records.js';
 import { ranksBelow, without } from './ranks.js';
 import { readState, writeState } from './row-codec.js';
-import { OPEN_ROW, type Row } from './survivor-rules.js';
-import { OWN_ROW_BYTES, ROW_BYTES, RowWord, TableControl } from './table-layout.js';
+import { covers, openRow, type Row, sameCounts } from './survivor-rules.js';
+import { type RowLayout, rowLayout } from './table-layout.js';
 
 /** A member wrote a row that its state cannot be. */
 export class RowViolation extends Error {
@@ -21,8 +21,8 @@ interface Seen {
   readonly region: MemoryRegion;
   readonly words: Uint32Array;
   readonly atomics: Int32Array;
-  /** The count that was read last, extended beyond 32 bits. */
-  count: number;
+  /** The counts that were read last, by sender, extended beyond 32 bits. */
+  readonly counts: number[];
   sequence: number;
   state: Row | undefined;
   /** The member wrote an impossible row: what it writes does not count any more. */
@@ -33,38 +33,50 @@ interface Seen {
 export class StableTable {
   readonly #own: Uint32Array;
   readonly #atomics: Int32Array;
-  #row: Row = OPEN_ROW;
+  readonly #openRow: Row;
+  #row: Row;
 
   private constructor(
     private readonly region: MemoryRegion,
     /** By rank; undefined: this member. */
     private readonly others: readonly (Seen | undefined)[],
     readonly rank: number,
+    private readonly layout: RowLayout,
   ) {
-    const { buffer, byteOffset } = region.view(0, OWN_ROW_BYTES).fill(0);
-    this.#own = new Uint32Array(buffer, byteOffset, OWN_ROW_BYTES / 4);
-    this.#atomics = new Int32Array(buffer, byteOffset, OWN_ROW_BYTES / 4);
+    const { ownBytes, senders } = layout;
+    const { buffer, byteOffset } = region.view(0, ownBytes).fill(0);
+    this.#own = new Uint32Array(buffer, byteOffset, ownBytes / 4);
+    this.#atomics = new Int32Array(buffer, byteOffset, ownBytes / 4);
+    this.#openRow = openRow(senders);
+    this.#row = this.#openRow;
   }
 
   /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY; then nothing is allocated */
-  static async allocate(domain: ProtectionDomain, members: number, rank: number): Promise<StableTable> {
+  static async allocate(
+    domain: ProtectionDomain,
+    members: number,
+    rank: number,
+    senders = 1,
+  ): Promise<StableTable> {
+    const layout = rowLayout(senders);
     const regions: MemoryRegion[] = [];
     try {
       for (let each = 0; each < members; each += 1) {
         const isOwn = each === rank;
-        regions.push(await domain.allocate(isOwn ? OWN_ROW_BYTES : ROW_BYTES, { remoteWrite: !isOwn }));
+        const byteLength = isOwn ? layout.ownBytes : layout.rowBytes;
+        regions.push(await domain.allocate(byteLength, { remoteWrite: !isOwn }));
       }
     } catch (error) {
       await Promise.all(regions.map((region) => region.close()));
       throw error;
     }
-    const others = regions.map((region, each) => (each === rank ? undefined : seenIn(region)));
-    return new StableTable(regions[rank]!, others, rank);
+    const others = regions.map((region, each) => (each === rank ? undefined : seenIn(region, layout)));
+    return new StableTable(regions[rank]!, others, rank, layout);
   }
 
   /** The worker's description. */
   get setup(): TableSetup {
-    return { own: this.region.handle, links: this.others.length - 1 };
+    return { own: this.region.handle, links: this.others.length - 1, senders: this.layout.senders };
   }
 
   /** Where the member of that rank writes its row. */
@@ -77,32 +89,41 @@ export class StableTable {
     return this.#row;
   }
 
-  /** This member has so many messages. The caller notifies the worker if this returns true. */
-  writeCount(count: number): boolean {
-    Atomics.store(this.#atomics, RowWord.COUNT, count | 0);
+  /** This member has so many messages of each sender. The caller notifies the worker if this returns true. */
+  writeCounts(counts: readonly number[]): boolean {
+    const { count } = this.layout;
+    for (let sender = 0; sender < counts.length; sender += 1) {
+      Atomics.store(this.#atomics, count + sender, counts[sender]! | 0);
+    }
     return this.#mustKick();
   }
 
   /** Sets the state of this member's row. The caller notifies the worker if this returns true. */
   writeState(row: Row): boolean {
     this.#row = row;
-    writeState(this.#own, row);
+    writeState(this.#own, this.layout, row);
     return this.#mustKick();
   }
 
   /** Call before a look: changes after it are announced again. */
   beginLook(): void {
-    Atomics.store(this.#atomics, TableControl.TOLD, 0);
+    Atomics.store(this.#atomics, this.layout.told, 0);
   }
 
-  /** The messages that the member of that rank has. @throws RowViolation if it takes some back */
-  countOf(rank: number): number {
+  /**
+   * The messages that the member of that rank has of a sender.
+   * @param sent what that sender has sent, where it is this member
+   * @throws RowViolation if it takes some back, and if it counts more than were sent
+   */
+  countOf(rank: number, sender = 0, sent = Number.POSITIVE_INFINITY): number {
     const seen = this.others[rank]!;
-    const advance = (Atomics.load(seen.atomics, RowWord.COUNT) - seen.count) | 0;
-    if (advance === 0 || seen.isRefused) return seen.count;
+    const before = seen.counts[sender]!;
+    const advance = (Atomics.load(seen.atomics, this.layout.count + sender) - before) | 0;
+    if (advance === 0 || seen.isRefused) return before;
     if (advance < 0) throw refused(seen, rank, 'its count of messages went back');
-    seen.count += advance;
-    return seen.count;
+    if (before + advance > sent) throw refused(seen, rank, 'it counts messages that were not sent');
+    seen.counts[sender] = before + advance;
+    return before + advance;
   }
 
   /** Whether a state has arrived that was not read. */
@@ -111,7 +132,7 @@ export class StableTable {
       (seen) =>
         seen !== undefined &&
         !seen.isRefused &&
-        Atomics.load(seen.atomics, RowWord.SEQUENCE) >>> 0 !== seen.sequence,
+        Atomics.load(seen.atomics, this.layout.sequence) >>> 0 !== seen.sequence,
     );
   }
 
@@ -126,15 +147,16 @@ export class StableTable {
   }
 
   #mustKick(): boolean {
-    return Atomics.exchange(this.#atomics, TableControl.KICKED, 1) === 0;
+    return Atomics.exchange(this.#atomics, this.layout.kicked, 1) === 0;
   }
 
   #read(seen: Seen, rank: number): Row {
-    const sequence = seen.words[RowWord.SEQUENCE]!;
-    if (sequence === seen.sequence || seen.isRefused) return seen.state ?? OPEN_ROW;
-    const state = readState(seen.words);
+    const open = seen.state ?? this.#openRow;
+    const sequence = seen.words[this.layout.sequence]!;
+    if (sequence === seen.sequence || seen.isRefused) return open;
+    const state = readState(seen.words, this.layout);
     // It is being written: its notice follows.
-    if (state === undefined) return seen.state ?? OPEN_ROW;
+    if (state === undefined) return open;
     const fault = this.#faultOf(state, seen);
     if (fault !== undefined) throw refused(seen, rank, fault);
     seen.sequence = sequence;
@@ -142,7 +164,7 @@ export class StableTable {
     return state;
   }
 
-  #faultOf(row: Row, { state: before, count }: Seen): string | undefined {
+  #faultOf(row: Row, { state: before, counts }: Seen): string | undefined {
     const members = this.others.length;
     const everybody = ranksBelow(members);
     const isInRange =
@@ -150,13 +172,13 @@ export class StableTable {
       without(row.excluded, everybody) === 0 &&
       row.ballot <= members;
     if (!isInRange || !row.isWedged) return 'its row is not one of this group';
-    if (row.received < count) return 'its row takes back messages that it counted';
+    if (!covers(row.received, counts)) return 'its row takes back messages that it counted';
     if (before === undefined) return undefined;
     const takesBack =
       without(before.suspected, row.suspected) !== 0 ||
       row.ballot < before.ballot ||
-      (before.isDecided && (!row.isDecided || row.trim !== before.trim)) ||
-      row.received !== before.received;
+      (before.isDecided && (!row.isDecided || !sameCounts(row.trim, before.trim))) ||
+      !sameCounts(row.received, before.received);
     return takesBack ? 'its row takes back what it said' : undefined;
   }
 }
@@ -166,13 +188,13 @@ function refused(seen: Seen, rank: number, fault: string): RowViolation {
   return new RowViolation(rank, fault);
 }
 
-function seenIn(region: MemoryRegion): Seen {
-  const { buffer, byteOffset } = region.view(0, ROW_BYTES).fill(0);
+function seenIn(region: MemoryRegion, { rowBytes, senders }: RowLayout): Seen {
+  const { buffer, byteOffset } = region.view(0, rowBytes).fill(0);
   return {
     region,
-    words: new Uint32Array(buffer, byteOffset, ROW_BYTES / 4),
-    atomics: new Int32Array(buffer, byteOffset, ROW_BYTES / 4),
-    count: 0,
+    words: new Uint32Array(buffer, byteOffset, rowBytes / 4),
+    atomics: new Int32Array(buffer, byteOffset, rowBytes / 4),
+    counts: new Array<number>(senders).fill(0),
     sequence: 0,
     state: undefined,
     isRefused: false,

@@ -10,9 +10,12 @@
  *   ballot        rank of the leader + 1. A leader proposes once.
  *   promise       a row that suspects every member below rank r. Suspicion is never taken back, and a member accepts only from
  *                 the lowest rank that it does not suspect. So it does not accept from a rank below r any more.
- *   value         { trim, excluded }. A leader takes the value with the highest ballot that it sees. If it sees none, trim is
- *                 the minimum of what the members that it does not suspect have received.
+ *   value         { trim, excluded }. A leader takes the value with the highest ballot that it sees. If it sees none, trim is,
+ *                 for each sender, the minimum of what the members that it does not suspect have received from it.
  *   decision      a majority of all members has accepted one ballot.
+ *
+ * Counts and trim have one number for each sender: one in a group of one sender. In the order 'total', numbers that were skipped
+ * are received like others.
  *
  * Why the trim fits. All rows that a leader counts are wedged, so they do not change. A member delivers message m only when
  * all rows count it; so each wedged row counts it too, and the trim is above m. And every member that is not excluded has
@@ -27,30 +30,36 @@ import { contains, has, ranksBelow, ranksOf, setOf, union, without } from './ran
 export interface Row {
   /** The member suspects another one, and its row does not count any more. */
   readonly isWedged: boolean;
-  /** Messages that the member has whole, in order; the root: messages that it has numbered. */
-  readonly received: number;
+  /** By sender: numbers that the member has whole, in order; a sender has all that it has given. */
+  readonly received: readonly number[];
   /** Set of the ranks that the member suspects. */
   readonly suspected: number;
   /** The ballot that the member has accepted; 0: none. */
   readonly ballot: number;
-  /** Of that ballot: this number of messages is delivered. */
-  readonly trim: number;
+  /** Of that ballot, by sender: so many numbers are delivered. */
+  readonly trim: readonly number[];
   /** Of that ballot: set of the ranks that do not belong to the survivors. */
   readonly excluded: number;
   /** `trim` and `excluded` are decided. */
   readonly isDecided: boolean;
 }
 
-/** A row before anything happened. */
-export const OPEN_ROW: Row = {
-  isWedged: false,
-  received: 0,
-  suspected: 0,
-  ballot: 0,
-  trim: 0,
-  excluded: 0,
-  isDecided: false,
-};
+/** A row before anything happened, in a group of so many senders. */
+export function openRow(senders = 1): Row {
+  const none = new Array<number>(senders).fill(0);
+  const sets = { suspected: 0, ballot: 0, excluded: 0 };
+  return { isWedged: false, received: none, trim: none, ...sets, isDecided: false };
+}
+
+/** Whether the counts of every sender are at least those of the other list. */
+export function covers(counts: readonly number[], least: readonly number[]): boolean {
+  return counts.length === least.length && counts.every((count, sender) => count >= least[sender]!);
+}
+
+/** Whether the counts of every sender are the same. */
+export function sameCounts(one: readonly number[], other: readonly number[]): boolean {
+  return covers(one, other) && covers(other, one);
+}
 
 /** How many members may agree: a majority of all; or those that are left, however few. */
 export type Quorum = 'majority' | 'none';
@@ -69,8 +78,8 @@ export interface View {
   readonly rows: readonly Row[];
   /** Set of the ranks that this member itself has found to be lost. */
   readonly lost: number;
-  /** Messages that this member has whole, in order. */
-  readonly received: number;
+  /** By sender: numbers that this member has whole, in order. */
+  readonly received: readonly number[];
 }
 
 /**
@@ -110,9 +119,10 @@ export class SurvivorRules {
     return ranksOf(this.#alive(row)).length < this.quorumSize ? 'minority' : 'agreeing';
   }
 
-  /** The row with which a member leaves that knows that every member has all `total` messages. */
-  concluded(total: number): Row {
-    return { ...OPEN_ROW, isWedged: true, received: total, trim: total, isDecided: true };
+  /** The row with which a member leaves that knows that every member has all messages: `totals` by sender. */
+  concluded(totals: readonly number[]): Row {
+    const row = openRow(totals.length);
+    return { ...row, isWedged: true, received: totals, trim: totals, isDecided: true };
   }
 
   /** How many members have to be left. */
@@ -122,13 +132,13 @@ export class SurvivorRules {
   }
 
   /** The count that a wedged row keeps. */
-  protected frozen(own: Row, received: number): number {
+  protected frozen(own: Row, received: readonly number[]): readonly number[] {
     return own.isWedged ? own.received : received;
   }
 
   /** The trim of a leader that sees none: what all survivors have. */
-  protected trimOf(survivors: readonly Row[], _rows: readonly Row[]): number {
-    return Math.min(...survivors.map(({ received }) => received));
+  protected trimOf(survivors: readonly Row[], _rows: readonly Row[]): readonly number[] {
+    return perSender(survivors, Math.min);
   }
 
   /** The accepted value with the highest ballot, if the leader sees one. */
@@ -190,4 +200,9 @@ export class SurvivorRules {
     const { trim, excluded } = known ?? { trim: this.trimOf(survivors, rows), excluded: own.suspected };
     return { ...own, ballot, trim, excluded };
   }
+}
+
+/** The least, or another choice, of what the rows have received, for each sender. */
+export function perSender(rows: readonly Row[], choose: (...counts: number[]) => number): readonly number[] {
+  return rows[0]!.received.map((_, sender) => choose(...rows.map(({ received }) => received[sender]!)));
 }

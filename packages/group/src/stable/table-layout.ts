@@ -8,19 +8,20 @@
  *   row of 2 ◀────────────row of 2 ◀─────┼───── row of 2
  *        └───────────────────────────────┘
  *
- * A row is a line of 64 bytes. Words of 32 bits, little endian:
+ * A row is a whole number of lines of 64 bytes: one line in a group of one sender. Words of 32 bits, little endian. With S
+ * senders, C is S rounded up to an even number:
  *
- *   word   0            1      2          3       4           5         6         7        8      9      10         11
- *         +------------+------+----------+-------+-----------+---------+---------+--------+------+------+----------+-------+
- *         | COUNT      | zero | SEQUENCE | FLAGS | SUSPECTED | FROZEN  | FROZEN  | BALLOT | TRIM | TRIM | EXCLUDED | CHECK |
- *         | mod 2^32   |      |          |       | set       | low     | high    |        | low  | high | set      | CRC   |
- *         +------------+------+----------+-------+-----------+---------+---------+--------+------+------+----------+-------+
- *          while open           the state: after the first failure. Words 12 to 15 are zero.
+ *   word   0 .. S-1     C          C+1     C+2         C+3 .. C+2+2S   C+3+2S   C+4+2S .. C+3+4S  C+4+4S     C+5+4S
+ *         +------------+----------+-------+-----------+---------------+--------+-----------------+----------+-------+
+ *         | COUNT      | SEQUENCE | FLAGS | SUSPECTED | FROZEN        | BALLOT | TRIM            | EXCLUDED | CHECK |
+ *         | mod 2^32   |          |       | set       | S × low, high |        | S × low, high   | set      | CRC   |
+ *         +------------+----------+-------+-----------+---------------+--------+-----------------+----------+-------+
+ *          while open   the state: after the first failure. Words that are not named are zero.
  *
- *   COUNT      messages that the member has whole and in order. One aligned store of 4 bytes, after the messages that it
- *              counts are in memory. It is not torn, and a later value replaces an earlier one.
+ *   COUNT      of each sender: messages that the member has whole and in order. Each is one aligned store of 4 bytes, after the
+ *              messages that it counts are in memory. It is not torn, and a later value replaces an earlier one.
  *   SEQUENCE   number of the state; 0: there is none. FLAGS: bit 0 wedged, bit 1 decided.
- *   CHECK      CRC-32 of words 2 to 10. A state that was read while it was written does not fit it, in whatever order a device
+ *   CHECK      CRC-32 of the words from SEQUENCE to EXCLUDED. A state that was read while it was written does not fit it, in whatever order a device
  *              places the bytes. The reader keeps the former state then; the notice of the WRITE that was under way follows.
  *
  * One WRITE carries the whole row, and its immediate wakes the reader. A member has at most one such WRITE under way for each
@@ -30,24 +31,48 @@
  *
  * Behind its own row, a member has words that its two threads share, each in a line of its own:
  *
- *   word  16  KICKED   1: the worker was notified of a change of the row (application sets, worker clears before it looks)
- *         32  TOLD     1: the application was notified of changed rows (worker sets, application clears before it looks)
+ *   line  0   KICKED   1: the worker was notified of a change of the row (application sets, worker clears before it looks)
+ *         1   TOLD     1: the application was notified of changed rows (worker sets, application clears before it looks)
  */
-export const RowWord = {
-  COUNT: 0,
-  SEQUENCE: 2,
-  FLAGS: 3,
-  SUSPECTED: 4,
-  FROZEN: 5,
-  BALLOT: 7,
-  TRIM: 8,
-  EXCLUDED: 10,
-  CHECK: 11,
-} as const;
+const LINE_WORDS = 16;
+
 export const RowFlag = { WEDGED: 1, DECIDED: 2 } as const;
 
-export const ROW_BYTES = 64;
+/** The words of a row, by index. */
+export interface RowLayout {
+  readonly senders: number;
+  /** Of the first sender; those of the others follow. */
+  readonly count: number;
+  readonly sequence: number;
+  readonly flags: number;
+  readonly suspected: number;
+  /** Of the first sender, two words each. */
+  readonly frozen: number;
+  readonly ballot: number;
+  readonly trim: number;
+  readonly excluded: number;
+  readonly check: number;
+  readonly rowBytes: number;
+  /** Behind a member's own row. */
+  readonly kicked: number;
+  readonly told: number;
+  /** The row with these words. */
+  readonly ownBytes: number;
+}
 
-export const TableControl = { KICKED: 16, TOLD: 32 } as const;
-/** A member's own row, and the words behind it. */
-export const OWN_ROW_BYTES = 48 * 4;
+/** The layout of the rows of a group of so many senders: 1 to 16. */
+export function rowLayout(senders: number): RowLayout {
+  const sequence = Math.ceil(senders / 2) * 2;
+  const frozen = sequence + 3;
+  const ballot = frozen + 2 * senders;
+  const trim = ballot + 1;
+  const excluded = trim + 2 * senders;
+  const check = excluded + 1;
+  const kicked = Math.ceil((check + 1) / LINE_WORDS) * LINE_WORDS;
+  const told = kicked + LINE_WORDS;
+  return {
+    ...{ senders, count: 0, sequence, flags: sequence + 1, suspected: sequence + 2 },
+    ...{ frozen, ballot, trim, excluded, check, rowBytes: kicked * 4 },
+    ...{ kicked, told, ownBytes: (told + LINE_WORDS) * 4 },
+  };
+}

@@ -32,8 +32,9 @@ export class TableLinks {
   /** Allocates the table. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   async allocate(): Promise<TableSetup | null> {
     if (this.#ranks.length === 0) return null;
-    const { members } = this.options;
-    this.#table = await StableTable.allocate(this.environment.protectionDomain, members.length, this.#rank);
+    const { members, senders } = this.options;
+    const { protectionDomain } = this.environment;
+    this.#table = await StableTable.allocate(protectionDomain, members.length, this.#rank, senders?.length);
     return this.#table.setup;
   }
 

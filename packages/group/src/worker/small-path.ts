@@ -1,7 +1,8 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
-import type { GroupRecords, GroupSetup, SmallAddress, SmallSetup } from '../records.js';
+import type { GroupRecords, GroupSetup, SmallAddress } from '../records.js';
 import { connectOptions } from './connect-options.js';
+import { controlWords } from './control-words.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { SmallReceiver } from './small-receiver.js';
 import { SmallRoot } from './small-root.js';
@@ -20,19 +21,34 @@ export interface SmallGroup {
   silent(pair: number): void;
 }
 
-/** The small-message path of a group in the worker, and the watch of its links. */
+/** The links of a member for small messages, over all its rings. */
+export function smallLinks({ small, rings }: Pick<GroupSetup, 'small' | 'rings'>): number {
+  if (!rings) return small?.links ?? 0;
+  return (rings.own?.links ?? 0) + rings.from.length;
+}
+
+/**
+ * The small-message path of a group in the worker, and the watch of its links. A member has one side: that of the root, or
+ * that of a receiver. In a group of many senders it has one of each kind for each ring.
+ */
 export class SmallPath implements SmallHost, WatchPort {
+<<<<<<< HEAD
   readonly trace: SmallTrace | undefined;
   readonly #side: SmallSide;
+=======
+  readonly #sides: SmallSide[] = [];
+  /** The side of each link. */
+  readonly #sideOf: SmallSide[] = [];
+>>>>>>> many
   readonly #watch: NeighbourWatch;
 
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    small: SmallSetup,
     private readonly group: SmallGroup,
     counters: Float64Array,
   ) {
+<<<<<<< HEAD
     const peers = setup.rank === 0 ? setup.members.slice(1) : setup.members.slice(0, 1);
     this.trace = context.trace && new SmallTrace(context.trace, setup.id, peers);
     this.#side =
@@ -40,42 +56,54 @@ export class SmallPath implements SmallHost, WatchPort {
         ? new SmallRoot(context, small, this, counters)
         : new SmallReceiver(context, small, this);
     this.#watch = new NeighbourWatch(this, small.links, limitLooks(context, setup.retryTimeoutMs));
+=======
+    const { small, rank, retryTimeoutMs } = setup;
+    const own = small && rank === 0 ? small : null;
+    const rings = setup.rings ?? { own, self: null, from: small && rank !== 0 ? [small] : [] };
+    if (rings.own) {
+      const self = rings.self === null ? undefined : controlWords(context.device, rings.self);
+      // Its links are the first ones: it counts them in the same way.
+      this.#add(new SmallRoot(context, rings.own, this, counters, self), rings.own.links);
+    }
+    for (const from of rings.from) this.#add(new SmallReceiver(context, from, this), from.links);
+    this.#watch = new NeighbourWatch(this, smallLinks(setup), limitLooks(context, retryTimeoutMs));
+>>>>>>> many
   }
 
   createQueue(link: number): QueuePairAddress {
-    return this.#side.createQueue(link);
+    return this.#sideOf[link]!.createQueue(link);
   }
 
   connect(link: number, address: SmallAddress): Promise<string> {
-    return this.#side.connect(link, address, connectOptions(this.setup));
+    return this.#sideOf[link]!.connect(link, address, connectOptions(this.setup));
   }
 
   /** Posts what the counters allow. */
   advance(): void {
-    this.#side.advance();
+    for (const side of this.#sides) side.advance();
   }
 
   /** Whether the completion of an own request matters. */
   get waitsForOwn(): boolean {
-    return this.#side.waitsForOwn;
+    return this.#sides.some((side) => side.waitsForOwn);
   }
 
   /** Whether messages are under way, so that this member waits for the others. */
   get isBusy(): boolean {
-    return this.#side.isBusy;
+    return this.#sides.some((side) => side.isBusy);
   }
 
   /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether the links need another look. */
   look(): boolean {
-    return this.#watch.look(this.#side.isBusy);
+    return this.#watch.look(this.isBusy);
   }
 
   modifyToError(): void {
-    this.#side.modifyToError();
+    for (const side of this.#sides) side.modifyToError();
   }
 
-  close(): Promise<void> {
-    return this.#side.close();
+  async close(): Promise<void> {
+    await Promise.all(this.#sides.map((side) => side.close()));
   }
 
   advanceSmall(): void {
@@ -99,15 +127,20 @@ export class SmallPath implements SmallHost, WatchPort {
   }
 
   cameFrom(link: number): number {
-    return this.#side.cameFrom(link);
+    return this.#sideOf[link]!.cameFrom(link);
   }
 
   probe(link: number): void {
-    this.#side.probe(link);
+    this.#sideOf[link]!.probe(link);
   }
 
   silent(link: number): void {
     this.group.silent(this.#pairOf(link));
+  }
+
+  #add(side: SmallSide, links: number): void {
+    this.#sides.push(side);
+    for (let link = 0; link < links; link += 1) this.#sideOf.push(side);
   }
 
   #pairOf(link: number): number {

@@ -52,6 +52,8 @@ export class SmallRoot implements SmallSide, SmallListener {
     private readonly setup: SmallSetup,
     private readonly host: SmallHost,
     private readonly counters: Float64Array,
+    /** The control words of this member as a receiver of its own messages, if it is one. */
+    private readonly self?: Int32Array,
   ) {
     this.#control = controlWords(context.device, setup.control);
     this.#ring = attachRegion(context.device, setup.ring);
@@ -87,6 +89,7 @@ export class SmallRoot implements SmallSide, SmallListener {
 
   advance(): void {
     Atomics.store(this.#control, ControlWord.KICKED, 0);
+    if (this.self) Atomics.store(this.self, ControlWord.KICKED, 0);
     // In front of the head: then these count at most the messages that it covers.
     const messages = Atomics.load(this.#control, ControlWord.MESSAGES);
     const bytes = Atomics.load(this.#control, ControlWord.BYTES);
@@ -175,6 +178,7 @@ export class SmallRoot implements SmallSide, SmallListener {
   #free(): void {
     let least = this.setup.units;
     for (const { sender } of this.#links) least = Math.min(least, (sender.tail - this.#tail) >>> 0);
+    if (this.self) least = Math.min(least, (Atomics.load(this.self, ControlWord.TAIL) - this.#tail) >>> 0);
     if (least === 0 || this.#links.length === 0) return;
     this.#tail = (this.#tail + least) >>> 0;
     Atomics.store(this.#control, ControlWord.TAIL, this.#tail | 0);

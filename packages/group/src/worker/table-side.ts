@@ -9,7 +9,7 @@ import {
 } from '@rdmc/verbs';
 import type { GroupRecords, GroupSetup, TableAddress, TableSetup } from '../records.js';
 import { has, union } from '../stable/ranks.js';
-import { OWN_ROW_BYTES, ROW_BYTES, RowWord, TableControl } from '../stable/table-layout.js';
+import { type RowLayout, rowLayout } from '../stable/table-layout.js';
 import { connectOptions } from './connect-options.js';
 import { limitLooks } from './neighbour-watch.js';
 import { type SmallListener, SmallQueue } from './small-queue.js';
@@ -48,8 +48,8 @@ interface Link {
   isBusy: boolean;
   /** since so many looks. */
   looks: number;
-  /** Count and sequence of the row that was written last. */
-  count: number;
+  /** Counts and sequence of the row that was written last. */
+  readonly counts: Int32Array;
   sequence: number;
 }
 
@@ -57,6 +57,7 @@ interface Link {
 export class TableSide implements SmallListener {
   readonly #region: MemoryRegion;
   readonly #words: Int32Array;
+  readonly #layout: RowLayout;
   readonly #links: Link[] = [];
   readonly #limitLooks: number;
   #hasNews = false;
@@ -71,18 +72,21 @@ export class TableSide implements SmallListener {
     private readonly host: TableHost,
   ) {
     this.#region = attachRegion(context.device, setup.own);
-    const { buffer, byteOffset } = this.#region.view(0, OWN_ROW_BYTES);
-    this.#words = new Int32Array(buffer, byteOffset, OWN_ROW_BYTES / 4);
+    this.#layout = rowLayout(setup.senders);
+    const { ownBytes } = this.#layout;
+    const { buffer, byteOffset } = this.#region.view(0, ownBytes);
+    this.#words = new Int32Array(buffer, byteOffset, ownBytes / 4);
     this.#limitLooks = limitLooks(context, group.retryTimeoutMs);
   }
 
   createQueue(link: number): QueuePairAddress {
     const queue = new SmallQueue(this.context, link, this, this, { requests: REQUESTS, notices: NOTICES });
     const isReceiver = this.group.rank !== 0;
-    // Link 0 of a receiver leads to the root, which does not deliver.
-    const takesCounts = isReceiver && link > 0;
-    const fresh = { isConnected: false, isBroken: false, isBusy: false, looks: 0, count: 0, sequence: 0 };
-    this.#links[link] = { queue, remoteAddress: 0, remoteKey: remoteKey(0), takesCounts, ...fresh };
+    // Link 0 of a receiver leads to the root, which does not deliver. With many senders, all members deliver.
+    const takesCounts = this.group.rings !== null || (isReceiver && link > 0);
+    const fresh = { isConnected: false, isBroken: false, isBusy: false, looks: 0, sequence: 0 };
+    const counts = new Int32Array(this.#layout.senders);
+    this.#links[link] = { queue, remoteAddress: 0, remoteKey: remoteKey(0), takesCounts, counts, ...fresh };
     return queue.address;
   }
 
@@ -101,16 +105,16 @@ export class TableSide implements SmallListener {
 
   /** Writes the row where it has changed, and tells the application of rows that have. */
   advance(): void {
-    Atomics.store(this.#words, TableControl.KICKED, 0);
+    Atomics.store(this.#words, this.#layout.kicked, 0);
     for (const link of this.#links) if (this.#isStale(link)) this.#write(link);
     if (!this.#hasNews) return;
     this.#hasNews = false;
-    if (Atomics.exchange(this.#words, TableControl.TOLD, 1) === 0) this.host.tellTable();
+    if (Atomics.exchange(this.#words, this.#layout.told, 1) === 0) this.host.tellTable();
   }
 
   /** Whether the others may wait for a state of this member's row that is under way. */
   get isBusy(): boolean {
-    return Atomics.load(this.#words, RowWord.SEQUENCE) !== 0 && this.#links.some(isUnderWay);
+    return Atomics.load(this.#words, this.#layout.sequence) !== 0 && this.#links.some(isUnderWay);
   }
 
   /**
@@ -178,8 +182,13 @@ export class TableSide implements SmallListener {
   }
 
   #hasChanged(link: Link): boolean {
-    if (Atomics.load(this.#words, RowWord.SEQUENCE) !== link.sequence) return true;
-    return link.takesCounts && Atomics.load(this.#words, RowWord.COUNT) !== link.count;
+    const { sequence, count, senders } = this.#layout;
+    if (Atomics.load(this.#words, sequence) !== link.sequence) return true;
+    if (!link.takesCounts) return false;
+    for (let sender = 0; sender < senders; sender += 1) {
+      if (Atomics.load(this.#words, count + sender) !== link.counts[sender]) return true;
+    }
+    return false;
   }
 
   #isStale(link: Link): boolean {
@@ -190,10 +199,13 @@ export class TableSide implements SmallListener {
   #write(link: Link): void {
     link.isBusy = true;
     link.looks = 0;
-    link.sequence = Atomics.load(this.#words, RowWord.SEQUENCE);
-    link.count = Atomics.load(this.#words, RowWord.COUNT);
+    const { sequence, count, rowBytes } = this.#layout;
+    link.sequence = Atomics.load(this.#words, sequence);
+    for (let sender = 0; sender < link.counts.length; sender += 1) {
+      link.counts[sender] = Atomics.load(this.#words, count + sender);
+    }
     link.queue.notice(0, link.remoteAddress, link.remoteKey);
-    link.queue.memory(this.#region.address, ROW_BYTES, this.#region.lkey);
+    link.queue.memory(this.#region.address, rowBytes, this.#region.lkey);
   }
 
   #checkSettled(): void {

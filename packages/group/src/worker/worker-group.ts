@@ -11,7 +11,7 @@ import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import type { GroupPort } from './port.js';
 import { setupConfig } from './setup-config.js';
-import { type SmallGroup, SmallPath } from './small-path.js';
+import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, troubleOf, troubleOfThrown } from './troubles.js';
 
@@ -44,9 +44,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   ) {
     this.#region = attachRegion(context.device, setup.region);
     this.#pairs = setup.neighbours.map(() => undefined);
-    const { neighbours, retryTimeoutMs, slots, small, table } = setup;
+    const { neighbours, retryTimeoutMs, slots, table } = setup;
     this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
-    if (small) this.small = new SmallPath(context, setup, small, this, counters);
+    if (smallLinks(setup) > 0) this.small = new SmallPath(context, setup, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
@@ -270,8 +270,8 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   /** Blocks and small messages go on. Each broken link is reported: a group that has stopped needs its table. */
   tableBroke(link: number, isOwn: boolean, failure: CompletionFailure): void {
     if (this.#state === 'aborting') return;
-    const { group, neighbours, small } = this.setup;
-    const pair = neighbours.length + (small?.links ?? 0) + link;
+    const { group, neighbours } = this.setup;
+    const pair = neighbours.length + smallLinks(this.setup) + link;
     const trouble = troubleOf(group, pair, isOwn, failure);
     if (trouble.pair === -1 && this.#takesEvents) this.#stop(trouble);
     else this.context.events.trouble(trouble);

@@ -1,7 +1,8 @@
 import { type Model, ModelMemory } from '@rdmc/testing';
 import { has, ranksBelow, ranksOf, setOf } from '../../src/stable/ranks.js';
 import {
-  OPEN_ROW,
+  openRow,
+  perSender,
   type Quorum,
   type Row,
   SurvivorRules,
@@ -37,17 +38,17 @@ const ENDED = { agreed: Ended.AGREED, excluded: Ended.EXCLUDED, minority: Ended.
 function pack(row: Row): number {
   const { isWedged, received, suspected, ballot, trim, excluded, isDecided } = row;
   const flags = (isWedged ? 1 : 0) | (isDecided ? 2 : 0);
-  return flags | (received << 2) | (suspected << 4) | (ballot << 9) | (trim << 12) | (excluded << 14);
+  return flags | (received[0]! << 2) | (suspected << 4) | (ballot << 9) | (trim[0]! << 12) | (excluded << 14);
 }
 
 function unpack(word: number): Row {
   return {
     isWedged: (word & 1) !== 0,
     isDecided: (word & 2) !== 0,
-    received: (word >> 2) & 3,
+    received: [(word >> 2) & 3],
     suspected: (word >> 4) & 31,
     ballot: (word >> 9) & 7,
-    trim: (word >> 12) & 3,
+    trim: [(word >> 12) & 3],
     excluded: (word >> 14) & 31,
   };
 }
@@ -148,7 +149,7 @@ export class StableModel implements Model {
     crash: (rank) => {
       this.#shared[0]! |= 1 << rank;
       this.#shared[1]! -= 1;
-      this.#forget(rank, OPEN_ROW);
+      this.#forget(rank, openRow());
     },
     suspect: (rank, other) => {
       if (this.#isMistake(rank, other)) this.#shared[2]! -= 1;
@@ -176,7 +177,7 @@ export class StableModel implements Model {
   #count(rank: number, count: number): void {
     this.#counted[rank] = count;
     const row = this.#row(rank);
-    if (!row.isWedged) this.#write(rank, { ...row, received: count });
+    if (!row.isWedged) this.#write(rank, { ...row, received: [count] });
   }
 
   /** A member that ended has its last row written before it leaves: its WRITEs go on. */
@@ -201,7 +202,7 @@ export class StableModel implements Model {
   #next(rank: number): Row {
     const { members } = this.setting;
     const rows = Array.from({ length: members }, (_, each) => this.#row(each, rank));
-    const view = { rows, lost: this.#lost[rank]!, received: this.#counted[rank]! };
+    const view = { rows, lost: this.#lost[rank]!, received: [this.#counted[rank]!] };
     return this.#rules[rank]!.look(view);
   }
 
@@ -209,7 +210,7 @@ export class StableModel implements Model {
   #stable(rank: number): number {
     let stable = this.#counted[rank]!;
     for (let each = 1; each < this.setting.members; each += 1) {
-      stable = Math.min(stable, this.#row(each, rank).received);
+      stable = Math.min(stable, this.#row(each, rank).received[0]!);
     }
     return stable;
   }
@@ -245,7 +246,8 @@ export class StableModel implements Model {
     this.#forget(rank, row);
   }
 
-  #agree(rank: number, { trim }: Row): void {
+  #agree(rank: number, row: Row): void {
+    const trim = row.trim[0]!;
     if (rank > 0) {
       if (this.#delivered[rank]! > trim) throw new Error(`member ${rank} had delivered more than the trim`);
       this.#deliver(rank, trim);
@@ -285,22 +287,22 @@ export class StableModel implements Model {
 
 /** Goes on counting when it has stopped. */
 export class CountsOn extends SurvivorRules {
-  protected override frozen(_own: Row, received: number): number {
+  protected override frozen(_own: Row, received: readonly number[]): readonly number[] {
     return received;
   }
 }
 
 /** Takes as trim what any survivor has. */
 export class TrimsToMaximum extends SurvivorRules {
-  protected override trimOf(survivors: readonly Row[]): number {
-    return Math.max(...survivors.map(({ received }) => received));
+  protected override trimOf(survivors: readonly Row[]): readonly number[] {
+    return perSender(survivors, Math.max);
   }
 }
 
 /** Takes as trim what it knows all members to have. */
 export class TrimsToStable extends SurvivorRules {
-  protected override trimOf(_survivors: readonly Row[], rows: readonly Row[]): number {
-    return Math.min(...rows.slice(1).map(({ received }) => received));
+  protected override trimOf(_survivors: readonly Row[], rows: readonly Row[]): readonly number[] {
+    return perSender(rows.slice(1), Math.min);
   }
 }
 

@@ -6,6 +6,7 @@ const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
+const MANY = ['packages/group/test/many-order.test.ts', 'packages/group/test/many-model.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
@@ -158,7 +159,7 @@ export const group: readonly Mutant[] = [
     id: 'group/close-own-part',
     package: PACKAGE,
     function: 'CloseBarrier.storesNow',
-    find: 'this.#total !== finished || this.#stored.has(this.ownId)',
+    find: '!hasAll || this.#stored.has(this.ownId)',
     replace: 'this.#stored.has(this.ownId)',
     fault: 'A member confirms that it has stored all before it has.',
     tests: CLOSING,
@@ -275,8 +276,8 @@ export const group: readonly Mutant[] = [
     id: 'group/stable-trim-maximum',
     package: PACKAGE,
     function: 'SurvivorRules.trimOf',
-    find: 'Math.min(...survivors.map(({ received }) => received))',
-    replace: 'Math.max(...survivors.map(({ received }) => received))',
+    find: 'perSender(survivors, Math.min)',
+    replace: 'perSender(survivors, Math.max)',
     fault: 'A leader takes as trim what any survivor has.',
     tests: STABLE,
   },
@@ -284,9 +285,45 @@ export const group: readonly Mutant[] = [
     id: 'group/stable-torn-row',
     package: PACKAGE,
     function: 'readState',
-    find: 'checkOf(state) !== words[RowWord.CHECK]',
+    find: 'checkOf(state) !== words[layout.check]',
     replace: 'false',
     fault: 'A row is read while it is written.',
     tests: STABLE,
+  },
+  {
+    id: 'group/many-order-of-arrival',
+    package: PACKAGE,
+    function: 'TotalRules.next',
+    find: 'heads[sender]! < heads[first]!',
+    replace: 'false',
+    fault: 'The first sender is the next one, whatever the round.',
+    tests: MANY,
+  },
+  {
+    id: 'group/many-idle-holds-up',
+    package: PACKAGE,
+    function: 'TotalRules.owed',
+    find: 'sender > own ? ends[sender]! : ends[sender]! - 1',
+    replace: 'ends[sender]! - 1',
+    fault: 'An idle sender does not skip the number in front of the message of a later sender.',
+    tests: MANY,
+  },
+  {
+    id: 'group/many-number-unchecked',
+    package: PACKAGE,
+    function: 'SenderCounts.#check',
+    find: 'number === next >>> 0',
+    replace: 'true',
+    fault: 'A number out of sequence is taken.',
+    tests: MANY,
+  },
+  {
+    id: 'group/many-trim-ignored',
+    package: PACKAGE,
+    function: 'SenderQueues.trim',
+    find: 'message.number < count',
+    replace: 'true',
+    fault: 'A survivor delivers messages that others do not have.',
+    tests: MANY,
   },
 ];
