@@ -30,13 +30,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   constructor(environment: GroupEnvironment, options: CheckedGroupOptions, slot: GroupSlot) {
     this.#core = new GroupCore(environment, options, slot, {
-<<<<<<< HEAD
       failed: (reason, error) => this.#noMemory(reason, error),
-      violated: (reason) => this.#violated(reason),
-=======
-      failed: (reason, error) => this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error),
       violated: (sender, reason) => this.#failure.violated(sender, reason),
->>>>>>> many
       arrived: () => this.#closing.checkStored(),
       ordered: (counts) => this.#agreement.received(counts),
       skip: (count) => this.#core.sender.queue.skip(count),

@@ -147,6 +147,8 @@ export interface RingsSetup {
   readonly self: number | null;
   /** The rings into which the other senders write, each with one link. */
   readonly from: readonly SmallSetup[];
+  /** Ids of the members at the other ends, by link. */
+  readonly peers: readonly number[];
 }
 
 /** What a member of a group of many senders needs in order to connect its links to another one. */

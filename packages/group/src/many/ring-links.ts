@@ -44,7 +44,7 @@ export class RingLinks {
     const { smallMessageBytes, order } = this.options;
     const needs = { links: this.#to.length, receivesOwn: order === 'total', from: this.#from };
     this.#memory = await RingsMemory.allocate(this.environment.protectionDomain, smallMessageBytes, needs);
-    return this.#memory.setup;
+    return { ...this.#memory.setup, peers: this.members };
   }
 
   /** Creates the queue pairs; the worker knows the group. */

@@ -42,7 +42,7 @@ export class RingsMemory {
   }
 
   /** The worker's description. */
-  get setup(): RingsSetup {
+  get setup(): Omit<RingsSetup, 'peers'> {
     return {
       own: this.own?.setup ?? null,
       self: this.#words?.handle ?? null,

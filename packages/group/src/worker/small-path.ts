@@ -32,14 +32,10 @@ export function smallLinks({ small, rings }: Pick<GroupSetup, 'small' | 'rings'>
  * that of a receiver. In a group of many senders it has one of each kind for each ring.
  */
 export class SmallPath implements SmallHost, WatchPort {
-<<<<<<< HEAD
   readonly trace: SmallTrace | undefined;
-  readonly #side: SmallSide;
-=======
   readonly #sides: SmallSide[] = [];
   /** The side of each link. */
   readonly #sideOf: SmallSide[] = [];
->>>>>>> many
   readonly #watch: NeighbourWatch;
 
   constructor(
@@ -48,17 +44,10 @@ export class SmallPath implements SmallHost, WatchPort {
     private readonly group: SmallGroup,
     counters: Float64Array,
   ) {
-<<<<<<< HEAD
-    const peers = setup.rank === 0 ? setup.members.slice(1) : setup.members.slice(0, 1);
-    this.trace = context.trace && new SmallTrace(context.trace, setup.id, peers);
-    this.#side =
-      setup.rank === 0
-        ? new SmallRoot(context, small, this, counters)
-        : new SmallReceiver(context, small, this);
-    this.#watch = new NeighbourWatch(this, small.links, limitLooks(context, setup.retryTimeoutMs));
-=======
     const { small, rank, retryTimeoutMs } = setup;
     const own = small && rank === 0 ? small : null;
+    const others = rank === 0 ? setup.members.slice(1) : setup.members.slice(0, 1);
+    this.trace = context.trace && new SmallTrace(context.trace, setup.id, setup.rings?.peers ?? others);
     const rings = setup.rings ?? { own, self: null, from: small && rank !== 0 ? [small] : [] };
     if (rings.own) {
       const self = rings.self === null ? undefined : controlWords(context.device, rings.self);
@@ -67,7 +56,6 @@ export class SmallPath implements SmallHost, WatchPort {
     }
     for (const from of rings.from) this.#add(new SmallReceiver(context, from, this), from.links);
     this.#watch = new NeighbourWatch(this, smallLinks(setup), limitLooks(context, retryTimeoutMs));
->>>>>>> many
   }
 
   createQueue(link: number): QueuePairAddress {
