@@ -20,5 +20,6 @@ export default suite({
     'test/programs.test.ts',
     'test/pull.test.ts',
     'test/receive-metrics.test.ts',
+    'test/simulate.test.ts',
   ],
 });
