@@ -28,8 +28,7 @@ function install(line) {
 
 /** The environment in which `node` is this line's. */
 function environment(line) {
-  // Threads poll as they do for users, other than in `npm test`.
-  const env = { PATH: `${install(line)}${delimiter}${process.env.PATH}`, RDMC_WINDOW_MS: '' };
+  const env = { PATH: `${install(line)}${delimiter}${process.env.PATH}` };
   const check = `process.exit(process.version.startsWith('v${line}.') ? 0 : 1)`;
   run(`Node.js ${line} is there`, 'node', ['-e', check], { env });
   return env;

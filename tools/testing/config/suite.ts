@@ -22,13 +22,6 @@ type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
 };
 
 /**
- * How long threads poll after work (`windowMs`), in milliseconds, also of the processes that tests start: not at all. Polling
- * for 50 ms after each message takes most of the processor time of a test, from the other tests. The tests of
- * packages/dataplane set their windows; `npm run test:nodes` and tests on RDMA devices poll as users do.
- */
-const WINDOW_MS = process.env.RDMC_WINDOW_MS ?? (process.env.RDMC_TEST_DEVICE ? '' : '0');
-
-/**
  * Built packages: Node.js loads them, as for users. Vitest would compile them again for each package that has tests, and
  * evaluate them in each process.
  */
@@ -54,7 +47,6 @@ export function suite({
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
       reporters: ['default', new LeftOutReporter(), new RepeatReporter()],
-      env: { RDMC_WINDOW_MS: WINDOW_MS },
       setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
       exclude: [...configDefaults.exclude, ...exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
