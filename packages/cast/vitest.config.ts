@@ -1,3 +1,23 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-export default suite({ slow: ['test/compare.test.ts', 'test/failure.test.ts', 'test/stream.test.ts'] });
+// slow: casts to receivers, each of which takes several threads or processes.
+export default suite({
+  slow: [
+    'test/cast.test.ts',
+    'test/compare.test.ts',
+    'test/death.test.ts',
+    'test/docs.test.ts',
+    'test/durability.test.ts',
+    'test/encryption.test.ts',
+    'test/failure.test.ts',
+    'test/hostile.test.ts',
+    'test/keys.test.ts',
+    'test/programs.test.ts',
+    'test/pull.test.ts',
+    'test/pull-hostile.test.ts',
+    'test/resume-killed.test.ts',
+    'test/stall.test.ts',
+    'test/stream.test.ts',
+    'test/tracing.test.ts',
+  ],
+});

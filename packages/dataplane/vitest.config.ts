@@ -1,6 +1,12 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-// slow: processes, and two threads that race.
+// slow: processes, two threads that race, and many data planes.
 export default suite({
-  slow: ['test/exit.test.ts', 'test/ring.test.ts'],
+  slow: [
+    'test/drivers.test.ts',
+    'test/exit.test.ts',
+    'test/failure.test.ts',
+    'test/refusals.test.ts',
+    'test/ring.test.ts',
+  ],
 });

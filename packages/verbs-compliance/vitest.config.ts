@@ -10,6 +10,7 @@ export default suite({
     'test/soft-tcp-ipv6.test.ts',
     'test/soft-shm-process.test.ts',
     'test/soft-shm-worker.test.ts',
+    'test/soft-tcp-thread.test.ts',
     'test/soft-tcp-worker.test.ts',
   ],
 });

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { describeResumed } from '../src/cast/resumed.js';
 import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
 import { cast, castEvents, finishedOf, Receiver, sampleFile } from './support/casting.js';
-import { Cli, run, Scratch } from './support/cli.js';
+import { answer, Cli, Scratch } from './support/cli.js';
 import { BYTES, disturb, expectWhole } from './support/disturbed.js';
 
 const BLOCK_BYTES = 65_536;
@@ -49,7 +49,7 @@ describe('an interrupted cast', () => {
     expect(await cleaned.event('cleaned')).toMatchObject({ casts: 1 });
     expect((await cleaned.ended).code).toBe(0);
     expectWhole(receiver!, file);
-    const again = await run('receive', '--clean', '--dir', receiver!.directory);
+    const again = await answer('receive', '--clean', '--dir', receiver!.directory);
     expect(again.stdout).toBe('Nothing to remove: no interrupted cast has left anything.\n');
   });
 });
@@ -82,7 +82,7 @@ describe('a cast to a disk that becomes full', () => {
 
 describe('--resume-limit', () => {
   it.each(['200%', 'half', '-1'])('of %s is refused', async (limit) => {
-    const { code, stderr } = await run('receive', '--dir', '/tmp', '--resume-limit', limit);
+    const { code, stderr } = await answer('receive', '--dir', '/tmp', '--resume-limit', limit);
     expect(code).toBe(2);
     expect(stderr).toContain('--resume-limit');
   });
@@ -96,11 +96,11 @@ describe('--clean', () => {
     ['--no-resume', ['--dir', '/tmp', '--no-resume']],
     ['a missing --dir', []],
   ])('with %s is refused', async (_what, args) => {
-    expect((await run('receive', '--clean', ...args)).code).toBe(2);
+    expect((await answer('receive', '--clean', ...args)).code).toBe(2);
   });
 
   it('of a directory that does not exist says so', async () => {
-    const { code, stderr } = await run('receive', '--clean', '--dir', join(scratch.path, 'none'));
+    const { code, stderr } = await answer('receive', '--clean', '--dir', join(scratch.path, 'none'));
     expect(code).toBe(1);
     expect(stderr).toContain('error ERR_RDMC_NOT_FOUND');
   });

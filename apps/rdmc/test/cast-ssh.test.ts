@@ -30,7 +30,7 @@ function sshArgs(shell: string, hosts: string): string[] {
   return ['--to', hosts, '--ssh', '--remote-shell', shell, '--remote-command', `${process.execPath} ${main}`];
 }
 
-const HOSTS = '127.0.0.1,127.0.0.2,127.0.0.3';
+const HOSTS = '127.0.0.1,127.0.0.2';
 const home = (host: string): string => join(scratch.path, 'homes', host);
 
 describe('rdmc cast --ssh', () => {
@@ -48,7 +48,7 @@ describe('rdmc cast --ssh', () => {
     expect(finished.outcome).toBe('all');
     expect(finished.receivers.map(({ name }) => name)).toEqual(HOSTS.split(','));
     const pids = castEvents(ended).flatMap((event) => (event.event === 'started' ? [event.pid] : []));
-    expect(pids).toHaveLength(3);
+    expect(pids).toHaveLength(2);
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
@@ -79,7 +79,7 @@ describe('rdmc cast --ssh', () => {
     );
     const { code, stdout, stderr } = await answer('cast', file, ...sshArgs(shell, HOSTS));
     expect(code).toBe(6);
-    expect(stdout).toMatch(/^2 of 3 receivers have 1 file/m);
+    expect(stdout).toMatch(/^1 of 2 receivers has 1 file/m);
     expect(stderr).toMatch(
       /^ {2}127\.0\.0\.2 {2}ERR_RDMC_REMOTE_START: Permission denied \(publickey\)\. \(.*fake-ssh ended with 255\)$/m,
     );
@@ -101,7 +101,7 @@ describe('rdmc cast --ssh', () => {
   ] as const)('leaves no receiver and no visible file behind after %s', async (signal, code) => {
     const file = sampleFile(join(scratch.path, 'sample'), 24_000_000);
     const sender = cast([file, ...sshArgs(fakeSsh(), HOSTS), '--bandwidth-limit', '4MB/s']);
-    const pids = (await sender.several('started', 3)).map(({ pid }) => pid);
+    const pids = (await sender.several('started', 2)).map(({ pid }) => pid);
     await sender.event('progress', ({ receivers }) => receivers.some(({ storedBytes }) => storedBytes > 0));
     expect(pids.filter(isRunning)).toEqual(pids);
     sender.child.kill(signal);

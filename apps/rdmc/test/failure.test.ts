@@ -11,17 +11,17 @@ beforeEach(() => {
 const MEMBERS = 3;
 
 /** A demonstration that lasts long enough to be disturbed, and the processes of its receivers. */
-async function disturbable(): Promise<{ cli: Cli; pids: number[] }> {
+async function disturbable(members = MEMBERS): Promise<{ cli: Cli; pids: number[] }> {
   const size = ['--size', '8MiB', '--link-rate', '50Mbit/s'];
-  const args = ['demo', '--members', String(MEMBERS), ...size, '--json'];
+  const args = ['demo', '--members', String(members), ...size, '--json'];
   const cli = new Cli(args, scratch.environment);
   await cli.event('joined');
-  return { cli, pids: await cli.several('started', MEMBERS - 1).then((all) => all.map(({ pid }) => pid)) };
+  return { cli, pids: await cli.several('started', members - 1).then((all) => all.map(({ pid }) => pid)) };
 }
 
 /** Nothing of a demonstration is left. */
-function expectNothingLeft(pids: readonly number[]): void {
-  expect(pids).toHaveLength(MEMBERS - 1);
+function expectNothingLeft(pids: readonly number[], members = MEMBERS): void {
+  expect(pids).toHaveLength(members - 1);
   expect(pids.filter(isRunning)).toEqual([]);
   expect(scratch.left()).toEqual([]);
 }
@@ -32,17 +32,17 @@ function lastLine({ stdout }: Ended): unknown {
 
 describe('when the command is interrupted', () => {
   it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-    ['SIGHUP', 129],
-  ] as const)('%s ends everything with %d', async (signal, code) => {
-    const { cli, pids } = await disturbable();
+    ['SIGINT', 130, MEMBERS],
+    ['SIGTERM', 143, 2],
+    ['SIGHUP', 129, 2],
+  ] as const)('%s ends everything with %d', async (signal, code, members) => {
+    const { cli, pids } = await disturbable(members);
     cli.child.kill(signal);
     const ended = await cli.ended;
     expect(ended.code).toBe(code);
     expect(ended.stderr).toContain(`error ERR_RDMC_INTERRUPTED: interrupted by ${signal}`);
     expect(lastLine(ended)).toMatchObject({ error: { code: 'ERR_RDMC_INTERRUPTED', exitCode: code } });
-    expectNothingLeft(pids);
+    expectNothingLeft(pids, members);
   });
 
   it('a SIGINT before the members have joined ends everything as well', async () => {

@@ -24,7 +24,8 @@ function fill(reader: StreamReader, sequence: number): Buffer {
   return buffer.subarray(0, reader.fill(sequence, buffer).bytes);
 }
 
-function sourceTree(): { from: string; root: string } {
+/** More bytes than five messages hold, and `small` files after them. */
+function sourceTree(small = 100): { from: string; root: string } {
   const from = temporaryDirectory();
   const root = join(from, 'root');
   write(root, 'a', seededBytes(150_000, 1));
@@ -33,7 +34,7 @@ function sourceTree(): { from: string; root: string } {
   const file = openSync(write(root, 'd-sparse', ''), 'w');
   for (const at of [100_000, 400_000]) writeSync(file, seededBytes(40_000, at), 0, 40_000, at);
   closeSync(file);
-  for (let number = 0; number < 100; number += 1) write(root, `e/${number}`, seededBytes(number, number));
+  for (let number = 0; number < small; number += 1) write(root, `e/${number}`, seededBytes(number, number));
   write(root, 'f', '');
   return { from, root };
 }
@@ -143,8 +144,8 @@ describe('a file that changes while it is read', () => {
   it.each([0, 1, 2, 3, 4])(
     'between two readings, when message %i is filled again: survivors agree',
     (back) => {
-      for (const name of ['a', 'b', 'c', 'd-sparse', 'e/77']) {
-        const { root } = sourceTree();
+      for (const name of ['a', 'b', 'c', 'd-sparse', 'e/7']) {
+        const { root } = sourceTree(10);
         const reader = readerOf([root]);
         const last = 5;
         const early = Array.from({ length: last }, (_, sequence) => fill(reader, sequence));

@@ -31,8 +31,8 @@ export interface DataPlaneOptions {
    */
   readonly device?: OpenDeviceOptions | Promise<OpenDeviceOptions>;
   /**
-   * How long the worker polls after the last work before it sleeps, in milliseconds (default 50, as in the
-   * paper). 0: interrupts only. Infinity: polls without an end, and uses a whole processor.
+   * How long the worker polls after the last work before it sleeps, in milliseconds (default: RDMC_WINDOW_MS of the
+   * environment, or 50, as in the paper). 0: interrupts only. Infinity: polls without an end, and uses a whole processor.
    */
   readonly windowMs?: number;
   /** Entries of the completion queue (default 16384, or the limit of the device if that is lower). */
@@ -89,11 +89,17 @@ function invalid(message: string): DataPlaneError {
   return new DataPlaneError('ERR_RDMC_INVALID_OPTION', `${WHERE}: ${message}`);
 }
 
-function windowOf(value: unknown = DEFAULT_WINDOW_MS): number {
-  if (typeof value !== 'number' || !(value >= 0)) {
-    throw invalid(`windowMs must be a number of milliseconds from 0 to Infinity, not ${String(value)}`);
+const WINDOW_VARIABLE = 'RDMC_WINDOW_MS';
+
+function windowOf(value: unknown): number {
+  const text = process.env[WINDOW_VARIABLE];
+  if (value === undefined && !text) return DEFAULT_WINDOW_MS;
+  const [name, window] = value === undefined ? [WINDOW_VARIABLE, Number(text)] : ['windowMs', value];
+  if (typeof window !== 'number' || !(window >= 0)) {
+    const found = String(value ?? text);
+    throw invalid(`${name} must be a number of milliseconds from 0 to Infinity, not ${found}`);
   }
-  return value;
+  return window;
 }
 
 function ringOf(name: string, value: unknown = DEFAULT_RING_BYTES): number {

@@ -1,5 +1,5 @@
-import { Worker } from 'node:worker_threads';
-import { onAbort } from '@rdmc/common';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { codeOf, onAbort } from '@rdmc/common';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { EventFd } from '@rdmc/verbs/loop';
 import { createControl } from './control.js';
@@ -31,6 +31,20 @@ function notCloneable(error: unknown): DataPlaneError {
  */
 function execArguments(): string[] {
   return process.execArgv.filter((argument) => !/^--(input-type|eval|print|check|test)\b/.test(argument));
+}
+
+/**
+ * The thread of worker.js. Node.js refuses a list of arguments with an option of V8, such as `--max-old-space-size`, which
+ * applies to all threads of the process; without a list, a thread inherits the arguments.
+ */
+function startThread(options: WorkerOptions): Worker {
+  const module = new URL('./worker.js', import.meta.url);
+  try {
+    return new Worker(module, { ...options, execArgv: execArguments() });
+  } catch (error) {
+    if (codeOf(error) !== 'ERR_WORKER_INVALID_EXEC_ARGV') throw error;
+    return new Worker(module, options);
+  }
 }
 
 /** The worker thread, its shared memory and its eventfds. These are freed when it has exited. */
@@ -114,11 +128,7 @@ export class WorkerThread {
       protocols: options.protocols,
       trace: this.#trace && { memory: this.#trace.memory, member: options.trace!.member },
     };
-    return new Worker(new URL('./worker.js', import.meta.url), {
-      name: THREAD_NAME,
-      workerData,
-      execArgv: execArguments(),
-    });
+    return startThread({ name: THREAD_NAME, workerData });
   }
 
   #watchExit(): Promise<WorkerExit> {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { DataPlane, DataPlaneError } from '@rdmc/dataplane';
 import { refusal, until } from '@rdmc/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { checkOptions } from '../src/options.js';
 import { ECHO, startEcho } from './planes.js';
 
 const EMPTY = new Uint8Array(0);
@@ -32,6 +33,30 @@ describe('start', () => {
     ],
   ])('refuses %s', async (_, options, code) => {
     await expect(DataPlane.open(options as never)).rejects.toEqual(refusal(code));
+  });
+
+  it('has the default window of the environment, and refuses one that is not a number of milliseconds', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('RDMC_WINDOW_MS', 'long');
+    const message = expect.stringContaining('RDMC_WINDOW_MS must be a number of milliseconds');
+    const opening = DataPlane.open({ protocols });
+    await expect(opening).rejects.toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION', message });
+    expect(checkOptions({ protocols, windowMs: 7 }).windowMs).toBe(7);
+    for (const [text, windowMs] of [
+      ['0', 0],
+      ['Infinity', Number.POSITIVE_INFINITY],
+      ['', 50],
+    ] as const) {
+      vi.stubEnv('RDMC_WINDOW_MS', text);
+      expect(checkOptions({ protocols }).windowMs).toBe(windowMs);
+    }
+  });
+
+  it('works in a process that has an option of V8', async () => {
+    process.execArgv.push('--max-old-space-size=1000');
+    onTestFinished(() => void process.execArgv.pop());
+    const { echo } = await startEcho();
+    expect(echo).toBeDefined();
   });
 
   it.each([

@@ -12,7 +12,7 @@ export interface OwnOptions {
   readonly attributes?: MeshAttributes;
   /** The device: 'auto' (default), 'soft', or all options of `openDevice`. All members agree on one kind. */
   readonly device?: OpenDeviceOptions | string;
-  /** How long the worker polls after work before it sleeps, in milliseconds (default 50; 0: never polls). */
+  /** How long the worker polls after work before it sleeps, in milliseconds (default: RDMC_WINDOW_MS, or 50; 0: never polls). */
   readonly windowMs?: number;
   /** Reports the chosen device and failures; default: none. */
   readonly logger?: NodeLogger | undefined;

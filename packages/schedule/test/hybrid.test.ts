@@ -18,8 +18,9 @@ function leadersOf(racks: readonly RackId[]): number[] {
 
 /** The most steps with two levels; k + ceil(log2 n) − 1 with one. */
 function mostSteps(racks: readonly RackId[], k: number): number {
-  const sizes = [...new Set(racks)].map((rack) => racks.filter((other) => other === rack).length);
-  const [top, inner] = [Math.ceil(Math.log2(sizes.length)), Math.ceil(Math.log2(Math.max(...sizes)))];
+  const sizes = new Map<RackId, number>();
+  for (const rack of racks) sizes.set(rack, (sizes.get(rack) ?? 0) + 1);
+  const [top, inner] = [sizes.size, Math.max(...sizes.values())].map((count) => Math.ceil(Math.log2(count)));
   if (top === 0 || inner === 0) return k + top + inner - 1;
   // Two further steps for a size that is not a power of two, and a last turn that is not full.
   return k + (top + 2) * (inner + 2) + inner + 2;

@@ -34,6 +34,11 @@ export interface ComplianceSpec {
   readonly chapters?: readonly ChapterName[];
   /** Longest time from a peer's death to RETRY_EXCEEDED, in milliseconds (default 2000). */
   readonly peerDeathLimitMs?: number;
+  /**
+   * A fifth of the rounds of tests that search for rare interleavings, for a suite that runs after each change (default:
+   * false). All other tests are the same.
+   */
+  readonly brief?: boolean;
 }
 
 /** Conditions of one test. */
@@ -50,6 +55,8 @@ export interface TestOptions {
 export interface SuiteContext {
   readonly spec: ComplianceSpec;
   readonly peerDeathLimitMs: number;
+  /** So many rounds of a search, or the part of a brief suite. */
+  rounds(all: number): number;
   test(title: string, options: TestOptions, body: (a: Peer, b: Peer) => Promise<void>): void;
   /** Another peer in the placement of the second one; stopped after the test. */
   startPeer(): Promise<Peer>;

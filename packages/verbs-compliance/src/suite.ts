@@ -10,7 +10,9 @@ import { Peer } from './rig/peer.js';
 import type { ComplianceSpec, SuiteContext, TestOptions, TestRunner } from './suite-context.js';
 import { LIMIT_MS } from './wait.js';
 
-const SPEC_FIELDS = ['name', 'features', 'placement', 'device', 'chapters', 'peerDeathLimitMs'];
+const SPEC_FIELDS = ['name', 'features', 'placement', 'device', 'chapters', 'peerDeathLimitMs', 'brief'];
+/** A brief suite searches for rare interleavings in one of so many rounds. */
+const BRIEF = 5;
 const TEST_TIMEOUT_MS = 2 * LIMIT_MS;
 
 /**
@@ -26,6 +28,7 @@ export function defineComplianceSuite(spec: ComplianceSpec, runner: TestRunner):
     spec,
     peerDeathLimitMs: spec.peerDeathLimitMs ?? 2_000,
     sourceOfB: sources.b,
+    rounds: (all) => (spec.brief ? all / BRIEF : all),
     startPeer: () => rig.startPeer(),
     test(title, options, body) {
       const missing = missingFor(spec, options);

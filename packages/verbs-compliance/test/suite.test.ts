@@ -44,6 +44,14 @@ describe('the suite', () => {
     expect(new Set([...titles, ...skipped]).size).toBe(titles.length + skipped.length);
   });
 
+  it('searches in a fifth of the rounds where it is brief, with the same tests', () => {
+    const [all, brief] = [recorder(), recorder()];
+    defineComplianceSuite({ ...spec, chapters: ['channels'] }, all.runner);
+    defineComplianceSuite({ ...spec, chapters: ['channels'], brief: true }, brief.runner);
+    expect(all.titles).toContain('no wake-up is lost in 10000 rounds of random timing');
+    expect(brief.titles).toEqual(all.titles.map((title) => title.replace('10000', '2000')));
+  });
+
   it('runs the requested chapters', () => {
     const { runner, titles } = recorder();
     defineComplianceSuite({ ...spec, chapters: ['signalling'] }, runner);

@@ -5,13 +5,13 @@ import { connected, type Peer } from '../rig/peer.js';
 import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
-const ROUNDS = 10_000;
+const ALL_ROUNDS = 10_000;
 
 function channelOf(peer: Peer): Promise<number> {
   return peer.call('createChannel', { device: peer.device });
 }
 
-export function channels({ test }: SuiteContext): void {
+export function channels({ test, rounds: roundsOf }: SuiteContext): void {
   test('arm, event, poll, arm again', { bothWays: true }, async (a, b) => {
     const channel = await channelOf(b);
     const [near, far] = await connected(a, b, {}, { channel });
@@ -124,18 +124,19 @@ export function channels({ test }: SuiteContext): void {
   });
 
   const long = { timeoutMs: LONG_MS };
-  test(`no wake-up is lost in ${ROUNDS} rounds of random timing`, long, async (a, b) => {
+  const rounds = roundsOf(ALL_ROUNDS);
+  test(`no wake-up is lost in ${rounds} rounds of random timing`, long, async (a, b) => {
     const [ours, theirs] = await Promise.all([channelOf(a), channelOf(b)]);
     const [near, far] = await connected(a, b, { channel: ours }, { channel: theirs });
     const receives = range(4).map((id) => ({ id }));
     await Promise.all([near.receive(...receives), far.receive(...receives)]);
     const slept = await Promise.all([
-      a.call('pingPong', { qp: near.qp, cq: near.cq, channel: ours, rounds: ROUNDS, seed: 11, serves: true }),
+      a.call('pingPong', { qp: near.qp, cq: near.cq, channel: ours, rounds, seed: 11, serves: true }),
       b.call('pingPong', {
         qp: far.qp,
         cq: far.cq,
         channel: theirs,
-        rounds: ROUNDS,
+        rounds,
         seed: 23,
         serves: false,
       }),

@@ -8,8 +8,9 @@ import type { SuiteContext } from '../suite-context.js';
 import { LIMIT_MS, LONG_MS } from '../wait.js';
 
 const MIB = 1_048_576;
+const ALL_MESSAGES = 20_000;
 
-export function ordering({ test }: SuiteContext): void {
+export function ordering({ test, rounds }: SuiteContext): void {
   test('completions are in posting order, large and small mixed', { bothWays: true }, async (a, b) => {
     const [near, far] = await connected(a, b);
     const [mine, theirs] = await Promise.all([a.region(MIB), b.region(MIB)]);
@@ -92,8 +93,8 @@ export function ordering({ test }: SuiteContext): void {
     },
   );
 
-  test('20,000 messages each way arrive once and in order', {}, async (a, b) => {
-    const count = 20_000;
+  const count = rounds(ALL_MESSAGES);
+  test(`${count} messages each way arrive once and in order`, {}, async (a, b) => {
     const window = 32;
     const ends = await connected(a, b);
     const [cqA, cqB] = await Promise.all([a.completionQueue(), b.completionQueue()]);
