@@ -31,6 +31,8 @@ export interface AbsencesOptions {
   readonly ended: AbortSignal;
   /** Called when it is time to look again. */
   readonly onCheck: () => void;
+  /** Milliseconds; default: of `performance`. */
+  readonly clock?: () => number;
 }
 
 /** What is known of the logs whose servers are not registered. */
@@ -123,12 +125,12 @@ export class Absences {
 
   /** Undefined: no answer that counts. */
   async #ask(member: number, processes: readonly ServerProcess[]): Promise<readonly boolean[] | undefined> {
-    const { mesh, ended } = this.options;
-    const askedAt = performance.now();
+    const { mesh, ended, clock = () => performance.now() } = this.options;
+    const askedAt = clock();
     try {
       const answer = await mesh.request(member, Topic.REACH, { processes }, { signal: ended });
       const { reached } = readShape(reachAnswer, answer);
-      return performance.now() - askedAt < EVIDENCE_MS ? reached : undefined;
+      return clock() - askedAt < EVIDENCE_MS ? reached : undefined;
     } catch (error) {
       if (ended.aborted) throw error;
       return undefined;

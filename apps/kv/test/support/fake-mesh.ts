@@ -21,6 +21,8 @@ export class FakeMesh {
   /** Whether a server is connected with the process of another one; undefined: it does not answer. */
   reaches: (witness: number, server: ServerProcess) => boolean | undefined = (_, { member, incarnation }) =>
     this.#processes.get(member) === incarnation;
+  /** Requests which processes a server reaches. */
+  asked = 0;
   /** The incarnations of the processes that run. */
   readonly #processes = new Map<number, number>();
   readonly #handlers = new Map<string, (from: number, body: unknown) => unknown>();
@@ -80,10 +82,14 @@ export class FakeMesh {
   async register(id: number): Promise<void> {
     await this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
   }
-  /** A server has ended. */
+  /** A server has ended, and its connection. */
   lose(id: number): void {
-    this.#processes.delete(id);
+    this.end(id);
     this.cut(id);
+  }
+  /** A server that is cut off has ended. */
+  end(id: number): void {
+    this.#processes.delete(id);
   }
   /** The connection with a server ends; its process runs. */
   cut(id: number): void {
@@ -107,6 +113,7 @@ export class FakeMesh {
   }
   #answer(witness: number, body: unknown): unknown {
     const { processes } = readShape(reachMessage, body);
+    this.asked += 1;
     const reached = processes.map((server) => this.reaches(witness, server));
     if (reached.includes(undefined))
       throw Object.assign(new Error('late'), { code: 'ERR_RDMC_MESH_REQUEST_TIMEOUT' });

@@ -9,6 +9,7 @@ export const KV_SCENARIOS = [
   'kv-power',
   'kv-coordinator',
   'kv-coordinator-server',
+  'kv-coordinator-pause',
   'kv-takeover',
   'kv-return',
 ] as const;
