@@ -13,8 +13,12 @@ function again(seed: number, scenario: string, subject = ''): string {
   return `again: npm run test:chaos -- ${subject}--runs 1 --seed ${seed} --scenario ${scenario}`;
 }
 
-/** Faults that other scenarios contain, `primary-and-backups` and `kv-servers`: RDMC_TEST_LONG=1 runs them too. */
-const CONTAINED: readonly string[] = process.env.RDMC_TEST_LONG === '1' ? [] : ['primary', 'kv-server'];
+/**
+ * Faults that other scenarios contain, `primary-and-backups`, `kv-servers` and `kv-coordinator-server`: RDMC_TEST_LONG=1 runs
+ * them too.
+ */
+const CONTAINED: readonly string[] =
+  process.env.RDMC_TEST_LONG === '1' ? [] : ['primary', 'kv-server', 'kv-coordinator'];
 
 /** Each scenario once. */
 const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? SCENARIOS.length) }, (_, run) => {
@@ -43,5 +47,6 @@ it.each(kvRuns.filter(({ scenario }) => !CONTAINED.includes(scenario)))(
 );
 
 // A skipped test is printed at the end of a run.
-if (CONTAINED.length > 0) it.skip('primary and kv-server (RDMC_TEST_LONG=1 runs them)', () => {});
+if (CONTAINED.length > 0)
+  it.skip('primary, kv-server and kv-coordinator (RDMC_TEST_LONG=1 runs them)', () => {});
 if (!isRoot) it.skip('full-disk, cut-links and cut-backup (they need root)', () => {});

@@ -9,9 +9,9 @@ export const KV_SCENARIOS = [
   'kv-power',
   'kv-coordinator',
   'kv-coordinator-server',
-  'kv-coordinator-pause',
   'kv-takeover',
   'kv-return',
+  'kv-coordinator-pause',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
