@@ -39,6 +39,11 @@ export const kvErrors = errorTable({
     'start it again',
   ],
   ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover failed', 'it is tried again; see its cause'],
+  ERR_RDMC_KV_MINORITY: [
+    'resource',
+    'the coordinator misses more servers than anybody reaches',
+    'start them, or join the network again; nothing is taken over before',
+  ],
   ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'read its last lines'],
   ERR_RDMC_KV_DATA_LOST: ['internal', 'the demo lost acknowledged writes', 'please report it'],
   ERR_RDMC_KV_NOTHING_TO_SALVAGE: ['usage', 'the directories do not have files of a cluster', 'give others'],

@@ -95,3 +95,10 @@ export const TAKEOVER_RETRY_MS = 500;
 export const REGISTER_RETRY_MS = 500;
 /** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
 export const DEFAULT_RETURN_MS = 20_000;
+/** The waits of a coordinator that starts are counted in ticks, however late each comes. */
+export const ROLL_CALL_TICK_MS = 250;
+/** How soon the coordinator asks again for a server that is not here, at first and at last. */
+export const ABSENCE_CHECK_MS = 100;
+export const ABSENCE_CHECK_MAX_MS = 1_600;
+/** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */
+export const EVIDENCE_MS = 5_000;

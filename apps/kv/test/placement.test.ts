@@ -1,131 +1,11 @@
-import { Deferred, type Subscription, subscription } from '@rdmc/common';
 /** What the coordinator does where its store, or a server, does not do as asked. */
+import { Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { expect, it } from 'vitest';
-import {
-  abandonMessage,
-  resetMessage,
-  Topic,
-  tableMessage,
-  takeoverMessage,
-} from '../src/cluster/messages.js';
-import { Placement, type PlacementEvents } from '../src/cluster/placement.js';
+import { tableMessage, takeoverMessage } from '../src/cluster/messages.js';
+import type { Placement, PlacementEvents } from '../src/cluster/placement.js';
 import { NOBODY } from '../src/cluster/slot-table.js';
-
-/** A mesh with these servers, on which the test is every other member. */
-class FakeMesh {
-  readonly peers = new Map<number, { id: number; state: string }>();
-  readonly #handlers = new Map<string, (from: number, body: unknown) => unknown>();
-  #failed: (failure: { member: number; reason: string }) => void = () => {};
-  /** Who was asked to take a log over. */
-  readonly leaders: number[] = [];
-  /** Who was asked to forget which attempt, and its slots. */
-  readonly abandoned: { member: number; takeover: number; ranges: readonly [number, number][] }[] = [];
-  onTakeover: (body: unknown) => void = () => {};
-  /** Delays the answers of servers that are asked to forget something. */
-  forgetting: (member: number) => Promise<void> = async () => {};
-  takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
-    entries: 0,
-    milliseconds: 0,
-  });
-
-  constructor(ids: readonly number[]) {
-    for (const id of ids) this.peers.set(id, { id, state: 'connected' });
-  }
-  onRequest(topic: string, handler: (from: number, body: unknown) => unknown): Subscription {
-    this.#handlers.set(topic, handler);
-    return subscription(() => {});
-  }
-  onFailure(failed: (failure: { member: number; reason: string }) => void): Subscription {
-    this.#failed = failed;
-    return subscription(() => {});
-  }
-  onLeave(): Subscription {
-    return subscription(() => {});
-  }
-  broadcast(_: string, body: unknown): void {
-    this.told.push(body);
-  }
-  async request(member: number, topic: string, body: unknown): Promise<unknown> {
-    if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
-    if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });
-    if (topic === Topic.ABANDON || topic === Topic.RESET) await this.forgetting(member);
-    if (topic !== Topic.TAKEOVER) return null;
-    this.leaders.push(member);
-    this.onTakeover(body);
-    return this.takeover(member, readShape(takeoverMessage, body).takeover);
-  }
-  /** What was told to all. */
-  readonly told: unknown[] = [];
-  /** Who was asked to drop what earlier runs had left. */
-  readonly reset: { member: number; below: number; ranges: readonly [number, number][] }[] = [];
-  /** As a leader that has the log's recovery for itself. */
-  async plan(leader: number, takeover: number): Promise<void> {
-    await this.#handlers.get(Topic.PLAN)!(leader, { takeover });
-  }
-  async register(id: number): Promise<void> {
-    await this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
-  }
-  lose(id: number): void {
-    this.peers.set(id, { id, state: 'failed' });
-    this.#failed({ member: id, reason: 'lost' });
-  }
-  /** The process of a server has ended, and another one is here. */
-  replace(id: number): void {
-    this.lose(id);
-    this.peers.set(id, { id, state: 'connected' });
-  }
-}
-
-class FakeStore {
-  readonly values = new Map<string, { value: string; revision: number }>();
-  failures = 0;
-  async get(key: string) {
-    if (this.failures > 0) {
-      this.failures -= 1;
-      throw Object.assign(new Error('out of reach'), { code: 'ERR_RDMC_STATE_UNREACHABLE' });
-    }
-    return this.values.get(key);
-  }
-  async put(key: string, value: string, revision: number) {
-    this.values.set(key, { value, revision: revision + 1 });
-    return revision + 1;
-  }
-  async list(prefix: string) {
-    return new Map([...this.values].filter(([key]) => key.startsWith(prefix)));
-  }
-}
-
-const record = (id: number, state: string): LogRecord =>
-  ({ logId: BigInt(id), owner: id, state }) as unknown as LogRecord;
-
-const NEVER_MS = 2 ** 31 - 1;
-
-interface Waits {
-  readonly startMs?: number;
-  readonly returnMs?: number;
-  /** Delays the coordinator's answers. */
-  readonly beforeLogs?: () => Promise<void>;
-}
-
-function start(
-  mesh: FakeMesh,
-  store: FakeStore,
-  records: LogRecord[],
-  events: PlacementEvents,
-  { beforeLogs = async () => {}, ...waits }: Waits = {},
-): Placement {
-  const logs = async (): Promise<LogRecord[]> => {
-    await beforeLogs();
-    return records;
-  };
-  const coordinator = { logs } as unknown as Coordinator;
-  const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as StateStore };
-  const times = { startMs: NEVER_MS, returnMs: NEVER_MS, ...waits };
-  return new Placement({ ...place, servers: [...mesh.peers.keys()], ...times }, events);
-}
+import { epochsOf, FakeMesh, FakeStore, firstRun, record, start } from './support/fake-mesh.js';
 
 it('slots are given out when the store that was out of reach is there again', async () => {
   const mesh = new FakeMesh([1, 2]);
@@ -212,20 +92,6 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   await placement.close();
 });
 
-/** A run of a coordinator, until it serves, over servers 1 to 3 that have had their slots in an earlier run. */
-async function firstRun(store: FakeStore, records: LogRecord[]): Promise<FakeMesh> {
-  const mesh = new FakeMesh([1, 2, 3]);
-  let placement!: Placement;
-  await new Promise<void>((serving) => {
-    placement = start(mesh, store, records, { serving: () => serving() });
-    for (const id of [1, 2, 3]) void mesh.register(id);
-  });
-  await placement.close();
-  return mesh;
-}
-
-const epochsOf = (mesh: FakeMesh): number[] => mesh.told.map((body) => readShape(tableMessage, body).epoch);
-
 it('another run waits for all servers with slots, and its tables are newer than those of the run before', async () => {
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));
@@ -265,6 +131,7 @@ it('another run has servers drop what takeovers of earlier runs left, before its
       return { entries: 0, milliseconds: 0 };
     };
     // Server 2 does not come.
+    mesh.lose(2);
     placement = start(mesh, store, records, { recovered }, { returnMs: 1 });
     void mesh.register(1);
     void mesh.register(3);

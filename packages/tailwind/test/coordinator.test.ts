@@ -1,7 +1,7 @@
 import { uptime } from 'node:os';
 import { join } from 'node:path';
 import { Deferred, subscription } from '@rdmc/common';
-import type { Mesh } from '@rdmc/mesh';
+import type { MemberEvent, Mesh } from '@rdmc/mesh';
 import {
   bootClock,
   Coordinator,
@@ -14,6 +14,7 @@ import {
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LogRegistry } from '../src/coordinator/log-registry.js';
+import type { OwnerProcess } from '../src/coordinator/owner-process.js';
 import { TermGuard } from '../src/coordinator/term-guard.js';
 import { startCluster, startCoordinator, startMeshes } from './support/cluster.js';
 
@@ -79,23 +80,89 @@ async function rig() {
   return { coordinator, members: [first!, second!, third!], clients: [first, second, third].map(client) };
 }
 
-/** A mesh whose members come and go. This member knows of member 1 from others, and has lost member 2. */
-function meshThatForms(): Mesh {
-  const peer = (id: number, incarnation: number) => [id, { id, incarnation, state: 'failed' }] as const;
-  const [peers, failed] = [new Map([peer(1, 4), peer(2, 5)]), new Map([[2, {}]])];
-  const none = () => subscription(() => {});
-  return { id: 0, incarnation: 2, peers, failed, onRequest: none, onMember: none } as unknown as Mesh;
+/** A mesh whose members come and go, as far as a coordinator uses it. The test is the other members. */
+class LiveMesh {
+  readonly id = 0;
+  readonly incarnation = 2;
+  readonly failed = new Map<number, object>();
+  readonly peers = new Map<number, { id: number; incarnation: number; state: string }>();
+  #listener: (event: MemberEvent) => void = () => {};
+
+  onRequest() {
+    return subscription(() => {});
+  }
+
+  onMember(listener: (event: MemberEvent) => void) {
+    this.#listener = listener;
+    return subscription(() => {});
+  }
+
+  tell(type: MemberEvent['type'], member: number, incarnation: number): void {
+    this.#listener({ type, member, incarnation, epoch: 1, code: '', reason: '' } as MemberEvent);
+  }
 }
 
-it('a coordinator that begins does not declare members dead that it has not reached yet', async () => {
+/** A coordinator, and a log of each of these processes from an earlier run. */
+async function among(mesh: LiveMesh, owners: readonly OwnerProcess[]) {
   const store = await FileStore.open(join(temporaryDirectory(), 'state'));
   const before = await LogRegistry.begin(store);
-  const logs = [await before.createLog({ member: 1, incarnation: 4 })];
-  logs.push(await before.createLog({ member: 2, incarnation: 5 }));
-  const coordinator = await Coordinator.open({ mesh: meshThatForms(), store });
+  const logs: bigint[] = [];
+  for (const owner of owners) logs.push((await before.createLog(owner)).logId);
+  const coordinator = await Coordinator.open({ mesh: mesh as unknown as Mesh, store });
   onTestFinished(() => coordinator.close());
-  const states = new Map((await coordinator.logs()).map(({ logId, state }) => [logId, state]));
-  expect(logs.map(({ logId }) => states.get(logId))).toEqual(['live', 'recovering']);
+  const states = async (): Promise<string[]> => {
+    const found = await coordinator.logs();
+    return logs.map((id) => found.find(({ logId }) => logId === id)!.state);
+  };
+  return { store, logs, states };
+}
+
+describe('a coordinator where members come and go', () => {
+  it('begins, and declares the logs of members that have left dead, and not of those that are not connected', async () => {
+    const mesh = new LiveMesh();
+    for (const [id, state] of [
+      [1, 'failed'],
+      [2, 'failed'],
+      [3, 'left'],
+    ] as const) {
+      mesh.peers.set(id, { id, incarnation: 4, state });
+    }
+    // It has lost member 2, and has only heard of member 1.
+    mesh.failed.set(2, {});
+    const { states } = await among(
+      mesh,
+      [1, 2, 3].map((member) => ({ member, incarnation: 4 })),
+    );
+    expect(await states()).toEqual(['live', 'live', 'recovering']);
+  });
+
+  it('does not declare the logs of a process dead that it lost, until the process left or a newer one joined', async () => {
+    const mesh = new LiveMesh();
+    const { states } = await among(
+      mesh,
+      [1, 2].map((member) => ({ member, incarnation: 4 })),
+    );
+    for (const member of [1, 2]) mesh.tell('lost', member, 4);
+    expect(await states()).toEqual(['live', 'live']);
+    // Perhaps this process was stopped, and the others gave it up.
+    mesh.tell('joined', 1, 4);
+    expect(await states()).toEqual(['live', 'live']);
+    mesh.tell('joined', 1, 5);
+    expect(await states()).toEqual(['recovering', 'live']);
+    mesh.tell('left', 2, 4);
+    expect(await states()).toEqual(['recovering', 'recovering']);
+  });
+
+  it('lets another member recover a log when it lost the one that did', async () => {
+    const mesh = new LiveMesh();
+    const { store, logs, states } = await among(mesh, [{ member: 1, incarnation: 4 }]);
+    const registry = new LogRegistry(store, 2);
+    const { attempt } = await registry.beginRecovery(logs[0]!, 2, () => false);
+    mesh.tell('lost', 2, 7);
+    expect(await states()).toEqual(['recovering']);
+    const late = registry.finishRecovery(logs[0]!, 2, { attempt, successors: [] });
+    await expect(late).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
+  });
 });
 
 describe('the coordinator', () => {

@@ -1,5 +1,15 @@
 /** The messages of servers and coordinator on the mesh. Log ids are text, because JSON does not have 64-bit numbers. */
-import { finite, list, openRecord, pattern, type Shaped, text, tuple, whole } from '@rdmc/common/shapes';
+import {
+  finite,
+  flag,
+  list,
+  openRecord,
+  pattern,
+  type Shaped,
+  text,
+  tuple,
+  whole,
+} from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
 
@@ -19,6 +29,8 @@ export const Topic = {
   IMPORTED: 'kv.imported',
   /** coordinator → others: forget what you got */
   ABANDON: 'kv.abandon',
+  /** coordinator → each server: with which of these processes are you connected? */
+  REACH: 'kv.reach',
   /** a further run of the coordinator → each server: takeovers of former runs are over; forget what you got of them */
   RESET: 'kv.reset',
 } as const;
@@ -47,5 +59,12 @@ export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, sl
 /** All takeovers below this number are over. The ranges are those that the server does not own. */
 export const resetMessage = openRecord({ below: takeover, ranges: list(tuple(slot, slot)) });
 
+/** One process of a server: the incarnation is the mesh's. */
+const serverProcess = openRecord({ member, incarnation: whole() });
+export const reachMessage = openRecord({ processes: list(serverProcess) });
+/** In the order of the processes. */
+export const reachAnswer = openRecord({ reached: list(flag) });
+
+export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;

@@ -3,21 +3,16 @@ import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
-import { codeOf, KvError, messageOf } from '../errors.js';
-import { TAKEOVER_RETRY_MS, TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { codeOf, type KvError, messageOf } from '../errors.js';
+import { TAKEOVER_RETRY_MS } from '../limits.js';
+import { type Absence, Absences } from './absences.js';
+import { AnnouncedTable, type Servers } from './announced-table.js';
+import { Attempts } from './attempts.js';
 import { Leftovers } from './leftovers.js';
-import {
-  planMessage,
-  registerMessage,
-  type Share,
-  type TakeoverMessage,
-  Topic,
-  takeoverAnswer,
-} from './messages.js';
+import { planMessage, registerMessage, type Share, Topic } from './messages.js';
+import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
 import { allSlots, type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
-import { declaredDead, foreignState } from './refused-registration.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
-import { NOBODY, rangesOf } from './slot-table.js';
 
 export interface PlacementEvents {
   /** A server's log is recovered, and its slots are served again. `server` had the log. */
@@ -50,8 +45,9 @@ export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
  * Decides which server has which slots: at the first start an equal part each; when a server is lost, its part is
  * shared out among the others, which recover it; at a restart every server recovers what it had. One recovery at a time.
  *
- * Servers serve their slots without it. Another run, over the same state, first waits for the servers that run, and makes
- * them drop the entries of unfinished takeovers (`Leftovers`).
+ * Servers serve their slots without it. A connection that breaks does not show that a server has ended: the servers that are
+ * here say whether it runs. Another run, over the same state, first waits for the servers that run, and makes them drop the
+ * entries of unfinished takeovers (`Leftovers`).
  */
 export class Placement {
   readonly #state: PlacementState;
@@ -60,35 +56,41 @@ export class Placement {
   /** How often each server was lost: the next process of its id does not have its log. */
   readonly #losses = new Map<number, number>();
   readonly #leftovers: Leftovers;
+  readonly #absences: Absences;
+  readonly #table: AnnouncedTable;
   readonly #rollCall: RollCall;
   readonly #ended = new AbortController();
   readonly #subscriptions: Subscription[];
-  /** The table that was announced last, if every slot had a server in it: a table that changes nothing is no event. */
-  #served: string | undefined;
   /** All takeovers of this run have higher numbers. */
   #before: number | undefined;
-  #current: TakeoverMessage | undefined;
-  /** Attempts whose outcome is not known, by log. */
-  readonly #failed = new Map<string, TakeoverMessage[]>();
-  #attempts = 0;
+  readonly #attempts: Attempts;
+  #turn = 0;
+  /** The servers whose absence was reported. */
+  #missed = '';
   readonly #tries = new Map<string, number>();
   readonly #work = new SerialQueue();
   private readonly mesh: Mesh;
   private readonly coordinator: Coordinator;
 
   constructor(
-    { mesh, coordinator, store, ...times }: PlacementOptions,
+    { mesh, coordinator, store, ...waits }: PlacementOptions,
     private readonly events: PlacementEvents,
   ) {
     this.mesh = mesh;
     this.coordinator = coordinator;
     this.#state = new PlacementState(store);
+    const ended = this.#ended.signal;
     const isHere = (logId: string): boolean => this.#logs.has(logId);
-    this.#leftovers = new Leftovers({ mesh, ended: this.#ended.signal, isHere });
-    this.#rollCall = new RollCall({ ...times, onTimeout: () => this.#enqueue() });
+    this.#leftovers = new Leftovers({ mesh, ended, isHere });
+    this.#attempts = new Attempts({ mesh, state: this.#state, leftovers: this.#leftovers, ended, isHere });
+    const { returnMs } = waits;
+    this.#absences = new Absences({ mesh, returnMs, ended, onCheck: () => this.#enqueue() });
+    const onServing = (epoch: number): void => this.events.serving?.(epoch);
+    this.#table = new AnnouncedTable({ mesh, next: () => this.#state.next(), onServing });
+    this.#rollCall = new RollCall({ ...waits, onTimeout: () => this.#enqueue() });
     this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
-      mesh.onRequest(Topic.PLAN, (_, body) => this.#plan(readShape(planMessage, body).takeover)),
+      mesh.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
       mesh.onLeave((member) => this.#lost(member, 'it left')),
     ];
@@ -103,6 +105,7 @@ export class Placement {
     for (const each of this.#subscriptions) each.close();
     this.#rollCall.close();
     this.#ended.abort();
+    this.#absences.close();
     await this.idle();
   }
 
@@ -119,6 +122,7 @@ export class Placement {
   /**
    * Also of a server that had registered at an earlier run, or before it was cut off.
    * @throws KvError ERR_RDMC_LOG_FENCED: the log was declared dead meanwhile, and others have the slots or will;
+   *   ERR_RDMC_KV_TAKEOVER_FAILED: that is about to happen, or not, and the server should ask again;
    *   ERR_RDMC_KV_FOREIGN_STATE: this coordinator was started with another state than the cluster's
    */
   async #register(from: number, body: unknown): Promise<null> {
@@ -130,8 +134,10 @@ export class Placement {
     if (record.state !== 'live') throw declaredDead(from, logId);
     // Meanwhile it may have been lost, and the one that is here now may be another process.
     if (this.#losses.get(from) !== losses || !this.#servers.includes(from)) return null;
+    if (this.#attempts.isUnderWay(logId)) throw underTakeover(from, logId);
     this.#logs.set(logId, from);
-    this.#enqueue();
+    this.#table.joined(from);
+    this.#stir();
     return null;
   }
 
@@ -145,11 +151,15 @@ export class Placement {
   #lost(member: number, reason: string): void {
     this.#losses.set(member, (this.#losses.get(member) ?? 0) + 1);
     for (const [logId, server] of this.#logs) {
-      if (server !== member) continue;
-      this.#logs.delete(logId);
-      this.#leftovers.forget(logId);
+      if (server === member) this.#logs.delete(logId);
     }
+    this.#table.lost(member);
     this.events.memberLost?.({ member, reason });
+    this.#stir();
+  }
+
+  #stir(): void {
+    this.#absences.stir();
     this.#enqueue();
   }
 
@@ -177,30 +187,63 @@ export class Placement {
     }
   }
 
-  /** Until every slot has a server that is there. */
+  /** Until every slot has a server that is there, or that may be back. */
   async #settle(): Promise<void> {
     const signal = this.#ended.signal;
     while (!signal.aborted) {
       const logs = await this.coordinator.logs();
       const stored = await this.#state.storedOwners(logs);
+      this.#forgetDead(logs);
       const living = new Map(this.#living);
       if (!this.#rollCall.hasBegun(stored, logs, living)) return;
       const owners = stored ?? (await this.#assign(logs));
       this.#before ??= await this.#state.next();
       await this.#leftovers.drop(owners, living, this.#before);
-      await this.#announce(owners, living);
-      const orphans = [...new Set(owners)].filter((logId) => !living.has(logId));
-      if (orphans.length === 0 || living.size === 0) {
-        await this.#dropUnused(owners, logs, living);
+      const absence = await this.#absences.of(logs, new Set(owners), living);
+      this.#report(absence);
+      await this.#table.announce(owners, this.#serversOf(logs, absence));
+      if (living.size === 0 || absence.isExpected) return;
+      const orphans = [...new Set(owners)].filter((logId) => absence.dead.has(logId));
+      if (orphans.length === 0) {
+        await this.#dropUnused(owners, logs, absence);
         return;
       }
       // In turn: one that cannot be recovered now does not hold up the others.
-      const orphan = orphans[this.#attempts % orphans.length]!;
-      this.#attempts += 1;
+      const orphan = orphans[this.#turn % orphans.length]!;
+      this.#turn += 1;
       const slots = allSlots().filter((slot) => owners[slot] === orphan);
       const done = await this.#recover(orphan, slots, logs);
       if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
     }
+  }
+
+  /** Once, until other servers are missed. */
+  #report({ missed }: Absence): void {
+    const names = missed.map((id) => `server ${id}`).join(', ');
+    if (names !== '' && names !== this.#missed) {
+      const { code, message } = minority(names);
+      this.events.failed?.({ logId: undefined, server: undefined, code, reason: message });
+    }
+    this.#missed = names;
+  }
+
+  /** A server whose log was declared dead serves nothing any more, and ends as soon as it knows. */
+  #forgetDead(logs: readonly LogRecord[]): void {
+    const dead = logs.filter(({ state }) => state !== 'live').map(({ logId }) => String(logId));
+    for (const logId of dead) this.#logs.delete(logId);
+    this.#leftovers.forget(dead);
+  }
+
+  #serversOf(logs: readonly LogRecord[], { dead }: Absence): Servers {
+    const records = new Map(logs.map((record) => [String(record.logId), record]));
+    const here = (logId: string): number | undefined => this.#logs.get(logId);
+    const away = (logId: string): number | undefined => {
+      const record = records.get(logId);
+      if (record === undefined || dead.has(logId)) return undefined;
+      const { owner, ownerIncarnation } = record;
+      return this.mesh.peers.get(owner)?.incarnation === ownerIncarnation ? owner : undefined;
+    };
+    return { here, known: (logId) => here(logId) ?? away(logId) };
   }
 
   /** The first layout of the cluster: an equal part for each server. */
@@ -210,35 +253,22 @@ export class Placement {
     return this.#state.owners(await this.#state.initial(first), logs);
   }
 
-  /** A server that was lost meanwhile is left out: the next process of its id would serve these slots without their keys. */
-  async #announce(owners: readonly string[], living: ReadonlyMap<string, number>): Promise<void> {
-    const epoch = await this.#state.next();
-    const here = new Map([...living].filter(([logId]) => this.#logs.has(logId)));
-    const ranges = rangesOf(owners.map((logId) => here.get(logId) ?? NOBODY));
-    this.mesh.broadcast(Topic.TABLE, {
-      epoch,
-      ranges: ranges.map(({ from, to, member }) => [from, to, member]),
-    });
-    const isComplete = ranges.every(({ member }) => member !== NOBODY);
-    const served = isComplete ? JSON.stringify(ranges) : undefined;
-    if (isComplete && served !== this.#served) this.events.serving?.(epoch);
-    this.#served = served;
-  }
-
   /** The slots go to the server that had them, if it is back with a new log; else to all. */
   async #recover(logId: string, slots: readonly number[], logs: readonly LogRecord[]): Promise<boolean> {
-    const living = this.#living;
+    // A server that came meanwhile may have leftovers.
+    const heirs = this.#living.filter(([heir]) => this.#leftovers.isClean(heir));
     const owner = logs.find((record) => String(record.logId) === logId)?.owner;
-    const back = living.filter(([, member]) => member === owner);
-    const shares: Share[] = shareOut(slots, back.length > 0 ? back : living)
+    const back = heirs.filter(([, member]) => member === owner);
+    const shares: Share[] = shareOut(slots, back.length > 0 ? back : heirs)
       .filter(([, part]) => part.length > 0)
       .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
+    if (shares.length === 0) return false;
     try {
       // In turn: what one of them cannot do, another may.
       const tries = this.#tries.get(logId) ?? 0;
       this.#tries.set(logId, tries + 1);
       const leader = shares[tries % shares.length]!.member;
-      const answer = await this.#attempt(leader, logId, shares);
+      const answer = await this.#attempts.run(leader, logId, shares);
       this.events.recovered?.({ logId, server: owner, ...answer });
       return true;
     } catch (error) {
@@ -247,74 +277,17 @@ export class Placement {
     }
   }
 
-  /** One server recovers a log for all that get a part of it. What fails may still end well, if only its answer was lost. */
-  async #attempt(leader: number, logId: string, shares: Share[]) {
-    const takeover = await this.#state.next();
-    this.#current = { takeover, logId, shares };
-    const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: this.#ended.signal };
-    try {
-      const answer = await this.mesh.request(leader, Topic.TAKEOVER, this.#current, options);
-      this.#failed.delete(logId);
-      return readShape(takeoverAnswer, answer);
-    } catch (error) {
-      this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), this.#current]);
-      throw error;
-    } finally {
-      this.#current = undefined;
-    }
-  }
-
   /**
-   * The leader of the attempt under way has the log's recovery for itself: earlier attempts cannot end any more. Only now
-   * may what they brought to the heirs be dropped, and their plan be replaced; before, one of them might have been
-   * about to make it true.
+   * Dead logs without slots: their replicas are freed. A server that is starting has a log before it registers, and one that
+   * returned has one without slots.
    */
-  async #plan(takeover: number): Promise<null> {
-    const current = this.#current;
-    if (current?.takeover !== takeover) throw notUnderWay(takeover);
-    const { logId, shares } = current;
-    for (const failed of this.#failed.get(logId) ?? []) await this.#abandon(failed);
-    // Meanwhile this attempt may have failed, and a later one have its plan.
-    if (this.#current !== current) throw notUnderWay(takeover);
-    this.#failed.delete(logId);
-    const planned = shares.flatMap((share) =>
-      share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
-    );
-    await this.#state.plan(logId, planned);
-    return null;
-  }
-
-  /** @throws MeshError when an heir that is there does not answer: its leftovers must not be taken for more */
-  async #abandon({ takeover, shares }: TakeoverMessage): Promise<void> {
-    const servers = new Set(this.#servers);
-    await Promise.all(
-      shares
-        .filter(({ member }) => servers.has(member))
-        .map(({ member, ranges }) => this.mesh.request(member, Topic.ABANDON, { takeover, ranges })),
-    );
-  }
-
-  /**
-   * Logs that do not have an owner and slots: their replicas are freed. A server that is starting has a log before it
-   * registers.
-   */
-  async #dropUnused(
-    owners: readonly string[],
-    logs: readonly LogRecord[],
-    living: ReadonlyMap<string, number>,
-  ): Promise<void> {
+  async #dropUnused(owners: readonly string[], logs: readonly LogRecord[], { dead }: Absence): Promise<void> {
     const having = new Set(owners);
-    for (const { logId, owner, state } of logs) {
-      const mayRegister = state === 'live' && this.#servers.includes(owner);
-      const isUsed = having.has(String(logId)) || this.#logs.has(String(logId));
-      if (state === 'recovered' || mayRegister || isUsed || living.size === 0) continue;
-      const members = [...living.values()];
-      const member = members[this.#attempts % members.length];
-      await this.#attempt(member!, String(logId), []).catch(() => {});
+    const members = this.#living.map(([, member]) => member);
+    for (const { logId, state } of logs) {
+      const id = String(logId);
+      if (state === 'recovered' || having.has(id) || !dead.has(id) || members.length === 0) continue;
+      await this.#attempts.run(members[this.#turn % members.length]!, id, []).catch(() => {});
     }
   }
-}
-
-function notUnderWay(takeover: number): KvError {
-  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} is not under way`);
 }

@@ -1,4 +1,6 @@
+import { SilenceTimer } from '@rdmc/common';
 import type { LogRecord } from '@rdmc/tailwind/coordinator';
+import { ROLL_CALL_TICK_MS } from '../limits.js';
 
 export interface RollCallOptions {
   /** All servers of the cluster. */
@@ -13,12 +15,13 @@ export interface RollCallOptions {
 
 /**
  * Decides when a run of the coordinator begins to assign slots: when every server with slots is here. Those that do not come
- * in time count as lost. At the first start of a cluster nothing is lost, and all are waited for.
+ * in time may be lost. At the first start of a cluster nothing is lost, and all are waited for. A pause of this process does not
+ * count as time.
  */
 export class RollCall {
   #isBegun = false;
   #isLate = false;
-  #timer: NodeJS.Timeout;
+  #timer: SilenceTimer;
   #runs = false;
 
   constructor(private readonly options: RollCallOptions) {
@@ -48,13 +51,13 @@ export class RollCall {
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#timer.stop();
   }
 
   /** A server with slots from an earlier run is here: the others have been running, too, or are lost. */
   #clusterRuns(): void {
     this.#runs = true;
-    clearTimeout(this.#timer);
+    this.#timer.stop();
     this.#timer = this.#wait(this.options.returnMs);
   }
 
@@ -63,10 +66,13 @@ export class RollCall {
     this.close();
   }
 
-  #wait(timeoutMs: number): NodeJS.Timeout {
-    return setTimeout(() => {
+  #wait(timeoutMs: number): SilenceTimer {
+    const tickMs = Math.min(ROLL_CALL_TICK_MS, Math.max(1, timeoutMs));
+    const timer = new SilenceTimer(tickMs, timeoutMs, () => {
       this.#isLate = true;
       this.options.onTimeout();
-    }, timeoutMs).unref();
+    });
+    timer.unref();
+    return timer;
   }
 }

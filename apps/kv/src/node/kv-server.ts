@@ -7,6 +7,7 @@ import { COORDINATOR, Topic, tableMessage } from '../cluster/messages.js';
 import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
+import { serveWitness } from '../cluster/witness.js';
 import { KvError } from '../errors.js';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
@@ -130,6 +131,8 @@ async function startServing(
   const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
+  const witness = serveWitness(mesh);
+  closers.add(() => witness.close());
   const onRefused = (error: unknown): void => endOnce(end, error);
   const registration = new Registration({ mesh, logId, ended: end.signal, onRefused });
   closers.add(() => registration.close());

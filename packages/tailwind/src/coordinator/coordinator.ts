@@ -51,8 +51,11 @@ type CheckedCoordinatorOptions = CoordinatorOptions &
 
 /**
  * Decides which member owns which log. It creates logs and declares them dead; from then on it refuses their primaries
- * both leases and the replacement of backups. When the mesh loses a member, the coordinator declares that member's
- * logs dead. It does nothing while logs are written.
+ * both leases and the replacement of backups. It does nothing while logs are written.
+ *
+ * With a fixed list of members it declares the logs of a member that is lost dead. Where members come and go, it does so when the
+ * process left, when a newer process of the member joined, or when a recovery begins: a member that is lost may run, because
+ * the coordinator's own process may have been stopped or cut off.
  *
  * Its loss stops no log. Where members come and go, another run, over the same state, is found by all members; it waits for the
  * leases of the runs before it before a recovery begins.
@@ -80,11 +83,12 @@ export class Coordinator {
       mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#reply(from, body)),
       mesh.onMember((event) => this.#follow(event)),
     ];
-    // Ended before this coordinator began: earlier processes of this member, and members that are lost.
+    // Ended before this coordinator began: earlier processes of this member, and members that do not come back.
     if (mesh.incarnation > 0) this.#processEnded({ member: mesh.id, incarnation: mesh.incarnation - 1 });
-    // A member that others have told of, and that has not connected yet, may run: it calls this one.
     for (const { id, incarnation, state } of mesh.peers.values()) {
-      if (state === 'left' || mesh.failed.has(id)) this.#processEnded({ member: id, incarnation });
+      if (state === 'left' || (incarnation === 0 && mesh.failed.has(id))) {
+        this.#processEnded({ member: id, incarnation });
+      }
     }
   }
 
@@ -109,7 +113,7 @@ export class Coordinator {
     return this.#registry.term;
   }
 
-  /** All logs that were ever created. Those of members that are known to be lost have been declared dead. */
+  /** All logs that were ever created. Those of processes that are known to have ended have been declared dead. */
   async logs(): Promise<LogRecord[]> {
     await this.#ends.idle();
     return this.#registry.logs();
@@ -198,17 +202,24 @@ export class Coordinator {
     return log;
   }
 
-  /** A process that joins ends the ones before it, also where they were lost while no coordinator ran. */
+  /**
+   * A process that joins ends the ones before it, also where they were lost while no coordinator ran. A process that is lost
+   * may run, and come back: perhaps this coordinator was the one that was stopped or cut off. With a fixed list of members
+   * nobody comes back.
+   */
   #follow({ type, member, incarnation }: MemberEvent): void {
-    if (type !== 'joined') this.#processEnded({ member, incarnation });
-    else if (incarnation > 0) this.#processEnded({ member, incarnation: incarnation - 1 });
+    if (incarnation === 0) {
+      if (type !== 'joined') this.#processEnded({ member, incarnation });
+    } else if (type === 'left') this.#processEnded({ member, incarnation });
+    // Of a process that is lost only the recoveries end, as they do for one that joins: its former connection has ended.
+    else this.#processEnded({ member, incarnation: incarnation - 1 });
   }
 
   #processEnded(process: OwnerProcess): void {
     void this.#ends.run(() => this.#declareDead(process));
   }
 
-  /** Declares the logs of this process, and of those before it, dead. The recoveries that it carried out have ended. */
+  /** Declares the logs of this process, and of those before it, dead. The recoveries that the member carried out have ended. */
   async #declareDead({ member, incarnation }: OwnerProcess): Promise<void> {
     try {
       for (const { logId, attempt, ...log } of await this.#registry.logs()) {

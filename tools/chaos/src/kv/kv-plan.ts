@@ -11,6 +11,7 @@ export const KV_SCENARIOS = [
   'kv-coordinator-server',
   'kv-takeover',
   'kv-return',
+  'kv-coordinator-pause',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 

@@ -8,6 +8,8 @@ import type { DrawnKv, KvPlan } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
 const LONGEST_STOP_MS = 15_000;
+/** The others wait 8 s for a coordinator that is silent. */
+const PAUSE_MS = [2_000, 15_000] as const;
 /** A recovery waits up to 2.2 s for a lease, and reads little then. */
 const LONGEST_TAKEOVER_MS = 4_000;
 /** Between two requests of a client while the run waits for a time or for processes that start. */
@@ -21,6 +23,8 @@ export class KvRun implements Subject {
 
   readonly plan: KvPlan;
   readonly #random: Chances;
+  /** Where no server may end by itself: those that were killed. */
+  #killed: KvProcess[] | undefined;
 
   constructor({ plan, random }: DrawnKv) {
     this.plan = plan;
@@ -47,6 +51,8 @@ export class KvRun implements Subject {
     await this.clients.more(after);
     await this.clients.stop();
     const last = await this.clients.readAll();
+    // Reads need leases: each server that has keys has found the coordinator again.
+    if (this.#killed) this.#requireAll(this.#killed);
     return check(this.clients.operations, this.clients.together, last);
   }
 
@@ -62,6 +68,7 @@ export class KvRun implements Subject {
     const { scenario, shape, tearAfterBytes } = this.plan;
     if (scenario === 'kv-power') return this.#power();
     if (scenario === 'kv-coordinator') return this.#awayCoordinator([]);
+    if (scenario === 'kv-coordinator-pause') return this.#pauseCoordinator();
     if (scenario === 'kv-return') return this.#return();
     const victims = this.#random.shuffled(this.#living());
     const [first] = victims;
@@ -75,8 +82,7 @@ export class KvRun implements Subject {
     else {
       // For each log of these servers: its primary, and r − 1 of its backups.
       const dead = scenario === 'kv-server' ? [first!] : victims.slice(0, shape.replicas);
-      this.#note(`kill -9 of ${dead.map(({ name }) => name).join(', ')}`);
-      await Promise.all(dead.map((each) => each.kill('SIGKILL')));
+      await this.#killAll(dead);
     }
   }
 
@@ -89,6 +95,30 @@ export class KvRun implements Subject {
     await this.#coordinate();
     for (const server of servers) await this.#startAgain(server);
     this.#requireAll();
+  }
+
+  /** The coordinator is stopped, and continues. A server may die meanwhile, or just as it continues. */
+  async #pauseCoordinator(): Promise<void> {
+    const { coordinator } = this.cluster;
+    const pauseMs = this.#random.integer(...PAUSE_MS);
+    const death = this.#random.pick(['none', 'none', 'meanwhile', 'then'] as const);
+    const earlyMs = death === 'meanwhile' ? this.#random.integer(0, pauseMs) : pauseMs;
+    this.#killed = death === 'none' ? [] : [this.#random.pick(this.#living())];
+    this.#note('SIGSTOP of the coordinator');
+    coordinator.signal('SIGSTOP');
+    this.clients.betweenMs = CALM_MS;
+    await delay(earlyMs);
+    await this.#killAll(this.#killed);
+    await delay(pauseMs - earlyMs);
+    this.clients.betweenMs = 0;
+    this.#note(`SIGCONT of the coordinator, after ${pauseMs} ms`);
+    coordinator.signal('SIGCONT');
+    await this.clients.more(this.plan.away);
+  }
+
+  async #killAll(victims: readonly KvProcess[]): Promise<void> {
+    if (victims.length > 0) this.#note(`kill -9 of ${victims.map(({ name }) => name).join(', ')}`);
+    await Promise.all(victims.map((each) => each.kill('SIGKILL')));
   }
 
   /** The coordinator dies while a dead server's log is taken over, at any moment of that. */

@@ -4,6 +4,7 @@ const PACKAGE = 'apps/kv';
 const IMPORTS = ['apps/kv/test/imports.test.ts'];
 const PEERS = ['apps/kv/test/peers.test.ts'];
 const ROUTER = ['apps/kv/test/router.test.ts'];
+const ABSENCE = ['apps/kv/test/coordinator-absence.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const LINKS = ['apps/kv/test/broken-takeover.test.ts'];
 const PARSER = ['apps/kv/test/parser.test.ts'];
@@ -70,8 +71,8 @@ export const kv: readonly Mutant[] = [
     id: 'kv/log-of-starting-server',
     package: PACKAGE,
     function: 'Placement.#dropUnused',
-    find: "state === 'live' && this.#servers.includes(owner)",
-    replace: 'false',
+    find: ' || !dead.has(id)',
+    replace: '',
     fault: 'The log of a server that is starting is declared dead.',
     tests: PLACEMENT,
   },
@@ -105,16 +106,52 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/attempts-not-abandoned',
     package: PACKAGE,
-    function: 'Placement.#plan',
-    find: 'for (const failed of this.#failed.get(logId) ?? []) await this.#abandon(failed);',
+    function: 'Attempts.plan',
+    find: 'for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current);',
     replace: '',
     fault: 'A new plan leaves what earlier attempts stored.',
     tests: PLACEMENT,
   },
   {
+    id: 'kv/heir-of-both-attempts',
+    package: PACKAGE,
+    function: 'Leftovers.abandon',
+    find: 'if (both) {',
+    replace: 'if (false) {',
+    fault: 'An heir that was cut off drops later what the next attempt brings it.',
+    tests: ABSENCE,
+  },
+  {
+    id: 'kv/heir-owes-nothing',
+    package: PACKAGE,
+    function: 'Leftovers.abandon',
+    find: 'for (const { logId, ranges } of away) {',
+    replace: 'for (const { logId, ranges } of [] as Share[]) {',
+    fault: 'An heir that was cut off keeps what a failed attempt brought it.',
+    tests: ABSENCE,
+  },
+  {
+    id: 'kv/alone-in-the-network',
+    package: PACKAGE,
+    function: 'Absences.of',
+    find: 'isMinority(known.size - missed.length, missed.length)',
+    replace: 'false',
+    fault: 'A coordinator in the smaller part of the network takes the rest over.',
+    tests: ABSENCE,
+  },
+  {
+    id: 'kv/registers-during-takeover',
+    package: PACKAGE,
+    function: 'Placement.#register',
+    find: 'if (this.#attempts.isUnderWay(logId)) throw underTakeover(from, logId);',
+    replace: '',
+    fault: 'A server registers while its log is about to be declared dead.',
+    tests: ABSENCE,
+  },
+  {
     id: 'kv/plan-of-another-takeover',
     package: PACKAGE,
-    function: 'Placement.#plan',
+    function: 'Attempts.plan',
     find: 'current?.takeover !== takeover',
     replace: 'current === undefined',
     fault: 'A takeover that is over may still record its plan.',

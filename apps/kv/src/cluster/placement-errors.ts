@@ -17,3 +17,19 @@ export function declaredDead(server: number, logId: string): KvError {
       'keys. Start it again',
   );
 }
+
+/** The server asks again. */
+export function underTakeover(server: number, logId: string): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_TAKEOVER_FAILED',
+    `the log of server ${server} (number ${logId}) is being taken over: unless that fails at once, the server must end`,
+  );
+}
+
+/** Reported by the coordinator; nothing ends. */
+export function minority(names: string): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_MINORITY',
+    `no server reaches ${names}: these are more than the others, so nothing is taken over before some of them are back`,
+  );
+}

@@ -1,0 +1,77 @@
+import type { Mesh } from '@rdmc/mesh';
+import { Topic } from './messages.js';
+import { NOBODY, rangesOf } from './slot-table.js';
+
+/** Servers by log. */
+export interface Servers {
+  /** The server that is here, with this log. */
+  here(logId: string): number | undefined;
+  /** The same, or the server that is not here, and may be back with this log. */
+  known(logId: string): number | undefined;
+}
+
+export interface AnnouncedTableOptions {
+  readonly mesh: Pick<Mesh, 'broadcast' | 'send' | 'peers'>;
+  /** A number above all before, also those of earlier runs. */
+  readonly next: () => Promise<number>;
+  /** Every slot has a server now, by another table than before. */
+  readonly onServing: (epoch: number) => void;
+}
+
+/** The slot table, as all servers were told it. */
+export class AnnouncedTable {
+  #last: { readonly text: string; readonly message: object } | undefined;
+  #served: string | undefined;
+  /** Servers that were not here when the table was told. */
+  readonly #untold = new Set<number>();
+
+  constructor(private readonly options: AnnouncedTableOptions) {}
+
+  joined(member: number): void {
+    this.#untold.add(member);
+  }
+
+  lost(member: number): void {
+    this.#untold.delete(member);
+  }
+
+  /**
+   * Tells all servers who has which slots. A new table names only servers that are here: the next process of an id would
+   * serve the slots of the former one without their keys. A table that names a server which may be back is not replaced for
+   * that: the others reach it, and servers that do not have the newest table do not take requests by it.
+   *
+   * @param owners the log that has each slot
+   */
+  async announce(owners: readonly string[], servers: Servers): Promise<void> {
+    const ofThose = (server: (logId: string) => number | undefined) =>
+      rangesOf(owners.map((logId) => server(logId) ?? NOBODY));
+    const isKnown = [ofThose(servers.here), ofThose(servers.known)].some(
+      (ranges) => JSON.stringify(ranges) === this.#last?.text,
+    );
+    if (isKnown) {
+      this.#tellLate();
+      return;
+    }
+    const epoch = await this.options.next();
+    // A server that was lost meanwhile is left out.
+    const ranges = ofThose(servers.here);
+    const text = JSON.stringify(ranges);
+    const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
+    this.options.mesh.broadcast(Topic.TABLE, message);
+    this.#untold.clear();
+    this.#last = { text, message };
+    const isComplete = ranges.every(({ member }) => member !== NOBODY);
+    if (isComplete && text !== this.#served) this.options.onServing(epoch);
+    this.#served = isComplete ? text : undefined;
+  }
+
+  #tellLate(): void {
+    const { mesh } = this.options;
+    for (const member of this.#untold) {
+      if (mesh.peers.get(member)?.state === 'connected') {
+        mesh.send(member, Topic.TABLE, this.#last!.message);
+      }
+    }
+    this.#untold.clear();
+  }
+}

@@ -1,0 +1,81 @@
+import { readShape } from '@rdmc/common/shapes';
+import type { Mesh } from '@rdmc/mesh';
+import { KvError } from '../errors.js';
+import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import type { Leftovers } from './leftovers.js';
+import { type Share, type TakeoverMessage, Topic, takeoverAnswer } from './messages.js';
+import type { LogRange, PlacementState } from './placement-state.js';
+
+export interface AttemptsOptions {
+  readonly mesh: Pick<Mesh, 'request'>;
+  readonly state: Pick<PlacementState, 'next' | 'plan'>;
+  readonly leftovers: Pick<Leftovers, 'abandon'>;
+  readonly ended: AbortSignal;
+  /** Whether the server of a log is here. */
+  readonly isHere: (logId: string) => boolean;
+}
+
+/** The attempts to have a log taken over, one at a time. */
+export class Attempts {
+  #current: TakeoverMessage | undefined;
+  /** Attempts whose outcome is not known, by log. */
+  readonly #failed = new Map<string, TakeoverMessage[]>();
+
+  constructor(private readonly options: AttemptsOptions) {}
+
+  isUnderWay(logId: string): boolean {
+    return this.#current?.logId === logId;
+  }
+
+  /**
+   * One server recovers a log for all that get a part of it. What fails may still end well, if only its answer was lost.
+   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
+   */
+  async run(leader: number, logId: string, shares: Share[]) {
+    const { mesh, state, ended, isHere } = this.options;
+    const takeover = await state.next();
+    if (isHere(logId)) throw isBack(logId);
+    this.#current = { takeover, logId, shares };
+    try {
+      const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
+      const answer = await mesh.request(leader, Topic.TAKEOVER, this.#current, options);
+      this.#failed.delete(logId);
+      return readShape(takeoverAnswer, answer);
+    } catch (error) {
+      this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), this.#current]);
+      throw error;
+    } finally {
+      this.#current = undefined;
+    }
+  }
+
+  /**
+   * The leader of the attempt under way has the log's recovery for itself: earlier attempts cannot end any more. Only now
+   * may what they brought to the heirs be dropped, and their plan be replaced; before, one of them might have been
+   * about to make it true.
+   */
+  async plan(takeover: number): Promise<null> {
+    const { state, leftovers } = this.options;
+    const current = this.#current;
+    if (current?.takeover !== takeover) throw notUnderWay(takeover);
+    const { logId, shares } = current;
+    for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current);
+    // Meanwhile this attempt may have failed, and a later one have its plan.
+    if (this.#current !== current) throw notUnderWay(takeover);
+    this.#failed.delete(logId);
+    const planned = shares.flatMap((share) =>
+      share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
+    );
+    await state.plan(logId, planned);
+    return null;
+  }
+}
+
+function notUnderWay(takeover: number): KvError {
+  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `takeover ${takeover} is not under way`);
+}
+
+/** Its server registered just before the attempt: then there is nothing to recover. */
+function isBack(logId: string): KvError {
+  return new KvError('ERR_RDMC_KV_TAKEOVER_FAILED', `the server of log ${logId} is back`);
+}
