@@ -91,7 +91,7 @@ describe('the destination of rdmc receive', () => {
   it.each(['', 'a', 'a:', ':0-1', 'a:0', 'a:1-1', 'a:2-1', 'a:x-1', 'a:0-1-2'])(
     'has no range %j',
     (range) => {
-      expect(() => partsOf({ shm: 'model', range: [range] })).toThrow('expected PATTERN:BEGIN-END');
+      expect(() => partsOf({ shm: 'model', range: [range] })).toThrow('expected FILES:BEGIN-END');
     },
   );
 

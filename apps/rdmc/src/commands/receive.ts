@@ -115,7 +115,7 @@ function addMemoryOptions(command: Command): Command {
       collect,
     )
     .option(
-      '--range <pattern:begin-end>',
+      '--range <files:begin-end>',
       'with --shm: only these bytes of the files that match: *.bin:0-64MiB; repeatable',
       collect,
     );

@@ -17,14 +17,14 @@ export function partsOf({ shm, tensors, range }: PartOptions): CastParts | undef
   return { tensors, ranges: range?.map(rangeOf) };
 }
 
-/** `PATTERN:BEGIN-END`; the pattern may have colons. */
+/** `FILES:BEGIN-END`; FILES is a pattern, and may have colons. */
 function rangeOf(text: string): FileRange {
   const [, path, first, behind] = /^(.+):([^:-]+)-([^:-]+)$/.exec(text) ?? [];
   const [begin, end] = [parseSize(first ?? ''), parseSize(behind ?? '')];
   if (path !== undefined && begin !== undefined && end !== undefined && begin < end)
     return { path, begin, end };
   throw usageError(
-    `--range: expected PATTERN:BEGIN-END, such as *.bin:0-64MiB, not ${JSON.stringify(text)}`,
+    `--range: expected FILES:BEGIN-END, such as *.bin:0-64MiB, not ${JSON.stringify(text)}`,
     'END is behind the last byte',
   );
 }
