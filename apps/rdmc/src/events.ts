@@ -219,6 +219,8 @@ export type ReceiveEvent =
   | (Listening & {
       /** Null with --stdout. */
       directory: string | null;
+      /** The name given with --shm. */
+      sharedMemory: string | null;
     })
   | Cleaned
   | (CastFacts & {

@@ -9,6 +9,7 @@ import { environmentOf, findProgram, nameList, runCommand } from '../src/receive
 import { checkDestination, execOf } from '../src/receive/destination.js';
 import { splitExec } from '../src/receive/exec-arguments.js';
 import { errorRecord, JsonLog } from '../src/receive/log.js';
+import { partsOf } from '../src/receive/parts.js';
 import { ReceiveReporter } from '../src/receive/reporter.js';
 import { createPalette } from '../src/ui/palette.js';
 import { isRunning } from './support/cli.js';
@@ -60,6 +61,39 @@ describe('the destination of rdmc receive', () => {
         `--stdout and ${option} exclude each other`,
       );
   });
+
+  it('is shared memory, of which parts may be named', () => {
+    checkDestination({ ...none, shm: 'model', json: true, exec: ['true'] });
+    for (const [option, part] of Object.entries({
+      '--dir': { dir: '.' },
+      '--mkdir': { mkdir: true },
+      '--no-fsync': { fsync: false },
+      '--no-resume': { resume: false },
+    }))
+      expect(() => checkDestination({ ...none, shm: 'model', ...part })).toThrow(
+        `--shm and ${option} exclude each other`,
+      );
+    expect(() => checkDestination({ ...none, stdout: true, shm: 'model' })).toThrow(
+      '--stdout and --shm exclude',
+    );
+    expect(partsOf({ shm: 'model' })).toBeUndefined();
+    expect(partsOf({ shm: 'model', tensors: ['a*'], range: ['*.bin:0-1KiB', 'a:b:5-6'] })).toEqual({
+      tensors: ['a*'],
+      ranges: [
+        { path: '*.bin', begin: 0, end: 1024 },
+        { path: 'a:b', begin: 5, end: 6 },
+      ],
+    });
+    expect(() => partsOf({ tensors: ['a'] })).toThrow('--tensors applies only to --shm');
+    expect(() => partsOf({ range: ['a:0-1'] })).toThrow('--range applies only to --shm');
+  });
+
+  it.each(['', 'a', 'a:', ':0-1', 'a:0', 'a:1-1', 'a:2-1', 'a:x-1', 'a:0-1-2'])(
+    'has no range %j',
+    (range) => {
+      expect(() => partsOf({ shm: 'model', range: [range] })).toThrow('expected FILES:BEGIN-END');
+    },
+  );
 
   it('has a command with a limit, or none', () => {
     expect(execOf(none)).toBeUndefined();
@@ -301,7 +335,7 @@ describe('the log of --log-json', () => {
     new JsonLog((line) => lines.push(line)).listening({
       event: 'listening',
       ...{ host: '::1', port: 7411, directory: null, keyed: true, pid: 1, hostName: 'h', version: '0' },
-      ...{ addresses: [], metrics: null },
+      ...{ sharedMemory: null, addresses: [], metrics: null },
     });
     expect(JSON.parse(lines[0]!)).toMatchObject({
       level: 'info',

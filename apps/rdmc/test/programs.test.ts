@@ -1,5 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { followShared, type SharedRecord } from '@rdmc/cast';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
 import { cast, finishedOf, Receiver, sampleFile, startReceivers } from './support/casting.js';
@@ -130,6 +132,40 @@ describe('rdmc receive --controlled --require-encryption', () => {
     expect(sent.code).toBe(1);
     receiver.child.stdin!.end();
     await receiver.ended;
+  });
+});
+
+describe('rdmc receive --shm', () => {
+  const present = (name: string): string[] => readdirSync('/dev/shm').filter((each) => each.startsWith(name));
+  const start = async (name: string) => {
+    const cli = new Cli<ReceiveEvent>(
+      ['receive', '--shm', name, '--range', '*:0-5', '--listen', '127.0.0.1:0', '--json'],
+      {},
+      { schema: receiveEvent },
+    );
+    const { port, sharedMemory } = await cli.event('listening');
+    expect(sharedMemory).toBe(name);
+    return { cli, to: `127.0.0.1:${port}` };
+  };
+
+  it('stores the wanted part, is removed at the end, and by the next receiver after a kill', async () => {
+    const name = `rdmc-test-${randomBytes(8).toString('hex')}`;
+    writeFileSync(join(scratch.path, 'file'), 'hello world');
+    const killed = await start(name);
+    expect((await castHere(join(scratch.path, 'file'), '--to', killed.to)).code).toBe(0);
+    const records: SharedRecord[] = [];
+    for await (const record of followShared(name)) records.push(record);
+    expect(records).toMatchObject([{ type: 'file', path: 'file', ranges: [{ begin: 0, end: 5 }] }]);
+    const text = readFileSync(join('/dev/shm', records[0]!.segment), 'latin1');
+    expect(text).toBe('hello\0\0\0\0\0\0');
+    killed.cli.child.kill('SIGKILL');
+    await killed.cli.ended;
+    expect(present(name)).toHaveLength(3);
+    const next = await start(name);
+    expect(present(name)).toEqual([`${name}.rdmc-owner`]);
+    next.cli.child.kill('SIGTERM');
+    expect((await next.cli.ended).code).toBe(0);
+    expect(present(name)).toEqual([]);
   });
 });
 

@@ -83,6 +83,8 @@ export const MAX_FRAME_HASHES = 2048;
 export const FRAME_HASHED_BYTES = 128 * MIB;
 /** Most entries of one frame that reports files which could not be built. */
 export const MAX_UNBUILT_IN_FRAME = 10_000;
+/** Bytes of the header of a file in one frame; as base64 they fit into it. */
+export const HEAD_FRAME_BYTES = 512 * KIB;
 /** Largest range that one record lets receivers take from their older files, so that each step of a writer is short. */
 export const MAX_KEEP_BYTES = 16 * MIB;
 /** A message ends after this many bytes of such ranges, so that receivers copy while the sender reads on. */

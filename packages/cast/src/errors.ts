@@ -94,6 +94,26 @@ export const castErrors = errorTable({
     'the receiver takes one file or stream, and the cast is not one',
     'cast one file, or cast to a receiver with a directory',
   ],
+  ERR_RDMC_INVALID_SAFETENSORS: [
+    'resource',
+    'a .safetensors file does not have a valid header',
+    'check the file at the sender; it may be a pointer of Git LFS',
+  ],
+  ERR_RDMC_UNKNOWN_SIZE: [
+    'resource',
+    'memory cannot be given for a stream whose length is not known',
+    'cast a file, or receive into a directory or a sink',
+  ],
+  ERR_RDMC_SHARED_NAME_IN_USE: [
+    'refused',
+    'the name of shared memory belongs to another receiver or program',
+    'choose another name, or end that receiver',
+  ],
+  ERR_RDMC_SHARED_MEMORY_GONE: [
+    'closed',
+    'the cast in the shared memory has failed, or was replaced',
+    'follow the name again for the next cast',
+  ],
   ERR_RDMC_AFTER_CAST_FAILED: [
     'resource',
     'everything is stored; the function or command after the cast failed',

@@ -17,6 +17,24 @@ export type { EntrySink, SinkEntry } from './entry-sink.js';
 export { AbortError, CastError, type CastErrorCode, type CastErrorDetails, castErrors } from './errors.js';
 export type { FileSurvey } from './file-survey.js';
 export type { FilterRule } from './filters/filter-rule.js';
+export type { ByteRange } from './memory/coverage.js';
+export type {
+  CastMemory,
+  FileArrived,
+  FileFailed,
+  FileMemory,
+  MemoryEvent,
+  TensorArrived,
+} from './memory/file-memory.js';
+export type { CastParts, FileRange } from './memory/parts.js';
+export type { Tensor } from './memory/safetensors.js';
+export { type FollowOptions, followShared } from './memory/shared/follow-shared.js';
+export type {
+  SharedFailure,
+  SharedFile,
+  SharedRecord,
+  SharedTensor,
+} from './memory/shared/shared-record.js';
 export { messageSize } from './message-size.js';
 export { Fetch, fetchFiles } from './pull/fetch.js';
 export type { FetchOptions } from './pull/fetch-options.js';

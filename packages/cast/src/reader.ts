@@ -3,7 +3,7 @@ import type { FileSurvey } from './file-survey.js';
 import { Filter } from './filters/filter.js';
 import { ContentComparison } from './manifest/content-comparison.js';
 import { ProblemList } from './problems.js';
-import { type BlockedFile, BlockReader, type HashedBlocks } from './reader/block-reader.js';
+import { type BlockedFile, BlockReader, type HashedBlocks, type HeadPiece } from './reader/block-reader.js';
 import type { Entry } from './reader/entries.js';
 import { type InputOrder, InputStream } from './reader/input-stream.js';
 import { checkListedRoot, ListedPath } from './reader/listed-paths.js';
@@ -106,6 +106,10 @@ const calls = {
 
   hashes({ index, first }: { readonly index: number; readonly first: number }): HashedBlocks | undefined {
     return blocks!.hashes(index, first);
+  },
+
+  head({ index, offset }: { readonly index: number; readonly offset: number }): HeadPiece | undefined {
+    return blocks!.head(index, offset);
   },
 
   attach({ device }: { readonly device: number }): void {

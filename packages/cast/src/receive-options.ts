@@ -1,4 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
+import { list, optional, record, ShapeError, text, whole } from '@rdmc/common/shapes';
 import type { NodeOptions } from '@rdmc/group';
 import { isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import type { Transport } from '@rdmc/verbs';
@@ -7,6 +8,9 @@ import { DEFAULT_PORT, DEFAULT_RESUME_LIMIT, MAX_PORT } from './constants.js';
 import type { EntrySink } from './entry-sink.js';
 import { CastError, invalidOption } from './errors.js';
 import { CONTROL_PURPOSE } from './identity.js';
+import type { CastMemory } from './memory/file-memory.js';
+import { type CastParts, WantedParts } from './memory/parts.js';
+import { checkSharedName } from './memory/shared/shared-name.js';
 import {
   booleanOption,
   choiceOption,
@@ -26,6 +30,9 @@ const WHERE = 'receiveFiles';
 const KNOWN = [
   'directory',
   'sink',
+  'memory',
+  'sharedMemory',
+  'parts',
   'oneFile',
   'afterCast',
   'host',
@@ -45,9 +52,12 @@ const KNOWN = [
 ] as const satisfies readonly (keyof ReceiveOptions)[];
 
 export interface CheckedReceiveOptions {
-  /** Undefined where `sink` takes the files. */
+  /** Undefined where `sink`, `memory` or `sharedMemory` takes the files. */
   readonly directory: string | undefined;
   readonly sink: EntrySink | undefined;
+  readonly memory: CastMemory | undefined;
+  readonly sharedMemory: string | undefined;
+  readonly parts: CastParts | undefined;
   readonly oneFile: boolean;
   readonly afterCast: AfterCast | undefined;
   readonly host: string;
@@ -101,14 +111,50 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
   };
 }
 
-/** Files go to a directory, or to sinks. */
-function checkDestination({
-  directory,
-  sink,
-}: ReceiveOptions): Pick<CheckedReceiveOptions, 'directory' | 'sink'> {
-  if (sink === undefined) return { directory: textOption(WHERE, 'directory', directory), sink };
-  if (directory !== undefined) throw invalidOption(`${WHERE}: directory and sink exclude each other`);
-  return { directory, sink: functionOption('sink', sink) };
+type Destination = Pick<CheckedReceiveOptions, 'directory' | 'sink' | 'memory' | 'sharedMemory' | 'parts'>;
+
+/** Files go to a directory, to sinks, or to memory. */
+function checkDestination({ directory, sink, memory, sharedMemory, parts }: ReceiveOptions): Destination {
+  const all = Object.entries({ directory, sink, memory, sharedMemory });
+  const given = all.flatMap(([name, its]) => (its === undefined ? [] : name));
+  if (given.length > 1) throw invalidOption(`${WHERE}: ${given.join(' and ')} exclude each other`);
+  const isMemory = memory !== undefined || sharedMemory !== undefined;
+  if (parts !== undefined && !isMemory)
+    throw invalidOption(`${WHERE}: parts applies only to memory and to sharedMemory`);
+  return {
+    directory: isMemory || sink ? undefined : textOption(WHERE, 'directory', directory),
+    sink: functionOption('sink', sink),
+    memory: memoryOption(memory),
+    sharedMemory: sharedMemory === undefined ? undefined : checkSharedName(WHERE, sharedMemory),
+    parts: parts && partsOption(parts),
+  };
+}
+
+function memoryOption(memory: CastMemory | undefined): CastMemory | undefined {
+  if (memory === undefined) return memory;
+  const isWhole = [memory?.allocate, memory?.arrived].every((each) => typeof each === 'function');
+  if (!isWhole)
+    throw invalidOption(`${WHERE}: memory: needed an object with the functions allocate and arrived`);
+  return memory;
+}
+
+const partsShape = record({
+  tensors: optional(list(text(), 1)),
+  ranges: optional(list(record({ path: text(), begin: whole(), end: whole(1) }), 1)),
+});
+
+/** @throws CastError ERR_RDMC_INVALID_OPTION, ERR_RDMC_INVALID_PATTERN */
+function partsOption(given: CastParts): CastParts {
+  try {
+    const parts = partsShape.read(given, 'parts');
+    const isForward = parts.ranges?.every(({ begin, end }) => begin < end) ?? true;
+    if (!isForward) throw invalidOption(`${WHERE}: parts.ranges: a range ends before it begins`);
+    new WantedParts(parts);
+    return parts;
+  } catch (error) {
+    if (error instanceof ShapeError) throw invalidOption(`${WHERE}: ${error.message}`);
+    throw error;
+  }
 }
 
 function functionOption<F>(name: string, value: F): F {

@@ -3,6 +3,8 @@ import type { NodeOptions } from '@rdmc/group';
 import type { Transport } from '@rdmc/verbs';
 import type { AfterCast } from './arrived-cast.js';
 import type { EntrySink } from './entry-sink.js';
+import type { CastMemory } from './memory/file-memory.js';
+import type { CastParts } from './memory/parts.js';
 
 /** The options of `receiveFiles`. */
 export interface ReceiveOptions {
@@ -13,6 +15,20 @@ export interface ReceiveOptions {
    * ERR_RDMC_UNSUPPORTED_TYPE.
    */
   readonly sink?: EntrySink | undefined;
+  /**
+   * Takes the files into memory, in the place of a directory or a sink, and learns of each tensor and each file when it is
+   * whole: see {@link CastMemory}. Directories are counted; each link is a problem with ERR_RDMC_UNSUPPORTED_TYPE, and a stream
+   * of unknown length with ERR_RDMC_UNKNOWN_SIZE.
+   */
+  readonly memory?: CastMemory | undefined;
+  /**
+   * Takes the files into named shared memory in /dev/shm, which other processes of this user map: 1 to 100 letters, digits,
+   * '-', '_' and '.'. A receiver with a name takes one cast at a time; its first file replaces what the last cast has brought.
+   * Everything is removed when the receiver is closed, or by the next one after a crash.
+   */
+  readonly sharedMemory?: string | undefined;
+  /** With `memory` or `sharedMemory`: the part of each cast that is kept. Default: everything. */
+  readonly parts?: CastParts | undefined;
   /** Refuses casts that are not one file or one stream, with ERR_RDMC_SEVERAL_FILES (default false). */
   readonly oneFile?: boolean | undefined;
   /** Runs after each cast that is whole: see {@link AfterCast}. */

@@ -5,6 +5,7 @@ import { ENDING_CASTS_MS, EXPIRY_INTERVAL_MS, MAX_CASTS, MAX_HANDSHAKES } from '
 import { AbortError, CastError } from './errors.js';
 import { eventQueue } from './event-queue.js';
 import { KeyedListener } from './keyed-listener.js';
+import { SharedName } from './memory/shared/shared-name.js';
 import { listenAt } from './ports.js';
 import { type CheckedReceiveOptions, checkReceiveOptions } from './receive-options.js';
 import { GatheredReception } from './receiver/gathered-reception.js';
@@ -28,12 +29,12 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
 }
 
 /**
- * Listens for casts and stores their files in a directory, or gives them to sinks. Before it listens it checks that it can write there, and
+ * Listens for casts and stores their files in a directory, or gives them to sinks or to memory. Before it listens it checks that it can write there, and
  * removes temporary files of receivers that were killed.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
  *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION,
- *   ERR_RDMC_READ_ONLY, ERR_RDMC_WRITE_FAILED; AbortError; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+ *   ERR_RDMC_READ_ONLY, ERR_RDMC_WRITE_FAILED, ERR_RDMC_SHARED_NAME_IN_USE; AbortError; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
  */
 export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
   const checked = checkReceiveOptions(options);
@@ -41,12 +42,15 @@ export async function receiveFiles(options: ReceiveOptions): Promise<FileReceive
   const writers = new WriterThreads();
   const removed = await writers.prepare(prepareOrder(checked));
   if (removed.length > 0) checked.logger?.info?.({ removed }, 'removed leftovers of terminated receivers');
+  let shared: SharedName | undefined;
   try {
+    if (checked.sharedMemory !== undefined) shared = SharedName.claim(checked.sharedMemory);
     const server = await listenAt(checked.host, checked.port);
-    if (!checked.signal?.aborted) return new ListeningReceiver(checked, server, writers);
+    if (!checked.signal?.aborted) return new ListeningReceiver(checked, server, writers, shared);
     server.close();
     throw new AbortError('the receiver', checked.signal);
   } catch (error) {
+    shared?.release();
     await writers.end();
     throw error;
   }
@@ -68,6 +72,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
     private readonly options: CheckedReceiveOptions,
     server: Server,
     private readonly writers: WriterThreads,
+    private readonly shared: SharedName | undefined,
   ) {
     super(
       options,
@@ -85,6 +90,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
     clearInterval(this.#expiry);
     for (const reception of this.#receptions.keys()) reception.abort();
     await Promise.all([...this.#receptions.values(), this.writers.end()]);
+    this.shared?.release();
   }
 
   protected override async admit(socket: Socket): Promise<void> {
@@ -103,10 +109,15 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
     }
   }
 
-  /** With `once`, the end of the first cast would end a second one, and both would be written to one output. */
+  /**
+   * With `once`, the end of the first cast would end a second one, and both would be written to one output. A name of shared
+   * memory has one cast.
+   */
   get #isTaken(): boolean {
     if (this.#receptions.size >= MAX_CASTS) return true;
-    return this.options.once && [...this.#receptions.keys()].some(({ isCounted }) => isCounted);
+    const { once, sharedMemory } = this.options;
+    const counted = [...this.#receptions.keys()].filter(({ isCounted }) => isCounted);
+    return once ? counted.length > 0 : sharedMemory !== undefined && counted.some(({ isActive }) => isActive);
   }
 
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {

@@ -119,6 +119,8 @@ const FRAMES: readonly object[] = [
   { type: 'hashes', index: 1, first: 0, data: 'AAAA' },
   { type: 'held', index: 1, first: 0, data: 'AAAA' },
   { type: 'unbuilt', entries: [1, 2], last: true },
+  { type: 'head', index: 1, offset: 0, data: 'AAAA', last: true },
+  { type: 'wanted', index: 1, offset: 0, data: 'AAAA' },
   { type: 'check' },
   { type: 'offered', files: 1, directories: 0, links: 0, bytes: 1 },
   {

@@ -27,6 +27,7 @@ function connect(sink: EntrySink) {
 
 const begin: SinkOrder = {
   type: 'begin',
+  index: 0,
   path: new Uint8Array(Buffer.from('dir/file')),
   size: 5,
   mode: 0o644,

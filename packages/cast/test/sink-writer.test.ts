@@ -14,6 +14,7 @@ import { CHECK_RECORD_BYTES } from '../src/stream/layout.js';
 import { checkedRecords, MessageChecks } from '../src/stream/message-check.js';
 import { MessageEncoder } from '../src/stream/message-encoder.js';
 import type { SinkOrder } from '../src/writer/sink-orders.js';
+import { SinkTaker } from '../src/writer/sink-taker.js';
 import { SinkWriter, type SinkWriterPorts } from '../src/writer/sink-writer.js';
 import { StreamWriter } from '../src/writer/stream-writer.js';
 import { allMessages, CHECKSUM, MESSAGE_BYTES } from './support/local-cast.js';
@@ -55,7 +56,11 @@ function checkedMessages(from: string, hook?: () => void): Buffer[] {
 }
 
 function writerOf(sinks: Recorder, ports: Partial<SinkWriterPorts> = {}): SinkWriter {
-  return new SinkWriter(sinks, CHECKSUM, { active: () => {}, isGivenUp: () => false, ...ports });
+  return new SinkWriter(new SinkTaker(sinks), CHECKSUM, {
+    active: () => {},
+    isGivenUp: () => false,
+    ...ports,
+  });
 }
 
 async function give(messages: readonly Buffer[], ports: Partial<SinkWriterPorts> = {}) {

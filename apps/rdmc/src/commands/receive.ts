@@ -7,6 +7,7 @@ import { firstLine } from '../keys/standard-input.js';
 import type { BesideControlled } from '../receive/controlled.js';
 import { checkClean, checkDestination, execOf } from '../receive/destination.js';
 import type { ReceiveCommandOptions } from '../receive/options.js';
+import { partsOf } from '../receive/parts.js';
 import type { Session } from '../session.js';
 import { device, duration, parseOptions, portRange, resumeLimit, transport } from '../values.js';
 import { addHelpNotes } from './help.js';
@@ -23,6 +24,9 @@ export const receiveSchema = z.strictObject({
   dir: z.string().min(1).optional(),
   mkdir: z.boolean().default(false),
   stdout: z.boolean().default(false),
+  shm: z.string().optional(),
+  tensors: z.array(z.string()).optional(),
+  range: z.array(z.string()).optional(),
   exec: z.array(z.string()).optional(),
   execTimeout: duration(100, DAY_MS).optional(),
   once: z.boolean().default(false),
@@ -54,6 +58,8 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     ...{ host, port, key, fsync, meshPorts, device, transport, verbose, quiet, json, stdout },
     once: raw.once || stdout,
     exec: execOf(raw),
+    sharedMemory: raw.shm,
+    parts: partsOf(raw),
     resume: raw.resume,
     resumeLimit: raw.resumeLimit,
     logJson: raw.logJson,
@@ -67,7 +73,8 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
 
 function besideControlled(raw: Raw): BesideControlled {
   const { requireEncryption, listen, dir, mkdir, stdout, exec, execTimeout, once, fsync } = raw;
-  const destination = { '--dir': dir, '--mkdir': mkdir, '--stdout': stdout, '--exec': exec };
+  const memory = { '--shm': raw.shm, '--tensors': raw.tensors, '--range': raw.range };
+  const destination = { '--dir': dir, '--mkdir': mkdir, '--stdout': stdout, ...memory, '--exec': exec };
   const others = {
     ...destination,
     ...{ '--no-resume': !raw.resume, '--resume-limit': raw.resumeLimit, '--clean': raw.clean },
@@ -95,6 +102,26 @@ async function run(raw: Raw, session: Session): Promise<void> {
     const { runReceive } = await import('../receive/run.js');
     return runReceive(options, session.terminal, signal);
   });
+}
+
+const collect = (value: string, before: readonly string[] = []): string[] => [...before, value];
+
+function addMemoryOptions(command: Command): Command {
+  return command
+    .option(
+      '--shm <name>',
+      'store files in named shared memory, for other processes of this user: /dev/shm/NAME',
+    )
+    .option(
+      '--tensors <pattern>',
+      'with --shm: only tensors of .safetensors files whose names match; repeatable',
+      collect,
+    )
+    .option(
+      '--range <files:begin-end>',
+      'with --shm: only these bytes of the files that match: *.bin:0-64MiB; repeatable',
+      collect,
+    );
 }
 
 function addExecOptions(command: Command): Command {
@@ -134,6 +161,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
       '--stdout',
       'write the one file of one cast to standard output, and end; only bytes that were checked',
     );
+  addMemoryOptions(command);
   addDiskOptions(command)
     .option('--mesh-ports <first-last>', 'ports for the data of casts, two for each at a time (default: any)')
     .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)')
@@ -176,6 +204,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
       ['rdmc receive --listen [::1] --dir /tmp/in --once', 'one cast from this machine'],
       ['rdmc receive --stdout --key-file cast.key | tar x', 'unpack an archive from rdmc cast -'],
       ['rdmc receive --dir /srv --key-file cast.key --exec systemctl reload model', 'after each cast'],
+      ["rdmc receive --shm model --tensors 'layers.[0-9].*'", 'a part of a model, in shared memory'],
       ['rdmc receive --dir . --json | jq -c \'select(.event == "complete")\'', 'for programs'],
     ],
     exitCodes: castExitCodes.filter((code) => code !== ExitCode.TERMINATED),

@@ -59,6 +59,8 @@ function optionsOf(given: Instructions, requireEncryption: boolean): ReceiveComm
     resume: true,
     resumeLimit: undefined,
     stdout: false,
+    sharedMemory: undefined,
+    parts: undefined,
     exec: undefined,
     logJson: false,
     verbose: false,

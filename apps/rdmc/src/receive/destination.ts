@@ -8,6 +8,7 @@ export interface DestinationOptions {
   readonly dir?: string | undefined;
   readonly mkdir: boolean;
   readonly stdout: boolean;
+  readonly shm?: string | undefined;
   readonly exec?: readonly string[] | undefined;
   readonly execTimeout?: number | undefined;
   readonly fsync: boolean;
@@ -16,34 +17,41 @@ export interface DestinationOptions {
   readonly json: boolean;
 }
 
-/** @throws CliError ERR_RDMC_USAGE where files go to a directory and to standard output, or to neither */
+/** @throws CliError ERR_RDMC_USAGE where files go to more than one of directory, standard output and memory, or to none */
 export function checkDestination(options: DestinationOptions): void {
-  const { dir, mkdir, stdout, exec, fsync, json, resume, resumeLimit } = options;
-  if (!stdout && dir === undefined)
-    throw usageError('--dir is missing', 'give the receiving directory: --dir DIR; or --stdout');
-  if (!stdout) return;
+  const { dir, mkdir, stdout, shm, exec, fsync, json, resume, resumeLimit } = options;
+  if (!stdout && shm === undefined && dir === undefined)
+    throw usageError(
+      '--dir is missing',
+      'give the receiving directory: --dir DIR; or --stdout, or --shm NAME',
+    );
+  if (!stdout && shm === undefined) return;
   const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
   const given = {
-    '--dir': dir,
-    '--mkdir': mkdir,
-    '--exec': exec,
-    '--no-fsync': !fsync,
+    ...{ '--dir': dir, '--mkdir': mkdir, '--no-fsync': !fsync },
     ...resuming,
-    '--json': json,
+    ...(stdout && { '--shm': shm, '--exec': exec, '--json': json }),
   };
   const other = Object.entries(given).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other === undefined) return;
   const advice = other === '--json' ? 'events are on stderr with --log-json' : 'remove one of them';
-  throw usageError(`--stdout and ${other} exclude each other`, advice);
+  throw usageError(`${stdout ? '--stdout' : '--shm'} and ${other} exclude each other`, advice);
 }
 
 /** The directory that --clean cleans. @param others options that need a receiver, by their names @throws CliError ERR_RDMC_USAGE where it is missing, or where an option contradicts */
 export function checkClean(
-  { dir, stdout, exec, mkdir, resume, resumeLimit }: DestinationOptions,
+  { dir, stdout, shm, exec, mkdir, resume, resumeLimit }: DestinationOptions,
   others: Readonly<Record<string, unknown>>,
 ): string {
   const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
-  const given = { '--stdout': stdout, '--exec': exec, '--mkdir': mkdir, ...resuming, ...others };
+  const given = {
+    '--stdout': stdout,
+    '--shm': shm,
+    '--exec': exec,
+    '--mkdir': mkdir,
+    ...resuming,
+    ...others,
+  };
   const other = Object.entries(given).find(([, value]) => value !== undefined && value !== false)?.[0];
   if (other !== undefined) throw usageError(`--clean and ${other} exclude each other`, 'remove one of them');
   if (dir === undefined) throw usageError('--dir is missing', 'give the receiving directory: --dir DIR');

@@ -33,8 +33,10 @@ export const receiveEvent = z.discriminatedUnion('event', [
     event: z.literal('listening'),
     host: z.string(),
     port: count,
-    /** Null with --stdout. */
+    /** Null with --stdout and --shm. */
     directory: z.string().nullable(),
+    /** The name given with --shm. */
+    sharedMemory: z.string().nullable(),
     /** Whether senders need a key. */
     keyed: z.boolean(),
     pid: count,

@@ -1,3 +1,4 @@
+import type { CastParts } from '@rdmc/cast';
 import type { MetricsAddress } from '@rdmc/metrics';
 
 /** The command of `--exec`, as it was given. */
@@ -11,8 +12,12 @@ export interface ReceiveCommandOptions {
   /** Undefined: the library chooses all addresses with a key, else loopback. */
   readonly host: string | undefined;
   readonly port: number | undefined;
-  /** Undefined with `stdout`. */
+  /** Undefined with `stdout` and `sharedMemory`. */
   readonly directory: string | undefined;
+  /** Name of the shared memory that files are stored in. */
+  readonly sharedMemory: string | undefined;
+  /** What is stored there; undefined: everything. */
+  readonly parts: CastParts | undefined;
   /** Whether the bytes of one file go to standard output. */
   readonly stdout: boolean;
   /** Runs after each cast; undefined: nothing. */

@@ -80,9 +80,10 @@ export class ReceiveReporter {
     if (this.options.json) this.terminal.line(event);
     if (this.options.json || this.#log) return;
     const { bold } = this.terminal.palette;
-    const { host, port, directory, metrics } = event;
+    const { host, port, directory, sharedMemory, metrics } = event;
+    const memory = sharedMemory === null ? 'standard output' : `shared memory, /dev/shm/${sharedMemory}`;
     this.#say(
-      `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory ?? 'standard output'}`,
+      `${bold('Listening')} on ${formatEndpoint({ host, port })}; files go to ${directory ?? memory}`,
       `  ${reached(event)}`,
       ...(metrics === null ? [] : [`  metrics at ${metrics}`]),
     );

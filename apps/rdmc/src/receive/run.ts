@@ -15,16 +15,29 @@ import type { ReceiveCommandOptions } from './options.js';
 import { ReceiveReporter } from './reporter.js';
 import { standardOutputSink } from './standard-output.js';
 
-type Destination = Pick<ReceiveOptions, 'directory' | 'sink' | 'oneFile' | 'afterCast'>;
+type Destination = Pick<
+  ReceiveOptions,
+  'directory' | 'sink' | 'oneFile' | 'sharedMemory' | 'parts' | 'afterCast'
+>;
+
+/** The directory of shared memory. */
+const SHARED_DIRECTORY = '/dev/shm';
 
 /** Where files go, and what runs afterwards. @throws CliError ERR_RDMC_USAGE where the command of --exec does not exist */
-async function destinationOf({ directory, stdout, exec }: ReceiveCommandOptions): Promise<Destination> {
+async function destinationOf(options: ReceiveCommandOptions): Promise<Destination> {
+  const { directory, stdout, sharedMemory, parts, exec } = options;
   if (stdout) return { sink: standardOutputSink(), oneFile: true };
-  if (!exec) return { directory };
+  const files = sharedMemory === undefined ? { directory } : { sharedMemory, parts };
+  if (!exec) return files;
   const [name = '', ...args] = exec.argv;
   const program = await findProgram(name);
-  const command = { program, args, directory: resolve(directory!), timeoutMs: exec.timeoutMs };
-  return { directory, afterCast: (cast, signal) => runCommand(command, cast, signal) };
+  const command = {
+    program,
+    args,
+    directory: resolve(directory ?? SHARED_DIRECTORY),
+    timeoutMs: exec.timeoutMs,
+  };
+  return { ...files, afterCast: (cast, signal) => runCommand(command, cast, signal) };
 }
 
 async function open(
@@ -98,6 +111,7 @@ async function receive(
       event: 'listening',
       ...{ host, port, version },
       directory: options.directory === undefined ? null : resolve(options.directory),
+      sharedMemory: options.sharedMemory ?? null,
       keyed: options.key !== undefined,
       pid: process.pid,
       hostName: hostname(),

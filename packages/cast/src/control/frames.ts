@@ -21,6 +21,8 @@
  *                                      ←     surplus{count, paths, last}: entries that the sender does not have
  *   hashes{index, first, data}         →     hashes of blocks of a large file that changed
  *                                      ←     held{index, first, data}: which of them the older file has
+ *   head{index, offset, data, last}    →     the header of a large file with tensors, for receivers that want parts of it
+ *                                      ←     wanted{index, offset, data}: after the last of these, the blocks it wants
  *   members{id, members, messageBytes} →     (all that lack something join the mesh)
  *   group{group, nextMessage}          →     (its members make the group)
  *   outline{groupId, message, sha256}  →     before each message, where contents are checked by SHA-256
@@ -57,6 +59,7 @@ import {
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import { checksums } from '../checksum.js';
 import {
+  HEAD_FRAME_BYTES,
   MAX_MESSAGE_BYTES,
   MAX_PATH_BYTES,
   MAX_PIECE_ENTRIES,
@@ -69,6 +72,8 @@ import { comparisons } from '../manifest/policy.js';
 import { MAX_COUNTER } from '../seal/layout.js';
 import { bytes, code, count, failure, hash, milliseconds, packed, reception, words } from './frame-fields.js';
 
+/** Characters of the longest piece of a header. */
+const MAX_HEAD_CHARACTERS = Math.ceil(HEAD_FRAME_BYTES / 3) * 4;
 /** A path for people: bytes that are not UTF-8 are replaced by one character each; a directory ends with a slash. */
 const SHOWN_PATH = MAX_PATH_BYTES + 1;
 const port = whole(1, MAX_PORT);
@@ -77,6 +82,8 @@ const memberId = whole(0, MAX_TARGETS);
 const pieceEntries = whole(0, MAX_PIECE_ENTRIES);
 
 const blocks = { index: count, first: count, data: text(MAX_HASHES_CHARACTERS) };
+
+const head = { index: count, offset: bytes };
 
 const comparison = record({
   by: choice(comparisons),
@@ -141,6 +148,8 @@ const senderFrame = variants('type', {
     members: list(record({ id: memberId, host: words, port }), 2),
     messageBytes: whole(1, MAX_MESSAGE_BYTES),
   },
+  /** Nothing where the file has no tensors. */
+  head: { ...head, data: text(MAX_HEAD_CHARACTERS), last: flag },
   pulse: {},
   part: { groupId: count },
   group: { group, nextMessage: count },
@@ -171,6 +180,8 @@ const receiverFrame = variants('type', {
     freeBytes: bytes,
     /** Each message must end with a CHECK: the receiver passes bytes on before it has whole files. */
     checked: optional(flag),
+    /** It takes ranges of files; it may say that it lacks only a part of one. */
+    ranges: optional(flag),
   },
   refused: failure,
   gathered: {},
@@ -183,6 +194,8 @@ const receiverFrame = variants('type', {
     resumedBytes: optional(bytes),
   },
   held: blocks,
+  /** Bits as in `held`, of all blocks, where the head was the last one. */
+  wanted: { ...head, data: optional(text(MAX_HASHES_CHARACTERS)) },
   unbuilt: { entries: list(count, 0, MAX_UNBUILT_IN_FRAME), last: flag },
   progress: reception,
   parted: { groupId: count, receivedMessages: count },
@@ -211,6 +224,8 @@ export type OutlineFrame = Extract<SenderFrame, { type: 'outline' }>;
 export type OfferFrame = Extract<SenderFrame, { type: 'offer' }>;
 export type FinishFrame = Extract<SenderFrame, { type: 'finish' }>;
 export type HashesFrame = Extract<SenderFrame, { type: 'hashes' }>;
+export type HeadFrame = Extract<SenderFrame, { type: 'head' }>;
+export type WantedFrame = Extract<ReceiverFrame, { type: 'wanted' }>;
 export type HeldFrame = Extract<ReceiverFrame, { type: 'held' }>;
 export type UnbuiltFrame = Extract<ReceiverFrame, { type: 'unbuilt' }>;
 export type SurplusFrame = Extract<ReceiverFrame, { type: 'surplus' }>;

@@ -12,12 +12,21 @@ export const EntryState = {
   ATTRIBUTES: 4,
   /** It lacks the file, and has a large older one of that name, whose blocks may be of use. */
   OLDER: 5,
+  /** It lacks the file, and may want only parts of it. */
+  PARTLY: 6,
 } as const;
 export type EntryStateValue = (typeof EntryState)[keyof typeof EntryState];
 
-export const MAX_ENTRY_STATE = EntryState.OLDER;
+export const MAX_ENTRY_STATE = EntryState.PARTLY;
+
+const LACKING: ReadonlySet<number> = new Set([
+  EntryState.ABSENT,
+  EntryState.DIFFERS,
+  EntryState.OLDER,
+  EntryState.PARTLY,
+]);
 
 /** Whether the sender must send the entry. */
 export function isLacking(state: number): boolean {
-  return state === EntryState.ABSENT || state === EntryState.DIFFERS || state === EntryState.OLDER;
+  return LACKING.has(state);
 }

@@ -1,17 +1,26 @@
 import type { Checksum } from '../checksum.js';
-import { CHUNK_BYTES, MAX_CAST_DELTA_BLOCKS } from '../constants.js';
+import { CHUNK_BYTES, HEAD_FRAME_BYTES, MAX_CAST_DELTA_BLOCKS } from '../constants.js';
 import { BlockHashes } from '../delta/block-hashes.js';
 import { BlockSet } from '../delta/block-set.js';
 import { deltaBlockBytes, deltaBlocks } from '../delta/blocks.js';
 import { encodeHashes, hashesInFrame } from '../delta/hash-frames.js';
+import { headLength, isSafetensors, PREFIX_BYTES } from '../memory/safetensors.js';
 import { type Entry, type FileEntry, sourceOf } from './entries.js';
-import { type FileIdentity, FileSource } from './file-source.js';
+import { type FileIdentity, FileSource, isSameIdentity } from './file-source.js';
 
 /** Hashes of consecutive blocks of a file, as they are sent. */
 export interface HashedBlocks {
   readonly count: number;
   /** See `delta/hash-frames.ts`. */
   readonly data: string;
+}
+
+/** A piece of the header of a file with tensors. */
+export interface HeadPiece {
+  readonly bytes: number;
+  /** As base64. */
+  readonly data: string;
+  readonly last: boolean;
 }
 
 /** A file whose blocks are compared, and their number. */
@@ -71,6 +80,24 @@ export class BlockReader {
     }
   }
 
+  /** A piece of the header of a file. Undefined where the file cannot be read, or has changed: then it is sent whole. */
+  head(index: number, offset: number): HeadPiece | undefined {
+    const entry = this.entries[index] as FileEntry;
+    try {
+      const file = this.#source(entry, index);
+      const length = isSafetensors(entry.path) ? headBytes(file, entry.size) : 0;
+      const bytes = Buffer.alloc(Math.min(HEAD_FRAME_BYTES, length - offset));
+      if (bytes.length > 0 && !file.read(bytes, offset)) throw new Error('it became shorter');
+      const last = offset + bytes.length === length;
+      if (last) this.close();
+      return { bytes: bytes.length, data: bytes.toString('base64'), last };
+    } catch {
+      this.#identities.delete(index);
+      this.close();
+      return undefined;
+    }
+  }
+
   /** What is sent of files, by index. @param bits of the blocks that are sent */
   sent(bits: ReadonlyMap<number, Uint8Array>): Map<number, SentBlocks> {
     const found = new Map<number, SentBlocks>();
@@ -110,10 +137,24 @@ export class BlockReader {
     if (this.#open?.index !== index) {
       this.close();
       this.#open = { index, file: new FileSource(sourceOf(entry), undefined) };
-      this.#identities.set(index, this.#open.file.identity);
+      const { identity } = this.#open.file;
+      // It may be open for the second time, for receivers that want parts of it.
+      if (!isSameIdentity(this.#identities.get(index) ?? identity, identity)) throw new Error('it changed');
+      this.#identities.set(index, identity);
     }
     const { file } = this.#open;
     if (file.identity.size !== entry.size) throw new Error('its size changed');
     return file;
+  }
+}
+
+/** Bytes of the header of a file with tensors; of its length only, where that is not possible. */
+function headBytes(file: FileSource, size: number): number {
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  if (!file.read(prefix, 0)) return 0;
+  try {
+    return headLength(prefix, size);
+  } catch {
+    return PREFIX_BYTES;
   }
 }

@@ -23,11 +23,6 @@ export function isAbandoned(facts: FileFacts): boolean {
   return facts.status === FileStatus.CHANGED || facts.status === FileStatus.UNREADABLE;
 }
 
-/** Whether a file is unchanged. */
-export function isSameIdentity(a: FileIdentity, b: FileIdentity): boolean {
-  return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.inode === b.inode;
-}
-
 /** The next bytes of a file that are all sent, or all kept: their end, at most `end`. */
 export function runAt({ blocks }: FileFacts, offset: number, end: number) {
   if (!blocks) return { isSent: true, end };

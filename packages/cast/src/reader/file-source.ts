@@ -74,3 +74,8 @@ export class FileSource {
     closeSync(this.#fd);
   }
 }
+
+/** Whether a file is unchanged. */
+export function isSameIdentity(a: FileIdentity, b: FileIdentity): boolean {
+  return a.size === b.size && a.mtimeNs === b.mtimeNs && a.ctimeNs === b.ctimeNs && a.inode === b.inode;
+}

@@ -1,6 +1,6 @@
 import { MAX_UNBUILT_IN_FRAME, PIECES_AHEAD, SURPLUS_FRAME_CHARACTERS } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
-import type { HashesFrame, OfferFrame, ReceiverFrame, SenderFrame } from '../control/frames.js';
+import type { HashesFrame, HeadFrame, OfferFrame, ReceiverFrame, SenderFrame } from '../control/frames.js';
 import { protocolError } from '../errors.js';
 import type { WriterThread } from './writer-thread.js';
 
@@ -28,6 +28,14 @@ export class Answers {
     const held = await this.writer.compareBlocks({ index, first, data });
     this.#pieces -= 1;
     this.channel.send({ type: 'held', index, first, data: held });
+  }
+
+  /** @throws CastError */
+  async want({ index, offset, data, last }: HeadFrame): Promise<void> {
+    this.#begin();
+    const wanted = await this.writer.wanted({ index, offset, data, last });
+    this.#pieces -= 1;
+    this.channel.send({ type: 'wanted', index, offset, ...(wanted !== undefined && { data: wanted }) });
   }
 
   /** Reports what it has beside the entries of the manifest. @throws CastError */

@@ -59,6 +59,10 @@ export class GatheredReception extends PullSession implements RunningReception {
     return this.over.signal.aborted;
   }
 
+  get isActive(): boolean {
+    return !this.#isOver && !this.isEnding;
+  }
+
   abort(): void {
     this.fail(new CastError('ERR_RDMC_ABORTED', 'the receiver was closed'));
   }
@@ -85,7 +89,7 @@ export class GatheredReception extends PullSession implements RunningReception {
     if (options.requireEncryption && !invitation.encrypted) throw encryptionRequired();
     if (options.directory === undefined) {
       throw invalidOption(
-        'this receiver gives files to sinks, in their order; a cast with waitFor needs receivers with a directory',
+        'this receiver gives files to sinks, in their order, or to memory; a cast with waitFor needs receivers with a directory',
       );
     }
     return (await this.pull()).report;

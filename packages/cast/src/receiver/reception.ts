@@ -14,7 +14,7 @@ import { openOrder } from './open-order.js';
 import { receiveTrace } from './receive-trace.js';
 import { asCastError, encryptionRequired, senderLost, senderSilent } from './reception-errors.js';
 import type { RunningReception, WithoutOrigin } from './running-reception.js';
-import { SinkFeeder } from './sink-feeder.js';
+import { Takers } from './takers.js';
 import type { WriterThread } from './writer-thread.js';
 
 type Channel = ControlChannel<ReceiverFrame, SenderFrame>;
@@ -31,7 +31,7 @@ export class Reception implements RunningReception {
   readonly #silence: SilenceTimer;
   #heartbeat: NodeJS.Timeout | undefined;
   readonly #groups: GroupMembership;
-  #sinks: SinkFeeder | undefined;
+  #takers: Takers | undefined;
   /** The function that the application runs after the cast. */
   #after: Promise<void> | undefined;
   readonly #answers: Answers;
@@ -82,6 +82,11 @@ export class Reception implements RunningReception {
     return !this.#isCalledAgain && this.invitation.comparison?.dryRun !== true;
   }
 
+  /** Whether it still takes files. */
+  get isActive(): boolean {
+    return !this.#outcome && !this.#failure;
+  }
+
   /** Whether it has failed; it may still put files away. */
   get isEnding(): boolean {
     return this.#failure !== undefined;
@@ -114,17 +119,17 @@ export class Reception implements RunningReception {
   }
 
   async #accept(): Promise<boolean> {
-    const { sink } = this.options;
+    const { directory, parts } = this.options;
     const { encrypted } = this.invitation;
     try {
       if (this.options.requireEncryption && !encrypted) throw encryptionRequired();
-      const { castId, from } = this.#facts();
-      this.#sinks = sink && new SinkFeeder(sink, { castId, from }, (error) => this.#fail(error));
-      const order = openOrder(this.invitation, this.options, this.#sinks?.workerPort);
+      this.#takers = new Takers(this.options, this.#facts(), (error) => this.#fail(error));
+      const order = openOrder(this.invitation, this.options, this.#takers.ports);
       const { freeBytes } = await this.writer.open(order);
       const meshPort = await this.#groups.listen();
       if (!this.invitation.comparison) this.#announce(this.invitation);
-      this.channel.send({ type: 'ready', meshPort, freeBytes, ...(sink && { checked: true }) });
+      const how = { ...(directory === undefined && { checked: true }), ...(parts && { ranges: true }) };
+      this.channel.send({ type: 'ready', meshPort, freeBytes, ...how });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
       return true;
     } catch (error) {
@@ -159,6 +164,9 @@ export class Reception implements RunningReception {
         return;
       case 'hashes':
         void this.#orFail(() => this.#answers.compareBlocks(frame));
+        return;
+      case 'head':
+        void this.#orFail(() => this.#answers.want(frame));
         return;
       case 'check':
         void this.#orFail(() => this.#check());
@@ -265,13 +273,14 @@ export class Reception implements RunningReception {
     this.#silence.stop();
     clearInterval(this.#heartbeat);
     this.#groups.abort();
-    this.#sinks?.close(this.#failure);
+    this.#takers?.close(this.#failure);
     // When everything is stored and reported, the sender need not wait for threads to end.
     if (this.#outcome) void this.channel.end();
     try {
       await this.#groups.leave();
       await this.writer.end();
     } finally {
+      this.#takers?.release();
       if (this.#failed) this.#event(this.#failed);
     }
     await this.#groups.close();

@@ -5,6 +5,8 @@ import type { ReceiverEvent } from '../receiver-events.js';
 export interface RunningReception {
   /** Whether `once` counts it. */
   readonly isCounted: boolean;
+  /** Whether it still takes files. */
+  readonly isActive: boolean;
   /** Whether it has failed; it may still put files away. */
   readonly isEnding: boolean;
   /** Runs the cast; an error becomes an event. `frames` are the sender's frames after its invitation. */

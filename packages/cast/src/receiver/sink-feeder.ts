@@ -3,9 +3,10 @@ import { finished } from 'node:stream/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { SerialQueue, within } from '@rdmc/common';
 import type { EntrySink, SinkEntry } from '../entry-sink.js';
-import { CastError, codeOf, invalidOption, messageOf } from '../errors.js';
+import { CastError, invalidOption } from '../errors.js';
 import { shown } from '../stream/paths.js';
 import type { SinkAnswer, SinkOrder } from '../writer/sink-orders.js';
+import { sinkFailure } from './sink-failure.js';
 
 /** What every entry of a cast has. */
 type CastFacts = Pick<SinkEntry, 'castId' | 'from'>;
@@ -99,14 +100,7 @@ export class SinkFeeder {
   /** Only the first failure counts. */
   #failed(name: string, cause: unknown): CastError {
     if (this.#failure) return this.#failure;
-    const code = codeOf(cause);
-    const isOwn = code?.startsWith('ERR_RDMC_') === true;
-    const what = isOwn || code === undefined || messageOf(cause).includes(code) ? '' : ` (${code})`;
-    const message = `the sink of ${name} failed: ${messageOf(cause)}${what}`;
-    this.#failure =
-      cause instanceof CastError
-        ? cause
-        : new CastError(isOwn ? code : 'ERR_RDMC_WRITE_FAILED', message, { cause });
+    this.#failure = sinkFailure('sink', name, cause);
     this.#open?.stream.destroy(this.#failure);
     return this.#failure;
   }

@@ -5,6 +5,7 @@ import type {
   EnterOrder,
   ExamineOrder,
   FinishOrder,
+  HeadOrder,
   OpenOrder,
   PrepareOrder,
   StoreOrder,
@@ -39,7 +40,8 @@ export class WriterThread {
   }
 
   open(order: OpenOrder): Promise<{ readonly freeBytes: number }> {
-    return this.#thread.call('open', order, order.sinks ? [order.sinks] : []);
+    const ports = [order.sinks, order.memory?.to].filter((port) => typeof port === 'object');
+    return this.#thread.call('open', order, ports);
   }
 
   attach(device: number): Promise<void> {
@@ -63,6 +65,11 @@ export class WriterThread {
   /** Compares blocks of an older file. Returns which of them it has. @throws CastError */
   compareBlocks(order: BlocksOrder): Promise<string> {
     return this.#thread.work('compareBlocks', order);
+  }
+
+  /** Takes a piece of the header of a file. Returns which blocks are wanted, with the last one. @throws CastError */
+  wanted(order: HeadOrder): Promise<string | undefined> {
+    return this.#thread.work('wanted', order);
   }
 
   /** Entries that could not be built from older files, when all messages are stored. */

@@ -1,5 +1,5 @@
 import { Fifo } from '@rdmc/common';
-import type { HeldFrame, UnbuiltFrame } from '../control/frames.js';
+import type { HeldFrame, UnbuiltFrame, WantedFrame } from '../control/frames.js';
 import { BlockSet } from '../delta/block-set.js';
 import { decodeHeld } from '../delta/hash-frames.js';
 import { protocolError } from '../errors.js';
@@ -12,11 +12,20 @@ interface Question {
   readonly answered: () => void;
 }
 
+/** A piece of the header of a file that was sent. */
+interface ShownHead {
+  readonly file: BlockedFile;
+  readonly offset: number;
+  readonly isLast: boolean;
+  readonly answered: () => void;
+}
+
 /** The answers of one receiver about the blocks of its older files. */
 export class BlockAnswers {
   /** Blocks that it lacks of the files that it was asked about, by entry. */
   readonly lacking = new Map<number, BlockSet>();
   readonly #questions = new Fifo<Question>();
+  readonly #heads = new Fifo<ShownHead>();
   #unbuilt:
     | { readonly entries: Set<number>; readonly reported: (entries: ReadonlySet<number>) => void }
     | undefined;
@@ -25,6 +34,20 @@ export class BlockAnswers {
   expect(file: BlockedFile, first: number, count: number): Promise<void> {
     if (!this.lacking.has(file.index)) this.lacking.set(file.index, BlockSet.all(file.blocks));
     return new Promise((answered) => this.#questions.push({ file, first, count, answered }));
+  }
+
+  /** Expects an answer about a piece of the header of a file; resolves when it is there. */
+  expectWanted(file: BlockedFile, offset: number, isLast: boolean): Promise<void> {
+    return new Promise((answered) => this.#heads.push({ file, offset, isLast, answered }));
+  }
+
+  /** @throws CastError ERR_RDMC_CAST_PROTOCOL */
+  wanted({ index, offset, data }: WantedFrame): void {
+    const head = this.#heads.shift();
+    if (head?.file.index !== index || head.offset !== offset || head.isLast !== (data !== undefined))
+      throw protocolError('a receiver wanted parts of a file whose header it was not sent');
+    if (data !== undefined) this.lacking.set(index, decodeHeld(data, head.file.blocks));
+    head.answered();
   }
 
   /** The blocks of this file are not compared after all: it is sent whole. */

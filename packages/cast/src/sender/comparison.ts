@@ -49,7 +49,7 @@ export class Comparison {
     const living = links.filter(({ alive }) => alive);
     await Promise.all(living.map((link) => link.endOffers(entries, totals)));
     // A sink gets whole files, and may be in any group: a stream with ranges of older files is of no use to it.
-    if (links.some(({ alive, checked }) => alive && checked)) return;
+    if (links.some(({ alive, checked, takesRanges }) => alive && checked && !takesRanges)) return;
     this.#blocked = await new BlockComparison(this.reader, links).run();
   }
 

@@ -8,6 +8,7 @@ const CHANGES: Readonly<Record<number, EntryChange['change']>> = {
   [EntryState.ABSENT]: 'create',
   [EntryState.DIFFERS]: 'replace',
   [EntryState.OLDER]: 'replace',
+  [EntryState.PARTLY]: 'create',
   [EntryState.ATTRIBUTES]: 'attributes',
 };
 

@@ -1,6 +1,6 @@
 import type { Checksum } from '../checksum.js';
 import type { FileSurvey } from '../file-survey.js';
-import type { BlockedFile, HashedBlocks } from '../reader/block-reader.js';
+import type { BlockedFile, HashedBlocks, HeadPiece } from '../reader/block-reader.js';
 import type { NextPiece } from '../reader/manifest-reader.js';
 import type { FilledMessage } from '../reader/message-source.js';
 import type {
@@ -62,6 +62,11 @@ export class ReaderThread {
   /** Hashes blocks of a file from `first` on. Undefined where it cannot be read, or has changed. */
   hashes(index: number, first: number): Promise<HashedBlocks | undefined> {
     return this.#thread.call('hashes', { index, first });
+  }
+
+  /** A piece of the header of a file with tensors. Undefined where it cannot be read, or has changed. */
+  head(index: number, offset: number): Promise<HeadPiece | undefined> {
+    return this.#thread.call('head', { index, offset });
   }
 
   begin(order: BeginOrder): Promise<void> {

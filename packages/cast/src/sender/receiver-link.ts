@@ -14,7 +14,6 @@ import type {
 import { type AbortError, CastError, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { unpackStates } from '../manifest/packed-states.js';
-import type { BlockedFile } from '../reader/block-reader.js';
 import { BlockAnswers } from './block-answers.js';
 import { type Dialling, dial } from './dial.js';
 import { expectFrame, reportedError } from './expect-frame.js';
@@ -39,6 +38,8 @@ export class ReceiverLink {
   meshPort = 0;
   /** Whether it checks each message by itself. */
   checked = false;
+  /** Whether it takes ranges of files. */
+  takesRanges = false;
   freeBytes = 0;
   /** A state for each entry, where entries are compared. */
   states: Uint8Array = new Uint8Array(0);
@@ -132,10 +133,9 @@ export class ReceiverLink {
     return Promise.race([answer, this.down]);
   }
 
-  /** Sends hashes of blocks; resolves when it has answered, or has failed. */
-  compareBlocks(hashes: Buffer, file: BlockedFile, first: number, count: number): Promise<void> {
-    const answered = this.blocks.expect(file, first, count);
-    this.#channel?.sendEncoded(hashes);
+  /** Sends a question about a file; resolves when its answer has come, or this receiver has failed. */
+  ask(question: Buffer, answered: Promise<void>): Promise<void> {
+    this.#channel?.sendEncoded(question);
     return Promise.race([answered, this.down]);
   }
 
@@ -230,8 +230,10 @@ export class ReceiverLink {
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
     this.hello = await expectFrame(frames, 'hello', this.name);
     this.send(invitation);
-    const { meshPort, freeBytes, checked = false } = await expectFrame(frames, 'ready', this.name);
+    const ready = await expectFrame(frames, 'ready', this.name);
+    const { meshPort, freeBytes, checked = false, ranges = false } = ready;
     this.checked = checked;
+    this.takesRanges = ranges;
     this.freeBytes = freeBytes;
     const { contentBytes, comparison } = invitation;
     if (!comparison && freeBytes < contentBytes) throw noRoom(this, contentBytes);
@@ -264,6 +266,7 @@ export class ReceiverLink {
       if (this.#parted?.groupId === frame.groupId) this.#parted.resolve(frame.receivedMessages);
     } else if (frame.type === 'compared') this.#takeStates(frame.first, frame.states);
     else if (frame.type === 'held') this.blocks.held(frame);
+    else if (frame.type === 'wanted') this.blocks.wanted(frame);
     else if (frame.type === 'unbuilt') this.blocks.unbuilt(frame);
     else if (frame.type === 'surplus') this.surplus.take(this.name, frame);
     else if (frame.type === 'done' && this.state === 'storing') {

@@ -1,15 +1,26 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Checksum } from '../checksum.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import type { CastParts } from '../memory/parts.js';
 import type { ResumeLimit } from '../resume/resume-limit.js';
 import type { ResumePort } from '../resume/resumption.js';
 import type { RunSeal } from '../seal/run-key.js';
 
+/** Memory in the place of a directory. */
+export interface MemoryOpening {
+  /** The port to the application's memory (see `memory/memory-orders.ts`), or a name (see `memory/shared/layout.ts`). */
+  readonly to: MessagePort | string;
+  /** What is wanted; undefined: everything. */
+  readonly parts: CastParts | undefined;
+}
+
 export interface OpenOrder {
-  /** Where files are stored; undefined with `sinks`. */
+  /** Where files are stored; undefined with `sinks` and with `memory`. */
   readonly directory: string | undefined;
   /** The port to the sinks that take the files; see `sink-orders.ts`. */
   readonly sinks?: MessagePort | undefined;
+  /** The memory that takes the files. */
+  readonly memory?: MemoryOpening | undefined;
   readonly castId: string;
   readonly checksum: Checksum;
   /** Whether everything is synced before the cast is reported as complete. */
@@ -25,6 +36,14 @@ export interface ExamineOrder {
   readonly first: number;
   readonly count: number;
   readonly data: string;
+}
+
+/** A piece of the header of a file. */
+export interface HeadOrder {
+  readonly index: number;
+  readonly offset: number;
+  readonly data: string;
+  readonly last: boolean;
 }
 
 /** Hashes of blocks of a file. */

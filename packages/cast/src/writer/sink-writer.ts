@@ -15,20 +15,15 @@ import type {
   FileBeginRecord,
   FileEndRecord,
   HoleRecord,
+  KeepRecord,
   StreamRecord,
   SymbolicLinkRecord,
 } from '../stream/records.js';
 import type { SurplusReport } from './comparison.js';
-import type { SinkOrder } from './sink-orders.js';
+import type { FileTaker } from './file-taker.js';
+import type { HeadOrder } from './orders.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { type EntryKinds, StreamOrder } from './stream-order.js';
-
-/** Passes an order to the sinks; resolves when it is done. */
-export interface Sinks {
-  order(order: SinkOrder): Promise<void>;
-  giveUp(): void;
-  close(): void;
-}
 
 export interface SinkWriterPorts {
   /** Called whenever something has been done, so that slow sinks are seen to make progress. */
@@ -43,11 +38,13 @@ interface OpenFile {
   readonly begin: FileBeginRecord;
   readonly digest: ContentDigest;
   offset: number;
+  /** Ranges were not sent, so the digest cannot be compared. */
+  isPartial: boolean;
 }
 
 /**
- * Passes the files of one cast to sinks in the place of a directory. Bytes leave only in messages whose CHECK has been
- * verified. A sink has nothing of a cast before, so every file is lacking.
+ * Passes the files of one cast to sinks or to memory, in the place of a directory. Bytes leave only in messages whose CHECK
+ * has been verified. Neither has anything of a cast before, so every file is lacking.
  */
 export class SinkWriter {
   readonly #order = new StreamOrder();
@@ -64,7 +61,7 @@ export class SinkWriter {
   #bytes = 0;
 
   constructor(
-    private readonly sinks: Sinks,
+    private readonly taker: FileTaker,
     private readonly checksum: Checksum,
     private readonly ports: SinkWriterPorts,
   ) {}
@@ -89,9 +86,24 @@ export class SinkWriter {
     if (!policy) throw protocolError('the sender sent a manifest that it did not announce');
     if (first !== this.#examined)
       throw protocolError(`a piece of the manifest begins with entry ${first}, not ${this.#examined}`);
-    for (const entry of decodePiece(count, data)) this.#manifestOrder.add(entry);
+    const states = new Uint8Array(count).fill(policy.existing ? EntryState.SKIPPED : EntryState.ABSENT);
+    let index = first;
+    for (const entry of decodePiece(count, data)) {
+      this.#manifestOrder.add(entry);
+      const mayBePartly = policy.delta && !policy.existing;
+      if (mayBePartly && this.taker.answers?.isPartly(index, entry))
+        states[index - first] = EntryState.PARTLY;
+      index += 1;
+    }
     this.#examined += count;
-    return new Uint8Array(count).fill(policy.existing ? EntryState.SKIPPED : EntryState.ABSENT);
+    return states;
+  }
+
+  /** @throws CastError ERR_RDMC_CAST_PROTOCOL */
+  head({ index, offset, data, last }: HeadOrder): string | undefined {
+    const { answers } = this.taker;
+    if (!answers) throw protocolError('a header came, which was not asked for');
+    return answers.head(index, offset, data, last);
   }
 
   surplus(): SurplusReport {
@@ -122,7 +134,8 @@ export class SinkWriter {
   /** @param messages of all streams */
   async finish(messages: number, _remove?: boolean): Promise<StoredReport> {
     this.#order.finish(messages, this.ports.policy !== undefined);
-    this.sinks.close();
+    this.#problems.addAll(await this.taker.finish());
+    this.taker.close();
     return {
       ...{ files: this.#files, directories: this.#directories.size, links: 0, bytes: this.#bytes },
       ...{ keptBytes: 0, resumedBytes: 0, unchangedFiles: 0, unchangedBytes: 0, removed: 0 },
@@ -133,11 +146,11 @@ export class SinkWriter {
   }
 
   giveUp(): void {
-    this.sinks.giveUp();
+    this.taker.giveUp();
   }
 
   async close(): Promise<void> {
-    this.sinks.close();
+    this.taker.close();
   }
 
   async #take(record: StreamRecord): Promise<void> {
@@ -163,7 +176,7 @@ export class SinkWriter {
       case 'check':
         throw protocolError('a message has two checks');
       case 'keep':
-        throw protocolError(`entry ${record.index} is to be built from an older file; a sink has none`);
+        return this.#keep(record);
     }
   }
 
@@ -186,9 +199,11 @@ export class SinkWriter {
     this.#entry(index, 'files', begin.path);
     // The path is a view of a message, whose memory is reused.
     const path = Buffer.from(begin.path);
-    this.#file = { begin: { ...begin, path }, digest: new ContentDigest(this.checksum, index), offset: 0 };
+    const digest = new ContentDigest(this.checksum, index);
+    this.#file = { begin: { ...begin, path }, digest, offset: 0, isPartial: false };
     const known = size === UNKNOWN_SIZE ? undefined : size;
-    await this.#give({ type: 'begin', path: new Uint8Array(path), size: known, mode, time });
+    if (!this.#isWanted) return;
+    await this.taker.begin({ index, path: new Uint8Array(path), size: known, mode, time });
   }
 
   async #data({ index, offset, data }: DataRecord): Promise<void> {
@@ -196,23 +211,34 @@ export class SinkWriter {
     file.digest.update(data);
     file.offset += data.length;
     for (let at = 0; at < data.length; at += CHUNK_BYTES) {
-      // A copy, which the sink may keep: the memory of the message is reused.
-      await this.#bytesOf(new Uint8Array(data.subarray(at, at + CHUNK_BYTES)));
+      const chunk = data.subarray(at, at + CHUNK_BYTES);
+      if (this.#isWanted) await this.taker.data(chunk);
+      this.#took(chunk.length);
     }
   }
 
-  /** A sink gets the zeros of a hole. */
   async #hole({ index, offset, length }: HoleRecord): Promise<void> {
     const file = this.#fileAt(index, offset, length);
     file.digest.hole(length);
     file.offset += length;
-    for (let left = length; left > 0; left -= CHUNK_BYTES)
-      await this.#bytesOf(new Uint8Array(Math.min(left, CHUNK_BYTES)));
+    for (let left = length; left > 0; left -= CHUNK_BYTES) {
+      const step = Math.min(left, CHUNK_BYTES);
+      if (this.#isWanted) await this.taker.hole(step);
+      this.#took(step);
+    }
   }
 
-  async #bytesOf(bytes: Uint8Array): Promise<void> {
-    const { length } = bytes;
-    await this.#give({ type: 'data', bytes });
+  /** A range that no receiver of the stream wants. */
+  #keep({ index, offset, length }: KeepRecord): void {
+    if (!this.taker.answers)
+      throw protocolError(`entry ${index} is to be built from an older file; a sink has none`);
+    const file = this.#fileAt(index, offset, length);
+    file.isPartial = true;
+    file.offset += length;
+    if (this.#isWanted) this.taker.pass(length);
+  }
+
+  #took(length: number): void {
     this.#taken += length;
     this.ports.active();
     if (this.ports.isGivenUp()) throw givenUp();
@@ -232,18 +258,20 @@ export class SinkWriter {
       return this.#discard(begin, 'ERR_RDMC_FILE_CHANGED', 'the sender could not send it whole');
     if (begin.size !== UNKNOWN_SIZE && offset !== begin.size)
       throw protocolError(`entry ${index} ends after ${offset} of ${begin.size} bytes`);
-    if (!file.digest.digest().equals(digest))
+    if (!file.isPartial && !file.digest.digest().equals(digest))
       return this.#discard(begin, 'ERR_RDMC_HASH_MISMATCH', 'its checksum differs from that of the sender');
-    await this.#give({ type: 'end' });
     if (!this.#isWanted) return;
+    const ended = await this.taker.end();
+    if (typeof ended === 'object') this.#problem(begin.path, ended.code, ended.message);
+    if (typeof ended !== 'number') return;
     this.#files += 1;
-    this.#bytes += offset;
+    this.#bytes += ended;
   }
 
   async #discard({ path }: FileBeginRecord, code: CastErrorCode, what: string): Promise<void> {
     const message = `${what}; what the sink has of it is incomplete`;
     this.#problem(path, code, message);
-    await this.#give({ type: 'discard', code, message: `${shown(path)}: ${message}` });
+    if (this.#isWanted) await this.taker.discard({ code, message: `${shown(path)}: ${message}` });
   }
 
   /** With `existing`, nothing is wanted: a sink has nothing that could be updated. */
@@ -251,11 +279,7 @@ export class SinkWriter {
     return this.ports.policy?.existing !== true;
   }
 
-  async #give(order: SinkOrder): Promise<void> {
-    if (this.#isWanted) await this.sinks.order(order);
-  }
-
-  #problem(path: Buffer, code: CastErrorCode, message: string): void {
+  #problem(path: Buffer, code: string, message: string): void {
     this.#problems.add({ path: shown(path), code, message });
   }
 

@@ -1,23 +1,45 @@
-import { givenUp } from '../errors.js';
+import { givenUp, protocolError } from '../errors.js';
 import { packStates } from '../manifest/packed-states.js';
+import { memoryTaker } from '../memory/memory-taker.js';
 import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
 import { directoryCalls } from './directory-calls.js';
 import { DurableWriter } from './durable-writer.js';
-import type { BlocksOrder, EnterOrder, ExamineOrder, FinishOrder, OpenOrder, StoreOrder } from './orders.js';
+import type {
+  BlocksOrder,
+  EnterOrder,
+  ExamineOrder,
+  FinishOrder,
+  HeadOrder,
+  OpenOrder,
+  StoreOrder,
+} from './orders.js';
 import { SinkPort } from './sink-port.js';
-import { SinkWriter } from './sink-writer.js';
+import { SinkTaker } from './sink-taker.js';
+import { SinkWriter, type SinkWriterPorts } from './sink-writer.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { WriterSigns } from './writer-signs.js';
+
+type Writer = StreamWriter | DurableWriter | SinkWriter;
+
+/** Opens a cast. */
+function writerOf(order: OpenOrder, sync: SyncPort, ports: SinkWriterPorts): Writer {
+  const { directory, sinks, memory, castId, checksum, fsync, policy, resume } = order;
+  const all = { ...ports, policy, resume };
+  const taker = sinks ? new SinkTaker(new SinkPort(sinks)) : memory && memoryTaker(memory, castId);
+  if (taker) return new SinkWriter(taker, checksum, all);
+  if (fsync) return new DurableWriter(directory!, castId, checksum, sync, all);
+  return new StreamWriter(directory!, castId, checksum, all);
+}
 
 /**
  * The calls of a writer thread, and what it does as soon as a call arrives: `close` ends an earlier call that waits for a
  * slow disk.
  */
 export function writerCalls(signs: Int32Array, sync: SyncPort) {
-  let writer: StreamWriter | DurableWriter | SinkWriter | undefined;
+  let writer: Writer | undefined;
   const active = (): void => void Atomics.add(signs, WriterSigns.ACTIVITY, 1);
   const isGivenUp = (): boolean => Atomics.load(signs, WriterSigns.GIVEN_UP) !== 0;
   const ports = { active, isGivenUp };
@@ -31,11 +53,7 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
 
   const calls = {
     open(order: OpenOrder): { readonly freeBytes: number } {
-      const { directory, sinks, castId, checksum, fsync, policy, resume } = order;
-      const all = { ...ports, policy, resume };
-      if (sinks) writer = new SinkWriter(new SinkPort(sinks), checksum, all);
-      else if (fsync) writer = new DurableWriter(directory!, castId, checksum, sync, all);
-      else writer = new StreamWriter(directory!, castId, checksum, all);
+      writer = writerOf(order, sync, ports);
       return { freeBytes: writer.freeBytes };
     },
 
@@ -60,6 +78,13 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
     compareBlocks({ index, first, data }: BlocksOrder): string {
       throwIfGivenUp();
       return writer!.compareBlocks(index, first, data);
+    },
+
+    /** Returns the blocks of a file that are wanted, with the last piece of its header. */
+    wanted(order: HeadOrder): string | undefined {
+      throwIfGivenUp();
+      if (!(writer instanceof SinkWriter)) throw protocolError('a header came, which was not asked for');
+      return writer.head(order);
     },
 
     /** Entries that could not be built from older files, in the messages stored so far. */

@@ -13,6 +13,7 @@ export const PAGES: readonly Page[] = [
   guide('guides/first-multicast.md', 'First multicast'),
   guide('moving-files.md', 'Files to many machines'),
   guide('guides/small-messages.md', 'Small messages'),
+  guide('guides/shards.md', 'Shards of a model, into memory'),
   guide('guides/replicated-logs.md', 'Replicated logs'),
   guide('guides/who-delays-whom.md', 'Who delays whom'),
   guide('guides/your-device.md', 'A device of your own'),

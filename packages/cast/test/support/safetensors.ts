@@ -1,0 +1,36 @@
+import { PREFIX_BYTES } from '../../src/memory/safetensors.js';
+
+/** A tensor of a file that is made for a test. */
+export interface MadeTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+/** A .safetensors file with a header of this text. */
+export function withHeader(header: string | Uint8Array, data: Uint8Array = Buffer.alloc(0)): Buffer {
+  const json = Buffer.from(header);
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeBigUInt64LE(BigInt(json.length));
+  return Buffer.concat([prefix, json, data]);
+}
+
+/** A .safetensors file of these tensors, as the library writes it: the header is filled up with spaces. */
+export function safetensorsFile(
+  tensors: readonly MadeTensor[],
+  metadata?: Readonly<Record<string, string>>,
+): Buffer {
+  let at = 0;
+  const entries = tensors.map(({ name, dtype, shape, bytes }): [string, unknown] => {
+    const data_offsets = [at, at + bytes.length];
+    at += bytes.length;
+    return [name, { dtype, shape, data_offsets }];
+  });
+  const fields = metadata ? [['__metadata__', metadata] as const, ...entries] : entries;
+  const json = JSON.stringify(Object.fromEntries(fields));
+  const padded = json.padEnd(
+    Math.ceil(Buffer.byteLength(json) / 8) * 8 - Buffer.byteLength(json) + json.length,
+  );
+  return withHeader(padded, Buffer.concat(tensors.map(({ bytes }) => bytes)));
+}
