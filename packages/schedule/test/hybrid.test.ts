@@ -20,7 +20,8 @@ function leadersOf(racks: readonly RackId[]): number[] {
 function mostSteps(racks: readonly RackId[], k: number): number {
   const sizes = new Map<RackId, number>();
   for (const rack of racks) sizes.set(rack, (sizes.get(rack) ?? 0) + 1);
-  const [top, inner] = [sizes.size, Math.max(...sizes.values())].map((count) => Math.ceil(Math.log2(count)));
+  const levels = (count: number): number => Math.ceil(Math.log2(count));
+  const [top, inner] = [levels(sizes.size), levels(Math.max(...sizes.values()))];
   if (top === 0 || inner === 0) return k + top + inner - 1;
   // Two further steps for a size that is not a power of two, and a last turn that is not full.
   return k + (top + 2) * (inner + 2) + inner + 2;
