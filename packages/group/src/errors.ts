@@ -84,8 +84,8 @@ export const groupErrors = errorTable({
   ],
   ERR_RDMC_MESSAGE_TOO_LARGE: [
     'usage',
-    'the bytes of a message are more than the memory for copies; with many senders: more than smallMessageBytes',
-    'send a region, or create the group with a larger sendBufferBytes; with many senders: larger smallMessageBytes',
+    'the message is longer than the memory for copies, or than smallMessageBytes',
+    'send a region, or raise sendBufferBytes; many senders: raise smallMessageBytes',
   ],
   ERR_RDMC_STREAM_TAKEN: [
     'usage',

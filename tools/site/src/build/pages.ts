@@ -29,6 +29,7 @@ export const PAGES: readonly Page[] = [
   result('papers.md', 'The figures of the papers'),
   result('multicast.md', 'Multicast on one host'),
   result('network.md', 'Over a network', ['network-multicast.json']),
+  result('multicast-windows.md', 'Windows of groups'),
   result('hipower.md', 'HiPower', ['hipower-rate.json']),
   result('logs.md', 'Logs', ['log-appends.json']),
   result('key-value.md', 'Key-value store', ['key-value-sets.json']),
