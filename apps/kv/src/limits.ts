@@ -93,6 +93,8 @@ export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;
 /** The wait before a request to the coordinator that it could not answer is repeated. */
 export const REGISTER_RETRY_MS = 500;
+/** How long a server that begins asks backups that refuse its log: they may find the coordinator up to 6.3 s later than it. */
+export const BACKUPS_WAIT_MS = 10_000;
 /** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
 export const DEFAULT_RETURN_MS = 20_000;
 /** The waits of a coordinator that starts are counted in ticks, however late each comes. */

@@ -9,12 +9,15 @@ function tell(line: string, event: object): void {
 }
 
 // The parent process has ended, and its cluster ends with it.
-if (process.send) process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+const endWithParent = () => process.kill(process.pid, 'SIGTERM');
+if (process.send) process.on('disconnect', endWithParent);
 
 try {
   await createProgram(tell).parseAsync();
 } catch (error) {
   process.stderr.write(`error ${codeOf(error)}: ${messageOf(error)}\n`);
   process.exitCode = 1;
+  // A signal would make the exit code 0.
+  process.off('disconnect', endWithParent);
   if (process.connected) process.disconnect();
 }

@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Log, LogOptions, Logs } from '@rdmc/tailwind';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
-import { DEFAULT_REPLICAS } from '../limits.js';
+import { codeOf } from '../errors.js';
+import { BACKUPS_WAIT_MS, DEFAULT_REPLICAS, REGISTER_RETRY_MS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
 import { NoLog } from '../log/no-log.js';
 import { StoreCleaner } from '../log/store-cleaner.js';
@@ -27,8 +29,23 @@ async function createLog(logs: Logs, options: LogOptions, coordinator: Coordinat
   }
 }
 
-/** Creates this run's log. Without replicas the log is a name only, and nothing is written. */
-export async function openLog(
+/**
+ * Creates this run's log. Without replicas the log is a name only, and nothing is written. Backups that have not found a
+ * coordinator yet that has just begun, refuse new logs: they are asked again for BACKUPS_WAIT_MS.
+ */
+export async function openLog(...facts: Parameters<typeof openOnce>): Promise<OpenLog> {
+  const deadline = performance.now() + BACKUPS_WAIT_MS;
+  for (;;) {
+    try {
+      return await openOnce(...facts);
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_RDMC_TOO_FEW_BACKUPS' || performance.now() >= deadline) throw error;
+    }
+    await delay(REGISTER_RETRY_MS);
+  }
+}
+
+async function openOnce(
   options: ServerOptions,
   logs: Logs,
   coordinator: CoordinatorClient,
