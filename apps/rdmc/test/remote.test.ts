@@ -18,6 +18,7 @@ const listening = JSON.stringify({
     host: '127.0.0.1',
     port: 4321,
     directory: '/in',
+    sharedMemory: null,
     keyed: true,
     pid: 1,
     hostName: 'far',
