@@ -312,7 +312,6 @@ export class DataPlane {
   }
 }
 
-/** Opens the device in the worker and resolves with its message. The worker has exited when this rejects. */
 /** The device is closed if the worker has ended since it was ready. @throws DataPlaneError ERR_RDMC_DATAPLANE_START_FAILED */
 async function attached(thread: WorkerThread, attach: () => DataPlane): Promise<DataPlane> {
   try {
@@ -324,6 +323,7 @@ async function attached(thread: WorkerThread, attach: () => DataPlane): Promise<
   }
 }
 
+/** Opens the device in the worker and resolves with its message. The worker has exited when this rejects. */
 async function readyWith(
   thread: WorkerThread,
   { device = {}, signal }: DataPlaneOptions,

@@ -169,3 +169,8 @@ it('refuses a simulation beside another trace', () => {
     code: 'ERR_RDMC_INVALID_TRACE',
   });
 });
+
+it('leaves out a record that names no member: a file can have any bytes', () => {
+  const script = new Script().at(0, 0, TraceKind.SEND_FINISHED, 0, 1).at(1, NONE, TraceKind.RECEIVED, 0, 0);
+  expect(summarise(script.events).members).toMatchObject([{ member: 0, blocksSent: 1, blocksReceived: 0 }]);
+});

@@ -1,50 +1,33 @@
-import type { Group, MemoryRegion } from '@rdmc/group';
-import { expect, it, onTestFinished } from 'vitest';
-import { createEverywhere, filledRegion, startCluster, stopCluster } from './support/cluster.js';
+import type { GroupOptions } from '@rdmc/group';
+import { QueuePair } from '@rdmc/verbs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { clusterForAll, groupIdForEach } from './support/cluster.js';
 
-const MESSAGES = 12;
-const MESSAGE_BYTES = 512 * 1024;
-/** Slow enough that the link, and not a busy machine, is what both groups wait for. */
-const LINK_RATE = 200e6;
+afterEach(() => vi.restoreAllMocks());
 
-class Receiver {
-  count = 0;
-  readonly done: Promise<void>;
+/** In the application's thread, where the queue pairs of the groups can be watched. */
+describe('the weight, traffic class and service level of a member', () => {
+  const nodes = clusterForAll(2, { thread: 'application' });
+  const group = groupIdForEach();
+  const bulk = { weight: 1, trafficClass: 0, serviceLevel: 0 };
+  const urgent = { weight: 8, trafficClass: 184, serviceLevel: 3 };
 
-  constructor(group: Group) {
-    this.done = this.#receive(group);
-  }
-
-  async #receive(group: Group): Promise<void> {
-    for await (const message of group) {
-      this.count += 1;
-      message.release();
-    }
-  }
-}
-
-async function sendAll(root: Group, region: MemoryRegion): Promise<void> {
-  await Promise.all(Array.from({ length: MESSAGES }, () => root.send(region)));
-  await root.close();
-}
-
-it('a group with a weight passes a bulk group on the link of their root', async () => {
-  const nodes = await startCluster(3, { device: { device: 'soft', transport: 'tcp', linkRate: LINK_RATE } });
-  onTestFinished(() => stopCluster(nodes));
-  const blocks = { blockBytes: 64 * 1024 } as const;
-  const bulk = await createEverywhere([nodes[0]!, nodes[1]!], { id: 1, members: [0, 1], ...blocks });
-  const [urgentRoot, urgentGroup] = await Promise.all(
-    [0, 2].map((id) => nodes[id]!.createGroup({ id: 2, members: [0, 2], weight: 8, ...blocks })),
-  );
-  const region = await filledRegion(nodes[0]!, MESSAGE_BYTES, 1);
-  const [slow, fast] = [new Receiver(bulk[1]!), new Receiver(urgentGroup!)];
-  const sending = sendAll(bulk[0]!, region);
-  await sendAll(urgentRoot!, region);
-  await fast.done;
-  // With equal shares the bulk group, which began first, would be done too. With eight turns to one it has two messages, and
-  // those that came while this thread did not run: 21 ms each.
-  expect(slow.count).toBeLessThan(MESSAGES - 1);
-  await sending;
-  await slow.done;
-  expect([slow.count, fast.count]).toEqual([MESSAGES, MESSAGES]);
+  // That a device gives as many turns as the weight says is tested with devices.
+  it.each<[string, Partial<GroupOptions>, number]>([
+    ['blocks, announcements, small messages and the table', { delivery: 'stable' }, 4],
+    ['both rings of many senders, and the table', { senders: 'all', order: 'total' }, 3],
+  ])('are those of its queue pairs for %s', async (_name, options, queuePairs) => {
+    const connect = vi.spyOn(QueuePair.prototype, 'connect');
+    const groups = await Promise.all(
+      [urgent, {}].map((own, id) =>
+        nodes[id]!.createGroup({ ...group, members: [0, 1], ...options, ...own }),
+      ),
+    );
+    const seen = connect.mock.calls.map(([, given]) => given!);
+    const ofWeight = (weight: number) => seen.filter((each) => each.weight === weight);
+    expect(seen).toHaveLength(2 * queuePairs);
+    expect(ofWeight(8)).toEqual(Array.from({ length: queuePairs }, () => expect.objectContaining(urgent)));
+    expect(ofWeight(1)).toEqual(Array.from({ length: queuePairs }, () => expect.objectContaining(bulk)));
+    await Promise.all(groups.map((each) => each.close()));
+  });
 });

@@ -114,7 +114,9 @@ function membersOf(events: readonly TraceEvent[], ids: readonly number[], spans:
   );
   for (const { kind, member } of events) {
     const field = COUNTED.get(kind);
-    if (field) counts.get(member)![field] += 1;
+    // A record may name no member: a file can have any bytes.
+    const count = counts.get(member);
+    if (field && count) count[field] += 1;
   }
   return ids.map((member): MemberDelays => {
     const { received, sent, copies, wakeUps } = counts.get(member)!;

@@ -31,6 +31,8 @@ export class ManyReception implements GroupReception {
   /** The stream of which the next look takes messages first. */
   #first = 0;
   readonly #deliveredFrom: number[];
+  /** By sender: the number behind its last message that was delivered. */
+  readonly #deliveredTo: number[];
   #delivered = 0;
   #self: Int32Array | undefined;
   #willLook = false;
@@ -52,6 +54,7 @@ export class ManyReception implements GroupReception {
     // Every ring may be full of messages that were not read here, and each of them is one number.
     this.#counts = new SenderCounts(senders.length, senders.length * ringUnits(smallMessageBytes));
     this.#deliveredFrom = senders.map(() => 0);
+    this.#deliveredTo = senders.map(() => 0);
     if (delivery === 'stable') this.#held = new SenderQueues(senders.length, this.#rules);
     this.inbox = new SingleConsumer({ taken, refill: () => this.#copyOut() });
   }
@@ -86,7 +89,10 @@ export class ManyReception implements GroupReception {
   }
 
   hasDelivered(counts: readonly number[]): boolean {
-    return this.complete.every((count, sender) => count >= counts[sender]!) && !this.#held?.hasMessages;
+    const hasAll = this.complete.every((count, sender) => count >= counts[sender]!);
+    // More than was agreed on is wrong as well: others do not have it.
+    const hasMore = this.#deliveredTo.some((count, sender) => count > counts[sender]!);
+    return hasAll && !hasMore && !this.#held?.hasMessages;
   }
 
   async prepare(): Promise<null> {
@@ -138,6 +144,8 @@ export class ManyReception implements GroupReception {
   closed(id: number, total: number): void {
     const sender = this.#senders.indexOf(id);
     if (sender === this.#own) this.#hasClosed = true;
+    // After a failure the survivors agree on what is delivered.
+    if (this.#isOver) return;
     this.#held?.closed(sender, total);
     for (const stream of this.#streams) if (stream.sender === sender) stream.drains = true;
     this.#deliver();
@@ -223,6 +231,7 @@ export class ManyReception implements GroupReception {
   }
 
   #give(sender: number, message: ReceivedMessage): void {
+    this.#deliveredTo[sender] = message.number + 1;
     if (this.#isTotal) message.numberAs(this.#delivered);
     this.#delivered += 1;
     this.#deliveredFrom[sender]! += 1;

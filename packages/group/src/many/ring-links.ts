@@ -68,19 +68,17 @@ export class RingLinks {
   async connect(member: number, addresses: RingAddresses | undefined): Promise<string | undefined> {
     const connect = (link: number, address: SmallAddress): Promise<string> =>
       this.environment.link.commands.connectSmall({ group: this.group, link, address });
-    const transports: Promise<string>[] = [];
     const [to, from] = [this.#linkTo(member), this.#linkFrom(member)];
-    if (to !== -1) {
-      const { queue, ring } = addresses?.in ?? {};
-      if (!(queue && Number.isSafeInteger(ring?.address) && Number.isSafeInteger(ring?.rkey))) {
-        throw new Error('it did not send the address of its ring');
-      }
-      transports.push(connect(to, { queue, ring: ring! }));
+    const { queue, ring } = addresses?.in ?? {};
+    if (to !== -1 && !(queue && Number.isSafeInteger(ring?.address) && Number.isSafeInteger(ring?.rkey))) {
+      throw new Error('it did not send the address of its ring');
     }
-    if (from !== -1) {
-      if (!addresses?.out?.queue) throw new Error('it did not send the address of its link as a sender');
-      transports.push(connect(from, { queue: addresses.out.queue, ring: null }));
-    }
+    const sender = addresses?.out?.queue;
+    if (from !== -1 && !sender) throw new Error('it did not send the address of its link as a sender');
+    // Behind both checks: nobody would wait for a connection that was begun in front of a missing address.
+    const transports: Promise<string>[] = [];
+    if (to !== -1) transports.push(connect(to, { queue: queue!, ring: ring! }));
+    if (from !== -1) transports.push(connect(from, { queue: sender!, ring: null }));
     return (await Promise.all(transports))[0];
   }
 

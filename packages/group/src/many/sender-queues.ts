@@ -44,8 +44,9 @@ export class SenderQueues<T extends Held> {
     return this.#heads.some((head) => head !== NO_HEAD);
   }
 
+  /** A message behind the total of its sender stays here: its sender broke the protocol, and the group fails. */
   push(sender: number, message: T): void {
-    if (this.#heads[sender] === NO_HEAD) this.#heads[sender] = message.number;
+    if (this.#heads[sender] === NO_HEAD) this.#heads[sender] = this.#headOf(sender, message);
     this.#queues[sender]!.push(message);
     this.#bytes[sender]! += message.byteLength;
   }
@@ -60,6 +61,7 @@ export class SenderQueues<T extends Held> {
   /** A sender has closed after `total` numbers: it does not hold up the others behind them. */
   closed(sender: number, total: number): void {
     this.#totals[sender] = total;
+    this.#heads[sender] = this.#headOf(sender);
     if (this.#frontier[sender]! >= total) this.#frontier[sender] = Number.POSITIVE_INFINITY;
   }
 
@@ -73,8 +75,10 @@ export class SenderQueues<T extends Held> {
         else dropped.push(message);
       }
       for (const message of kept) this.#queues[sender]!.push(message);
-      this.#heads[sender] = kept[0]?.number ?? NO_HEAD;
+      // What was agreed on counts, and not what a sender said.
+      this.#totals[sender] = Number.POSITIVE_INFINITY;
       this.#frontier[sender] = Number.POSITIVE_INFINITY;
+      this.#heads[sender] = this.#headOf(sender);
     }
     return dropped;
   }
@@ -88,7 +92,7 @@ export class SenderQueues<T extends Held> {
   take(sender: number): T {
     const message = this.#queues[sender]!.shift()!;
     this.#bytes[sender]! -= message.byteLength;
-    this.#heads[sender] = this.#queues[sender]!.peek()?.number ?? NO_HEAD;
+    this.#heads[sender] = this.#headOf(sender);
     return message;
   }
 
@@ -96,5 +100,9 @@ export class SenderQueues<T extends Held> {
   drain(): T[] {
     this.#heads.fill(NO_HEAD);
     return this.#queues.flatMap((queue) => queue.drain());
+  }
+
+  #headOf(sender: number, oldest = this.#queues[sender]!.peek()): number {
+    return oldest && oldest.number < this.#totals[sender]! ? oldest.number : NO_HEAD;
   }
 }
