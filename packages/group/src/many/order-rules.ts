@@ -11,8 +11,8 @@
  *   round 2   a2   b2   c2     order: a0 b0 a1 a2 b2 c2
  *
  * A sender that has nothing to send would hold up the others. So when it has seen a message of another one, it skips its own
- * numbers in front of that message: `owed`. These are Derecho's null messages; here one entry skips many. A member skips for messages only, and not for skipped numbers. So the highest number grows
- * with messages only, and idle members are silent.
+ * numbers in front of that message: `owed`. These are Derecho's null messages; here one entry skips many. A member skips for
+ * messages only, and not for skipped numbers. So the highest number grows with messages only, and idle members are silent.
  *
  * The frontier of a sender is the number up to which all members have everything from it; infinite when nothing follows.
  */

@@ -95,7 +95,10 @@ export class StableDelivery {
     return has(union(this.#lost, this.table.own.suspected), rank);
   }
 
-  /** The group has failed: from now on the row does not count any more. @param received by sender; its own: messages that it has numbered */
+  /**
+   * The group has failed: from now on the row does not count any more.
+   * @param received by sender; its own: messages that it has numbered
+   */
   wedge(received: readonly number[]): void {
     this.#received = received;
     this.#state = 'agreeing';

@@ -21,8 +21,9 @@
  *   COUNT      of each sender: messages that the member has whole and in order. Each is one aligned store of 4 bytes, after the
  *              messages that it counts are in memory. It is not torn, and a later value replaces an earlier one.
  *   SEQUENCE   number of the state; 0: there is none. FLAGS: bit 0 wedged, bit 1 decided.
- *   CHECK      CRC-32 of the words from SEQUENCE to EXCLUDED. A state that was read while it was written does not fit it, in whatever order a device
- *              places the bytes. The reader keeps the former state then; the notice of the WRITE that was under way follows.
+ *   CHECK      CRC-32 of the words from SEQUENCE to EXCLUDED. A state that was read while it was written does not fit it, in
+ *              whatever order a device places the bytes. The reader keeps the former state then; the notice of the WRITE that
+ *              was under way follows.
  *
  * One WRITE carries the whole row, and its immediate wakes the reader. A member has at most one such WRITE under way for each
  * other member; when it completes, and the row has changed meanwhile, the next one follows. So the number of WRITEs
