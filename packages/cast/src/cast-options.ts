@@ -86,8 +86,8 @@ export interface CastOptions {
    * For receivers that start at different times: the cast begins when so many of them have answered (default with
    * `joinWindowMs`: 1; else all are called once). The others are called for `joinWindowMs`. One that answers while the cast runs
    * joins between two messages: it gets the rest with the others, and the beginning afterwards, together with all others that
-   * lack it. Not with `algorithm`, `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`,
-   * `trafficClass` and `serviceLevel`.
+   * lack it. Not with `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`, `trafficClass`,
+   * `serviceLevel` and `trace`, nor with another `algorithm` than 'binomial-pipeline'.
    */
   readonly waitFor?: number | undefined;
   /** How long receivers that do not answer are called, from the beginning, in milliseconds (default with `waitFor`: 60,000). */
@@ -100,7 +100,7 @@ export interface CastOptions {
   readonly transport?: Transport | undefined;
   /** Address at which the receivers reach this machine (default: the local address of the first connection). */
   readonly advertise?: string | undefined;
-  /** Ends the cast at every receiver; incomplete files are removed. */
+  /** Ends the cast at every receiver; with `resume`, a later cast continues it. */
   readonly signal?: AbortSignal | undefined;
   /** Reports receivers that failed; default: none. */
   readonly logger?: Logger | undefined;

@@ -29,12 +29,13 @@ export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposa
 }
 
 /**
- * Listens for casts and stores their files in a directory, or gives them to sinks or to memory. Before it listens it checks that it can write there, and
- * removes temporary files of receivers that were killed.
+ * Listens for casts and stores their files in a directory, or gives them to sinks or to memory. Before it listens it checks that
+ * it can write there, and removes temporary files of receivers that were killed.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_ADDRESS_IN_USE,
  *   ERR_RDMC_LISTEN_FAILED, ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION,
- *   ERR_RDMC_READ_ONLY, ERR_RDMC_WRITE_FAILED, ERR_RDMC_SHARED_NAME_IN_USE; AbortError; MeshError ERR_RDMC_MESH_WEAK_KEY, ERR_RDMC_MESH_USER_KEY
+ *   ERR_RDMC_READ_ONLY, ERR_RDMC_WRITE_FAILED, ERR_RDMC_SHARED_NAME_IN_USE; AbortError; MeshError ERR_RDMC_MESH_WEAK_KEY,
+ *   ERR_RDMC_MESH_USER_KEY
  */
 export async function receiveFiles(options: ReceiveOptions): Promise<FileReceiver> {
   const checked = checkReceiveOptions(options);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
+import { rejection } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ByteRange } from '../src/memory/coverage.js';
@@ -15,7 +15,7 @@ import { MessageChecks } from '../src/stream/message-check.js';
 import type { SinkFailure } from '../src/writer/file-taker.js';
 import { SinkWriter } from '../src/writer/sink-writer.js';
 import { allMessages, CHECKSUM, MESSAGE_BYTES } from './support/local-cast.js';
-import { safetensorsFile, withHeader } from './support/safetensors.js';
+import { directoryWith, seededModel, withHeader } from './support/safetensors.js';
 import { seededBytes, write } from './support/tree.js';
 
 const UNWRITTEN = 0xee;
@@ -83,18 +83,9 @@ class Recorder implements MemoryTarget {
 
 const NAMES = ['a', 'b', 'c'];
 const TENSOR_BYTES = 100_000;
-const model = safetensorsFile(
-  NAMES.map((name, at) => ({
-    ...{ name, dtype: 'U8', shape: [TENSOR_BYTES], bytes: seededBytes(TENSOR_BYTES, at) },
-  })),
-);
+const model = seededModel(NAMES, TENSOR_BYTES);
 
-function source(): string {
-  const from = temporaryDirectory();
-  write(from, 'root/config.json', '{}');
-  write(from, 'root/m.safetensors', model);
-  return join(from, 'root');
-}
+const source = (): string => directoryWith(model);
 
 function messagesOf(path: string, hook?: () => void): Buffer[] {
   const { entries } = new Survey(resolveRoots([Buffer.from(path)]));

@@ -8,12 +8,12 @@ import {
   type MemoryEvent,
   receiveFiles,
 } from '@rdmc/cast';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
+import { rejection } from '@rdmc/testing';
 import { openDevice } from '@rdmc/verbs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { outcome } from './support/receivers.js';
-import { safetensorsFile } from './support/safetensors.js';
-import { seededBytes, write } from './support/tree.js';
+import { directoryWith, seededModel } from './support/safetensors.js';
+import { seededBytes } from './support/tree.js';
 
 const open: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -22,18 +22,9 @@ afterEach(async () => {
 
 const TENSOR_BYTES = 300_000;
 const NAMES = ['a', 'b', 'c', 'd'];
-const model = safetensorsFile(
-  NAMES.map((name, at) => ({
-    ...{ name, dtype: 'U8', shape: [TENSOR_BYTES], bytes: seededBytes(TENSOR_BYTES, at) },
-  })),
-);
+const model = seededModel(NAMES, TENSOR_BYTES);
 
-function source(): string {
-  const from = temporaryDirectory();
-  write(from, 'root/config.json', '{}');
-  write(from, 'root/m.safetensors', model);
-  return join(from, 'root');
-}
+const source = (): string => directoryWith(model);
 
 type Allocate = (size: number) => FileMemory | undefined | Promise<FileMemory | undefined>;
 const shared: Allocate = (size) => new SharedArrayBuffer(size);

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { type CastParts, castFile, type MemoryEvent, receiveFiles } from '@rdmc/cast';
-import { temporaryDirectory, thrown } from '@rdmc/testing';
+import { thrown } from '@rdmc/testing';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { DELTA_BLOCK_BYTES, HEAD_FRAME_BYTES } from '../src/constants.js';
@@ -15,15 +15,13 @@ import { headLength, parseTensors } from '../src/memory/safetensors.js';
 import { BlockAnswers } from '../src/sender/block-answers.js';
 import { slow, someReceived, until } from './support/disturbed.js';
 import { startReceivers } from './support/receivers.js';
-import { safetensorsFile, withHeader } from './support/safetensors.js';
-import { namesIn, seededBytes, write } from './support/tree.js';
+import { directoryWith, seededModel, withHeader } from './support/safetensors.js';
+import { namesIn, seededBytes } from './support/tree.js';
 
 const TENSOR_BYTES = 6_000_000;
 const NAMES = ['layers.0', 'layers.1', 'layers.2'];
 const contents = NAMES.map((_, at) => seededBytes(TENSOR_BYTES, at));
-const model = safetensorsFile(
-  NAMES.map((name, at) => ({ name, dtype: 'U8', shape: [TENSOR_BYTES], bytes: contents[at]! })),
-);
+const model = seededModel(NAMES, TENSOR_BYTES);
 
 const open: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -49,12 +47,7 @@ function tensorsOf(events: readonly MemoryEvent[]): [string, boolean][] {
   });
 }
 
-function source(): string {
-  const from = temporaryDirectory();
-  write(from, 'root/config.json', '{}');
-  write(from, 'root/m.safetensors', model);
-  return join(from, 'root');
-}
+const source = (): string => directoryWith(model);
 
 describe('shards', () => {
   it.each([true, false])(

@@ -4,13 +4,13 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { castFile, followShared, receiveFiles, type SharedRecord } from '@rdmc/cast';
 import { ownIdentity } from '@rdmc/common';
-import { rejection, temporaryDirectory, thrown } from '@rdmc/testing';
+import { rejection, thrown } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { INDEX_BYTES, INDEX_MAGIC } from '../src/memory/shared/layout.js';
 import { SharedName } from '../src/memory/shared/shared-name.js';
 import { SharedTarget } from '../src/memory/shared/shared-target.js';
-import { safetensorsFile } from './support/safetensors.js';
-import { seededBytes, write } from './support/tree.js';
+import { directoryWith, seededModel } from './support/safetensors.js';
+import { seededBytes } from './support/tree.js';
 
 const open: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
@@ -19,11 +19,7 @@ afterEach(async () => {
 
 const TENSOR_BYTES = 300_000;
 const NAMES = ['a', 'b', 'c'];
-const model = safetensorsFile(
-  NAMES.map((name, at) => ({
-    ...{ name, dtype: 'U8', shape: [TENSOR_BYTES], bytes: seededBytes(TENSOR_BYTES, at) },
-  })),
-);
+const model = seededModel(NAMES, TENSOR_BYTES);
 
 const freshName = (): string => `rdmc-test-${randomBytes(8).toString('hex')}`;
 const inShared = (name: string): string => join('/dev/shm', name);
@@ -31,12 +27,7 @@ const inShared = (name: string): string => join('/dev/shm', name);
 const present = (name: string): string[] => readdirSync('/dev/shm').filter((each) => each.startsWith(name));
 const contents = ({ segment }: SharedRecord): Buffer => readFileSync(inShared(segment));
 
-function source(): string {
-  const from = temporaryDirectory();
-  write(from, 'root/config.json', '{}');
-  write(from, 'root/m.safetensors', model);
-  return join(from, 'root');
-}
+const source = (): string => directoryWith(model);
 
 async function sharedReceiver(options: Parameters<typeof receiveFiles>[0] = {}) {
   const name = freshName();

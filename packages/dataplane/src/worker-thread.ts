@@ -57,7 +57,6 @@ export class WorkerThread {
   readonly workerEventFd = EventFd.open();
   readonly exited: Promise<WorkerExit>;
   readonly #worker: Worker;
-
   readonly #trace: TraceSource | undefined;
 
   constructor(options: CheckedOptions) {

@@ -1,7 +1,7 @@
 /**
  * The two phases of closing. First each sender, the root or one of many, sends the number of its messages; then each member
- * confirms that it has stored these and has sent on its part of them. A member with the confirmations of all knows that every message
- * reached every member, and that the queue pairs of the group are not needed any more.
+ * confirms that it has stored these and has sent on its part of them. A member with the confirmations of all knows that every
+ * message reached every member, and that the queue pairs of the group are not needed any more.
  */
 export class CloseBarrier {
   readonly #stored = new Set<number>();

@@ -110,8 +110,8 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   }
 
   /**
-   * Queues a message, at the root or another sender. Resolves when the device does not use the memory any more and it may be used again;
-   * receivers then have the message or get it from one another. Messages are sent in the order of the calls.
+   * Queues a message, at the root or another sender. Resolves when the device does not use the memory any more and it may be
+   * used again; receivers then have the message or get it from one another. Messages are sent in the order of the calls.
    *
    * A region of this node, or a part of one, is sent in place: the fast path. Bytes (a Buffer or another Uint8Array, also
    * over a SharedArrayBuffer) are copied first, into registered memory that the group allocates when it needs it and uses
@@ -127,9 +127,10 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * with an AbortError, whose `settled` resolves when the memory is free.
    *
    * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_NOT_SENDER, ERR_RDMC_INVALID_REGION, ERR_RDMC_TOO_MANY_BLOCKS,
-   *   ERR_RDMC_GROUP_CLOSED, AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the memory is free. For
-   *   bytes ERR_RDMC_MESSAGE_TOO_LARGE (more than `sendBufferBytes`; with many senders, `smallMessageBytes`), ERR_RDMC_INVALID_MESSAGE (text, another kind of
-   *   array, or a detached buffer), and VerbsError ERR_RDMC_OUT_OF_MEMORY
+   *   ERR_RDMC_GROUP_CLOSED, AbortError; ERR_RDMC_MEMBER_LOST with `memberId` and `reason` when the group fails, once the
+   *   memory is free. For bytes ERR_RDMC_MESSAGE_TOO_LARGE (more than `sendBufferBytes`; with many senders,
+   *   `smallMessageBytes`), ERR_RDMC_INVALID_MESSAGE (text, another kind of array, or a detached buffer), and VerbsError
+   *   ERR_RDMC_OUT_OF_MEMORY
    */
   async send(
     message: MemoryRegion | RegionRange | Uint8Array,
@@ -179,8 +180,8 @@ export class Group implements AsyncIterable<ReceivedMessage> {
    * byte. To write further streams into the group, give `pipeline` the option `{ end: false }`. A failure of the group
    * destroys the stream with the group's error. A stream that is destroyed before its end fails the group at all members:
    * receivers must not take a part for the whole.
-   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS, ERR_RDMC_STREAM_TAKEN while another one is open, ERR_RDMC_INVALID_OPTION,
-   *   ERR_RDMC_UNKNOWN_OPTION
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS, ERR_RDMC_STREAM_TAKEN while another one is open,
+   *   ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_OPTION
    */
   writable(options: WritableOptions = {}): Writable {
     this.#session.assertOneSender();

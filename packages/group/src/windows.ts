@@ -20,9 +20,10 @@ const LEAST_IN_STEP = 5;
  * The windows of a group of `nodes` members whose blocks use `transports`.
  *
  * Where several members send to one by turns, and may work ahead, they get out of step: two blocks share the port of one member
- * while the port of another is idle. If the network does not have queues for whole blocks, the multicast then takes up to twice
- * the time. That happens in the hybrid schedule, and in the binomial pipeline if the number of members is not a power of
- * two: a member with a twin gets its blocks from more members than the others (docs/results/multicast-windows.md).
+ * while the port of another is idle. If the network does not have queues for whole blocks, the multicast then takes longer: up to
+ * 1.6 times as long in measurements, twice in the simulator (docs/results/multicast-windows.md). That happens in the binomial
+ * pipeline if the number of members is not a power of two: a member with a twin gets its blocks from more members than the
+ * others. The simulator predicts it for the hybrid schedule, too.
  * Working ahead saves the time between two blocks of a member, and wake-ups. So all other schedules do it, and so does
  * shared memory, where no port is shared: the sender's processor copies.
  */

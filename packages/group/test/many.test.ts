@@ -184,6 +184,7 @@ describe('the options of a group of many senders', () => {
     ['a member twice', { senders: [1, 1] }, /senders must be/],
     ['no rings', { senders: 'all', smallMessageBytes: 0 }, /needs rings/],
     ['an option of blocks', { senders: 'all', blockBytes: 4096 }, /blockBytes is for groups of one sender/],
+    ['a window of blocks', { senders: 'all', readyWindow: 2 }, /readyWindow is for groups of one sender/],
     ['an unknown order', { senders: 'all', order: 'causal' }, /order/],
     ['a total order of one sender', { order: 'total' }, /groups of many senders/],
     ['a total order that is not stable', { senders: 'all', order: 'total', delivery: 'received' }, /stable/],

@@ -43,8 +43,8 @@ export interface Cluster {
   /** Members of a rack, if the simulation does not say which racks there are. They are dealt like cards. */
   readonly rackSize?: number | undefined;
   /**
-   * The longest queue in front of a member's port, as the time in microseconds in which the port sends it; absent or 0 for a network
-   * that makes senders wait instead, as InfiniBand does. With a queue, a NIC sends one block after the other.
+   * The longest queue in front of a member's port, as the time in microseconds in which the port sends it; absent or 0 for a
+   * network that makes senders wait instead, as InfiniBand does. With a queue, a NIC sends one block after the other.
    */
   readonly queueMicroseconds?: number | undefined;
   /** What the NICs cost; the same for each member. */

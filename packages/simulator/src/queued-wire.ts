@@ -12,10 +12,10 @@ export interface QueuedPath {
 }
 
 /**
- * The wire of one queue pair where a queue is in front of the receiver's port. What the queue has room for leaves the sender at the
- * rate of the links before the port, also while the port is busy; what it has no room for crosses all links at once.
+ * The wire of one queue pair where a queue is in front of the receiver's port. The bytes that fit into the queue leave the sender
+ * at the rate of the links before the port, also while the port is busy; the others cross all links at once.
  *
- *   links   |-- all: what has no room --|-- before the port: the rest --|           the sender's NIC takes the next block
+ *   links   |-- all: what does not fit -|-- before the port: the rest --|           the sender's NIC takes the next block
  *   queue                               |--- its turn ---|--- the port ---|         the block is at the receiver
  *
  * In a real switch the queue fills first. The order makes no difference to the times at which both parts end.

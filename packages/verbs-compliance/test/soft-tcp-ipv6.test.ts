@@ -1,7 +1,10 @@
 import { describe, it } from 'vitest';
 import { hasIpv6, softOverTcp } from './suites.js';
 
-/** Addresses, their text and their connections; bytes and ends of a connection are as with IPv4. RDMC_TEST_LONG=1 runs all chapters. */
+/**
+ * Addresses, their text and their connections; bytes and ends of a connection are as with IPv4. RDMC_TEST_LONG=1 runs all
+ * chapters.
+ */
 const OF_ADDRESSES = ['opcodes', 'connecting', 'lifecycle'] as const;
 
 if (hasIpv6()) softOverTcp('process', '::1', OF_ADDRESSES);

@@ -1,7 +1,8 @@
 // Groups of many senders beside a group of one, among processes of this host, in turn in each round:
 //   node tools/bench/multicast/many.mjs [--nodes 4,8,16] [--bytes 1] [--count 60000] [--rounds 5] [--transport shm|tcp]
-// count: messages of all senders together in one run. Every receiver compares all bytes of each message. Prints messages per second,
-// each message counted once: from the group's creation until close() has resolved at member 0, so every member has everything.
+// count: messages of all senders together in one run. Every receiver compares all bytes of each message. Prints messages per
+// second, each message counted once: from the group's creation until close() has resolved at member 0, so every member has
+// everything.
 // Needs the built dist.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

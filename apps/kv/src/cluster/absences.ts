@@ -9,8 +9,8 @@ import { isReached } from './witness.js';
 export type Testimony = boolean | undefined;
 
 /**
- * Whether a process has ended, as far as anybody can know. The coordinator alone cannot tell an ended process from its own absence:
- * so a server that is here must say the same, and no server may say otherwise, or owe its answer.
+ * Whether a process has ended, as far as the members can know. The coordinator alone cannot tell an ended process from its own
+ * absence. So at least one server must be here, and every server that is here must answer that it is not connected with it.
  */
 export function isGone(isReachedHere: boolean, testimonies: readonly Testimony[]): boolean {
   return !isReachedHere && testimonies.length > 0 && testimonies.every((isReached) => isReached === false);
@@ -18,7 +18,8 @@ export function isGone(isReachedHere: boolean, testimonies: readonly Testimony[]
 
 /**
  * Whether so many servers are missed that the coordinator's part of the network is more likely the one that is cut off. Nothing is
- * taken over then. With fewer servers than that no log could be recovered anyway: more than its backups would be lost.
+ * taken over then. A takeover would not be certain in any case: either fewer than r + 1 servers are left, which is too few for
+ * it, or more than r are missed, which is more than a log with r backups is certain to survive.
  */
 export function isMinority(reached: number, missed: number): boolean {
   return reached < missed;
@@ -41,7 +42,7 @@ export interface Absence {
   readonly dead: ReadonlySet<string>;
   /** A server with slots may be back at once: recoveries wait, so that it gets its share of them. */
   readonly isExpected: boolean;
-  /** Servers that nobody reaches, and that are not lost as yet: they are more than those that somebody reaches. */
+  /** Servers that are not reached, and that do not count as lost, because they are more than those that are reached. */
   readonly missed: readonly number[];
 }
 

@@ -14,7 +14,7 @@ import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
 const DAY_MS = 24 * 3_600_000;
-const AFTER_INTERRUPT = { advice: 'complete files stay: the same command fetches the rest' };
+const AFTER_INTERRUPT = { advice: 'what is here stays: the same command fetches the rest' };
 
 /** The checked options, by their names in the parser. */
 export const fetchSchema = z.strictObject({

@@ -273,7 +273,7 @@ export abstract class PullSession {
     this.over.abort(error);
   }
 
-  /** Ends everything; only complete files stay. */
+  /** Ends everything. Complete files stay, and what a later fetch can continue: see `PieceStore`. */
   async #end(failure: CastError | AbortError | undefined): Promise<void> {
     this.over.abort(failure);
     this.#part.abort();

@@ -46,8 +46,8 @@ export interface RunSent {
   /** Bytes of these pieces, with what numbers and encryption add. */
   readonly bytes: number;
   /**
-   * The fetcher that sent them in the place of the server: its own host name, and its address. `pieces` and `bytes` are then what at
-   * least one fetcher got.
+   * The fetcher that sent them in the place of the server: its own host name, and its address. `pieces` and `bytes` are then what
+   * at least one fetcher got.
    */
   readonly leader?: string | undefined;
 }

@@ -267,7 +267,7 @@ export class Reception implements RunningReception {
     void this.channel.end();
   }
 
-  /** Ends everything; only complete files stay. */
+  /** Ends everything. Complete files stay, and what a later cast can continue. */
   async #leave(): Promise<void> {
     this.#over.abort();
     this.#silence.stop();

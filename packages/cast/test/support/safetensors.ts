@@ -1,4 +1,7 @@
+import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { PREFIX_BYTES } from '../../src/memory/safetensors.js';
+import { seededBytes, write } from './tree.js';
 
 /** A tensor of a file that is made for a test. */
 export interface MadeTensor {
@@ -33,4 +36,21 @@ export function safetensorsFile(
     Math.ceil(Buffer.byteLength(json) / 8) * 8 - Buffer.byteLength(json) + json.length,
   );
   return withHeader(padded, Buffer.concat(tensors.map(({ bytes }) => bytes)));
+}
+
+/** A .safetensors file of tensors of one length: that of the name with number n has the bytes of seed n. */
+export function seededModel(names: readonly string[], tensorBytes: number): Buffer {
+  return safetensorsFile(
+    names.map((name, seed) => ({
+      ...{ name, dtype: 'U8', shape: [tensorBytes], bytes: seededBytes(tensorBytes, seed) },
+    })),
+  );
+}
+
+/** Path of a new directory `root`, with a small file and the model `m.safetensors`. */
+export function directoryWith(model: Buffer): string {
+  const from = temporaryDirectory();
+  write(from, 'root/config.json', '{}');
+  write(from, 'root/m.safetensors', model);
+  return join(from, 'root');
 }

@@ -14,6 +14,7 @@ const ONE_SENDER_OPTIONS = [
   'receive',
   'receiveWindow',
   'sendWindow',
+  'readyWindow',
   'sendBufferBytes',
 ] as const;
 

@@ -34,8 +34,8 @@ export class SeriesSender {
 
   /**
    * Messages go through this group from now on; first those that are not settled. The group before it has ended.
-   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS; ERR_RDMC_GROUP_MISMATCH where the group's `first` is not that of the series;
-   *   ERR_RDMC_GROUP_EXISTS while the group before it is open
+   * @throws GroupError ERR_RDMC_NOT_ROOT, ERR_RDMC_MANY_SENDERS; ERR_RDMC_GROUP_MISMATCH where the group's `first` is not that
+   *   of the series; ERR_RDMC_GROUP_EXISTS while the group before it is open
    */
   use(group: Group): void {
     group.assertOneSender();

@@ -47,8 +47,8 @@ export class GroupMachine {
   }
 
   /**
-   * Narrows the windows: at most `sends` sends that have not completed, and `ready` receives that are announced and not filled. Call it
-   * before the first `advance`.
+   * Narrows the windows: at most `sends` sends that have not completed, and `ready` receives that are announced and not filled.
+   * Call it before the first `advance`.
    */
   limit(sends: number, ready: number): void {
     this.#sendSide.limit(sends);

@@ -19,7 +19,7 @@ export const WINDOWS: readonly {
     id: 'shipped',
     label: 'shipped windows',
     about:
-      'the defaults of @rdmc/group: one receive and one send where the number of members is not a power of two',
+      'the defaults of @rdmc/group: one announced receive and one send in pipelines of 5, 6, 7, 9 to 15 members',
   },
 ];
 

@@ -15,8 +15,8 @@ export function checkSharedName(where: string, name: unknown): string {
     FORM.test(name) &&
     !name.includes(PART_SUFFIX);
   if (isPossible) return name;
-  const form = `needed 1 to ${MAX_SHARED_NAME} letters, digits, '-', '_' and '.', the first one no '.'`;
-  throw invalidOption(`${where}: sharedMemory: ${form}, and no '${PART_SUFFIX}'`);
+  const form = `needed 1 to ${MAX_SHARED_NAME} letters, digits, '-', '_' and '.', not '.' at the beginning`;
+  throw invalidOption(`${where}: sharedMemory: ${form}, and not '${PART_SUFFIX}' in it`);
 }
 
 /** The name of shared memory, while a receiver has it. */
