@@ -73,7 +73,8 @@ export const kv: readonly Mutant[] = [
     function: 'Imports.#remove',
     find: 'this.#removals.run(() => this.#removeNow(ranges))',
     replace: 'this.#removeNow(ranges)',
-    fault: 'A second removal is answered while the first one still removes, also what comes after the answer.',
+    fault:
+      'A second removal is answered while the first one still removes, also what comes after the answer.',
     tests: IMPORTS,
   },
   {
