@@ -1,4 +1,5 @@
 /** What the coordinator does after it was stopped or cut off, when it does not know which servers run. */
+import { Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { until } from '@rdmc/testing';
@@ -88,6 +89,29 @@ describe('a coordinator that was away', () => {
     await back(mesh, 3);
     await until(() => taken.length === 2);
     expect(taken.sort()).toEqual([4, 5]);
+  });
+
+  it('gives all slots out where it lost every server while it gave them out first', async () => {
+    const [mesh, store] = [new FakeMesh([1, 2]), new FakeStore()];
+    const records = [1, 2].map((id) => record(id, 'live'));
+    const served = new Deferred<void>();
+    const placement = start(mesh, store, records, { serving: () => served.resolve() });
+    onTestFinished(() => placement.close());
+    await mesh.register(1);
+    await placement.idle();
+    const read = store.get.bind(store);
+    let reads = 0;
+    store.get = async (key) => {
+      if (key === 'kv/slots') reads += 1;
+      // The first read is that of the roll call.
+      if (key === 'kv/slots' && reads === 2) for (const id of [1, 2]) mesh.cut(id);
+      return read(key);
+    };
+    await mesh.register(2);
+    await placement.idle();
+    expect(store.values.get('kv/slots')!.value).toBe('[[0,8191,"1"],[8192,16383,"2"]]');
+    for (const id of [1, 2]) await back(mesh, id);
+    await served.promise;
   });
 
   it('does not register a server whose takeover is being tried', async () => {

@@ -166,6 +166,50 @@ it('what is given up goes in many appends, and is gone only when the log has tak
   await expect(through(abandoned)).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
 });
 
+it('a second removal ends after the first one, which does not remove what comes then', async () => {
+  // The removal of this key fills a frame: the first removal waits for the log before it looks at the slots behind.
+  const [first, behind] = [0, 1].map((tag) => `{${tag}}`).sort((a, b) => slot(a) - slot(b));
+  const large = `${first}${'x'.repeat(400_000)}`;
+  take(frame(1, [record(large, 1, 'old')]));
+  await through(finish(1, 1));
+  const made = log.appends.length;
+  const order: string[] = [];
+  const asked = ['first', 'second'].map((name) =>
+    imports.abandon(1, [[0, 16_383]]).then(() => order.push(name)),
+  );
+  await log.made(made + 1);
+  // The coordinator makes this server an heir when the second one has answered.
+  const imported = asked[1]!.then(() => {
+    take(frame(2, [record(behind!, 2, 'new')]));
+    return finish(2, 1);
+  });
+  for (let i = 0; i < 10; i += 1) await turn();
+  expect(order).toEqual([]);
+  await through(imported);
+  await through(Promise.all(asked));
+  expect(order).toEqual(['first', 'second']);
+  expect(recovered()).toEqual(
+    new Map([
+      [large, undefined],
+      [behind, 'new'],
+    ]),
+  );
+});
+
+it('a removal that the log refused is done again by the one behind it', async () => {
+  take(frame(1, [record('k', 1, 'old')]));
+  await through(finish(1, 1));
+  const made = log.appends.length;
+  const [first, second] = [imports.abandon(1, [[0, 16_383]]), imports.abandon(1, [[0, 16_383]])];
+  first!.catch(() => {});
+  second!.catch(() => {});
+  await log.made(made + 1);
+  log.refuseAll(full());
+  await expect(first).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+  await through(second!);
+  expect([store.keyspace.size, log.appends.length]).toEqual([0, made + 2]);
+});
+
 it.each([
   [8, 950_000, 1024 * 1024],
   [4, 500_000, 500_000],

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Deferred, within } from '@rdmc/common';
+import { Deferred, SerialQueue, within } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { TAKEOVER_FRAME_BYTES } from '../limits.js';
 import type { Hash } from '../store/hash.js';
@@ -44,6 +44,8 @@ export class Imports {
   readonly #over = new Set<number>();
   /** Of earlier runs of the coordinator, likewise. */
   #overBelow = 0;
+  /** The coordinator may ask a second time while the first removal still waits for the log. */
+  readonly #removals = new SerialQueue();
 
   constructor(private readonly store: Store) {}
 
@@ -117,7 +119,15 @@ export class Imports {
     return takeover < this.#overBelow || this.#over.has(takeover);
   }
 
-  async #remove(ranges: readonly (readonly [number, number])[]): Promise<void> {
+  /**
+   * One removal at a time. A second one finds the keys gone from the index and would end at once: its answer lets this server be
+   * an heir, and the first one would remove what it gets then, or be refused by the log and leave the keys.
+   */
+  #remove(ranges: readonly (readonly [number, number])[]): Promise<void> {
+    return this.#removals.run(() => this.#removeNow(ranges));
+  }
+
+  async #removeNow(ranges: readonly (readonly [number, number])[]): Promise<void> {
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {

@@ -196,7 +196,7 @@ export class Placement {
       this.#forgetDead(logs);
       const living = new Map(this.#living);
       if (!this.#rollCall.hasBegun(stored, logs, living)) return;
-      const owners = stored ?? (await this.#assign(logs));
+      const owners = stored ?? (await this.#assign(logs, living));
       this.#before ??= await this.#state.next();
       await this.#leftovers.drop(owners, living, this.#before);
       const absence = await this.#absences.of(logs, new Set(owners), living);
@@ -246,10 +246,10 @@ export class Placement {
     return { here, known: (logId) => here(logId) ?? away(logId) };
   }
 
-  /** The first layout of the cluster: an equal part for each server. */
-  async #assign(logs: readonly LogRecord[]): Promise<string[]> {
+  /** The first layout of the cluster: an equal part for each server, also for one that was lost since the roll call. */
+  async #assign(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<string[]> {
     const first = (): LogRange[] =>
-      shareOut(allSlots(), this.#living).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
+      shareOut(allSlots(), [...living]).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
     return this.#state.owners(await this.#state.initial(first), logs);
   }
 

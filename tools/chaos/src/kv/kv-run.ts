@@ -97,18 +97,22 @@ export class KvRun implements Subject {
     this.#requireAll();
   }
 
-  /** The coordinator is stopped, and continues. A server may die meanwhile, or just as it continues. */
+  /** The coordinator is stopped, and continues. A server may die before, so that the takeover is stopped, or meanwhile, or then. */
   async #pauseCoordinator(): Promise<void> {
     const { coordinator } = this.cluster;
     const pauseMs = this.#random.integer(...PAUSE_MS);
-    const death = this.#random.pick(['none', 'none', 'meanwhile', 'then'] as const);
+    const death = this.#random.pick(['none', 'before', 'meanwhile', 'then'] as const);
     const earlyMs = death === 'meanwhile' ? this.#random.integer(0, pauseMs) : pauseMs;
     this.#killed = death === 'none' ? [] : [this.#random.pick(this.#living())];
+    this.clients.betweenMs = CALM_MS;
+    if (death === 'before') {
+      await this.#killAll(this.#killed);
+      await delay(this.#random.integer(0, LONGEST_TAKEOVER_MS));
+    }
     this.#note('SIGSTOP of the coordinator');
     coordinator.signal('SIGSTOP');
-    this.clients.betweenMs = CALM_MS;
     await delay(earlyMs);
-    await this.#killAll(this.#killed);
+    if (death !== 'before') await this.#killAll(this.#killed);
     await delay(pauseMs - earlyMs);
     this.clients.betweenMs = 0;
     this.#note(`SIGCONT of the coordinator, after ${pauseMs} ms`);

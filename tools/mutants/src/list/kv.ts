@@ -68,6 +68,16 @@ export const kv: readonly Mutant[] = [
     tests: IMPORTS,
   },
   {
+    id: 'kv/removals-at-once',
+    package: PACKAGE,
+    function: 'Imports.#remove',
+    find: 'this.#removals.run(() => this.#removeNow(ranges))',
+    replace: 'this.#removeNow(ranges)',
+    fault:
+      'A second removal is answered while the first one still removes, also what comes after the answer.',
+    tests: IMPORTS,
+  },
+  {
     id: 'kv/log-of-starting-server',
     package: PACKAGE,
     function: 'Placement.#dropUnused',
