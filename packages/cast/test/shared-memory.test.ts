@@ -221,7 +221,7 @@ describe('a name of shared memory', () => {
 
   it.each<[string, (path: string) => unknown]>([
     ['a link', (path) => symlinkSync('/dev/null', path)],
-    ['a pipe', (path) => execFileSync('mkfifo', [path])],
+    ['a pipe', (path) => execFileSync('/usr/bin/mkfifo', [path])],
     ['a directory', (path) => mkdirSync(path)],
   ])('that is %s is neither followed nor taken, and stays', async (_, make) => {
     const name = freshName();
