@@ -13,6 +13,8 @@ import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { refusal, rejection, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB } from '../src/constants.js';
+import { type FetcherFrame, pullShapes, type ServerFrame } from '../src/pull/frames.js';
+import { fakeReceiver, hello } from './support/fake-receiver.js';
 import { outcome, startReceivers, temporaries } from './support/receivers.js';
 import { expectSameTree, seededBytes, write } from './support/tree.js';
 
@@ -180,4 +182,47 @@ describe('what a gathering cast refuses', () => {
       code: 'ERR_RDMC_SHARED_DIRECTORY',
     });
   });
+
+  it('a receiver that refuses what is offered: it is not called again', async () => {
+    const from = temporaryDirectory();
+    write(from, 'model/a', 'a');
+    write(from, 'model/b', 'b');
+    const [receiver] = await startReceivers(1, { device: 'soft', oneFile: true });
+    const error = await rejection(start([join(from, 'model')], { to: [receiver!.to], waitFor: 1 }).finished);
+    expect(error).toEqual(refusal('ERR_RDMC_TOO_FEW_RECEIVERS'));
+    expect(error).toMatchObject({
+      summary: { receivers: [{ code: 'ERR_RDMC_SEVERAL_FILES', attempts: 1 }] },
+    });
+  });
+});
+
+it('a receiver that says it serves on does not keep a gathering cast from its end', async () => {
+  const from = temporaryDirectory();
+  write(from, 'file', 'contents');
+  const liar = await fakeReceiver(async (channel) => {
+    const first = channel[Symbol.asyncIterator]();
+    await first.next();
+    channel.send(hello);
+    await first.next();
+    channel.send({ type: 'gathered' });
+    const pulled = channel.become<FetcherFrame, ServerFrame>(pullShapes.server, first);
+    const counts = {
+      files: 0,
+      bytes: 0,
+      keptBytes: 0,
+      resumedBytes: 0,
+      unchangedFiles: 1,
+      unchangedBytes: 8,
+    };
+    for (;;) {
+      const { value: frame, done } = await pulled.frames.next();
+      if (done) return;
+      if (frame.type === 'hashes') pulled.channel.send({ type: 'have', first: 0, data: 'AQ==', last: true });
+      else if (frame.type === 'finish')
+        pulled.channel.send({ type: 'done', ...counts, problems: [], problemCount: 0, servesOn: true });
+    }
+  });
+  onTestFinished(() => liar.close());
+  const { receivers } = await start([join(from, 'file')], { to: [liar.to] }).finished;
+  expect(receivers).toMatchObject([{ state: 'complete', unchangedFiles: 1 }]);
 });

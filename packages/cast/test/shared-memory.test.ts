@@ -1,12 +1,12 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { castFile, followShared, receiveFiles, type SharedRecord } from '@rdmc/cast';
 import { ownIdentity } from '@rdmc/common';
 import { rejection, thrown } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
-import { INDEX_BYTES, INDEX_MAGIC } from '../src/memory/shared/layout.js';
+import { INDEX_BYTES, INDEX_MAGIC, IndexState } from '../src/memory/shared/layout.js';
 import { SharedName } from '../src/memory/shared/shared-name.js';
 import { SharedTarget } from '../src/memory/shared/shared-target.js';
 import { directoryWith, seededModel } from './support/safetensors.js';
@@ -185,7 +185,7 @@ describe('a name of shared memory', () => {
   };
   afterEach(async () => {
     const { rmSync } = await import('node:fs');
-    for (const name of created.splice(0)) rmSync(inShared(name), { force: true });
+    for (const name of created.splice(0)) rmSync(inShared(name), { force: true, recursive: true });
   });
 
   it('is free again after a receiver that was killed, and what it has left is removed', () => {
@@ -198,6 +198,29 @@ describe('a name of shared memory', () => {
     expect(present(name).sort()).toEqual([`${name}.other`, `${name}.rdmc-owner`]);
     claimed.release();
     expect(present(name)).toEqual([`${name}.other`]);
+  });
+
+  it('of a receiver that was killed: who follows it learns of that, and has what was whole', async () => {
+    const name = freshName();
+    const index = (state: number) => Buffer.concat([INDEX_MAGIC, Buffer.from([1, 0, 0, 0, state, 0, 0, 0])]);
+    put(`${name}.rdmc-owner`, endedProcess());
+    put(name, index(IndexState.ARRIVING));
+    expect((await rejection(followed(name))).code).toBe('ERR_RDMC_SHARED_MEMORY_GONE');
+    put(name, index(IndexState.WHOLE));
+    expect(await followed(name)).toEqual([]);
+  });
+
+  it.each<[string, (path: string) => unknown]>([
+    ['a link', (path) => symlinkSync('/dev/null', path)],
+    ['a pipe', (path) => execFileSync('/usr/bin/mkfifo', [path])],
+    ['a directory', (path) => mkdirSync(path)],
+  ])('that is %s is neither followed nor taken, and stays', async (_, make) => {
+    const name = freshName();
+    created.push(name);
+    make(inShared(name));
+    expect((await rejection(followed(name))).code).toBe('ERR_RDMC_SHARED_NAME_IN_USE');
+    expect(thrown(() => SharedName.claim(name)).code).toBe('ERR_RDMC_SHARED_NAME_IN_USE');
+    expect(present(name)).toEqual([name]);
   });
 
   it('has one receiver', async () => {

@@ -23,6 +23,11 @@ import { GatheringProgress } from './gathering-progress.js';
 
 /** Errors after which a receiver may answer a later call. */
 const PASSING = new Set(['ERR_RDMC_CAST_UNREACHABLE', 'ERR_RDMC_UNKNOWN_HOST', 'ERR_RDMC_BUSY']);
+/** Errors after which a receiver that has answered, and was lost, may answer a later call: it may have been started again. */
+const LOST = new Set([
+  ...PASSING,
+  ...['ERR_RDMC_RECEIVER_LOST', 'ERR_RDMC_RECEIVER_STALLED', 'ERR_RDMC_SENDER_LOST', 'ERR_RDMC_ABORTED'],
+]);
 
 type SummedFacts = Pick<
   OriginFacts,
@@ -122,7 +127,9 @@ export class GatheringCast {
       if (link.done || this.#over.signal.aborted) break;
       // One that was lost while the others were awaited is called again, as one that has not answered.
       const isLate = swarm.isOpen || this.#window.signal.aborted;
-      if (isLate && receiver.attempts > this.options.retries) break;
+      const isRefused = !LOST.has(link.failure?.code ?? '');
+      if ((isLate || isRefused) && receiver.attempts > this.options.retries) break;
+      await pause(CALL_AGAIN_MS, this.#over.signal);
     }
     receiver.isOver = true;
     this.#progress.publish();

@@ -18,6 +18,8 @@ const RESUME_LIMIT = { share: 1 };
 /** One fetch: asks the server, says what is here, receives what is missing, stores. */
 export class FetchSession extends PullSession {
   readonly #began = performance.now();
+  /** When everything was here: this end may serve on for long. */
+  #complete: number | undefined;
   #phase: FetchProgress['phase'] = 'connecting';
 
   constructor(
@@ -39,7 +41,7 @@ export class FetchSession extends PullSession {
     this.#enter('connecting');
     const { offer, report } = await this.pull();
     this.#enter('done');
-    const seconds = (performance.now() - this.#began) / 1000;
+    const seconds = ((this.#complete ?? performance.now()) - this.#began) / 1000;
     return fetchSummary(offer, report, seconds, this.receiver?.isEncrypted === true);
   }
 
@@ -48,6 +50,7 @@ export class FetchSession extends PullSession {
   }
 
   protected override async serveOn(opened: Opened): Promise<void> {
+    this.#complete = performance.now();
     // One that lacked nothing joins the others first.
     if (this.receiver) this.#enter('serving');
     const { channel, offer } = opened;

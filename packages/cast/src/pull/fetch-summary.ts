@@ -42,7 +42,7 @@ export interface FetchSummary {
   readonly skipped: number;
   /** Whether files were encrypted on their way; false also where nothing was sent. */
   readonly encrypted: boolean;
-  /** Time of the whole fetch. */
+  /** Time of the whole fetch, without that of serving on. */
   readonly seconds: number;
   /** Entries that are missing here. At most 500 are kept; `problemCount` counts all. */
   readonly problems: readonly CastProblem[];

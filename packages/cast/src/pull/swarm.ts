@@ -85,7 +85,9 @@ export class Swarm {
     }
     reports.stop();
     reports.ended();
-    if (link.done?.servesOn && !this.isStale) await this.#serveOn(link, await surveyed);
+    // Where that is not possible, a fetcher that says it would keep the others waiting.
+    const mayServeOn = this.parts.look !== undefined && !this.isStale;
+    if (link.done?.servesOn && mayServeOn) await this.#serveOn(link, await surveyed);
     await this.#leave(link);
     if (link.done) await link.close();
   }

@@ -1,5 +1,7 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseIdentity, processState } from '@rdmc/common';
 import { CastError, codeOf } from '../../errors.js';
 import {
   INDEX_BYTES,
@@ -8,6 +10,7 @@ import {
   INDEX_VERSION,
   INDEX_VERSION_AT,
   IndexState,
+  OWNER_SUFFIX,
   RECORD_ALIGNMENT,
   RECORD_BYTES_AT,
   RECORD_COMPLETE,
@@ -21,6 +24,10 @@ import type { SharedRecord } from './shared-record.js';
 
 /** Interval at which the index is read again. */
 const POLL_MS = 5;
+/** After so many of them, it looks whether the receiver still lives. */
+const POLLS_FOR_OWNER = 200;
+/** Another user may have put a pipe or a link there. */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Options of {@link followShared}. */
 export interface FollowOptions {
@@ -33,8 +40,9 @@ export interface FollowOptions {
  * file that is whole. It waits for the first cast, and ends with it. The bytes are in `/dev/shm/` + `segment`, in each
  * process that may open it.
  *
- * @throws CastError ERR_RDMC_INVALID_OPTION; ERR_RDMC_SHARED_MEMORY_GONE where the cast fails, or has been replaced;
- *   ERR_RDMC_VERSION_MISMATCH; the reason of the signal
+ * @throws CastError ERR_RDMC_INVALID_OPTION; ERR_RDMC_SHARED_MEMORY_GONE where the cast fails, has been replaced, or its receiver
+ *   was killed; ERR_RDMC_SHARED_NAME_IN_USE where the name is not of a receiver of this user; ERR_RDMC_VERSION_MISMATCH; the
+ *   reason of the signal
  */
 export async function* followShared(
   name: string,
@@ -42,9 +50,11 @@ export async function* followShared(
 ): AsyncGenerator<SharedRecord, void, undefined> {
   const path = sharedPath(checkSharedName('followShared', name));
   const index = await openIndex(path, signal);
+  let isOrphan = false;
   try {
+    await checkOwn(index, path);
     await checkHeader(index, path);
-    for (let at = RECORDS_AT; ; ) {
+    for (let at = RECORDS_AT, polls = 0; ; polls += 1) {
       // Before the records: what was written before this state is then complete.
       const state = await wordAt(index, INDEX_STATE_AT);
       for (let next = await recordAt(index, at); next; next = await recordAt(index, at)) {
@@ -52,7 +62,13 @@ export async function* followShared(
         at += next.bytes;
       }
       if (state === IndexState.WHOLE) return;
-      if (state !== IndexState.ARRIVING) throw gone(name, state === IndexState.FAILED);
+      if (state === IndexState.FAILED) throw gone(name, 'its cast has failed');
+      if (state !== IndexState.ARRIVING)
+        throw gone(name, 'another cast, or the end of the receiver, has replaced it');
+      if (isOrphan) throw gone(name, 'its receiver has ended before the cast was whole');
+      isOrphan = polls % POLLS_FOR_OWNER === 0 && (await isOwnerGone(path));
+      // What it wrote before its end counts: look once more.
+      if (isOrphan) continue;
       await delay(POLL_MS, undefined, { ...(signal && { signal }) });
     }
   } finally {
@@ -63,12 +79,26 @@ export async function* followShared(
 async function openIndex(path: string, signal: AbortSignal | undefined): Promise<FileHandle> {
   for (;;) {
     try {
-      return await open(path, 'r');
+      return await open(path, OPEN_FLAGS);
     } catch (error) {
+      if (['ELOOP', 'EACCES'].includes(codeOf(error) ?? '')) throw foreign(path);
       if (codeOf(error) !== 'ENOENT') throw error;
     }
     await delay(POLL_MS, undefined, { ...(signal && { signal }) });
   }
+}
+
+/** All users may create files there. @throws CastError ERR_RDMC_SHARED_NAME_IN_USE */
+async function checkOwn(index: FileHandle, path: string): Promise<void> {
+  const stats = await index.stat();
+  if (!stats.isFile() || stats.uid !== process.geteuid!()) throw foreign(path);
+}
+
+/** Whether the receiver was killed: it would have removed the index. */
+async function isOwnerGone(path: string): Promise<boolean> {
+  const text = await readFile(path + OWNER_SUFFIX, 'utf8').catch(() => '');
+  const owner = parseIdentity(text);
+  return owner !== undefined && processState(owner) === 'gone';
 }
 
 async function checkHeader(index: FileHandle, path: string): Promise<void> {
@@ -99,7 +129,10 @@ async function wordAt(index: FileHandle, at: number): Promise<number> {
   return (await bytesAt(index, at, 4)).readUInt32LE();
 }
 
-function gone(name: string, hasFailed: boolean): CastError {
-  const why = hasFailed ? 'its cast has failed' : 'another cast, or the end of the receiver, has replaced it';
+function foreign(path: string): CastError {
+  return new CastError('ERR_RDMC_SHARED_NAME_IN_USE', `${path} is not of a receiver of this user`);
+}
+
+function gone(name: string, why: string): CastError {
   return new CastError('ERR_RDMC_SHARED_MEMORY_GONE', `the shared memory ${name} is gone: ${why}`);
 }

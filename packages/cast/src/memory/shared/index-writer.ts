@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  lstatSync,
-  openSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, lstatSync, openSync, renameSync, rmSync } from 'node:fs';
 import { CastError } from '../../errors.js';
 import {
   INDEX_BYTES,
@@ -24,14 +15,17 @@ import {
   RECORD_STATE_AT,
   RECORDS_AT,
 } from './layout.js';
+import { writeFully } from './segments.js';
 import type { SharedRecord } from './shared-record.js';
 
 /** Makes a file that nobody has yet. @throws errors of the system */
 export function createPrivate(path: string, bytes: number): number {
   // 'x' also refuses a symbolic link.
   const descriptor = openSync(path, 'wx+', 0o600);
-  ftruncateSync(descriptor, bytes);
-  return descriptor;
+  return orRemoved(descriptor, path, () => {
+    ftruncateSync(descriptor, bytes);
+    return descriptor;
+  });
 }
 
 /** Writes the index of a cast. */
@@ -46,8 +40,10 @@ export class IndexWriter {
     INDEX_MAGIC.copy(header);
     header.writeUInt32LE(INDEX_VERSION, INDEX_VERSION_AT);
     header.writeUInt32LE(IndexState.ARRIVING, INDEX_STATE_AT);
-    writeSync(this.#descriptor, header, 0, header.length, 0);
-    renameSync(temporary, path);
+    orRemoved(this.#descriptor, temporary, () => {
+      writeFully(this.#descriptor, header, 0);
+      renameSync(temporary, path);
+    });
   }
 
   /** Adds a record: what it says must be whole. @throws CastError ERR_RDMC_NO_SPACE; errors of the system */
@@ -62,7 +58,7 @@ export class IndexWriter {
     const bytes = Buffer.alloc(length);
     bytes.writeUInt32LE(json.length, RECORD_BYTES_AT);
     json.copy(bytes, RECORD_HEADER_BYTES);
-    writeSync(this.#descriptor, bytes, 0, length, this.#end);
+    writeFully(this.#descriptor, bytes, this.#end);
     writeState(this.#descriptor, this.#end + RECORD_STATE_AT, RECORD_COMPLETE);
     this.#end += length;
   }
@@ -86,5 +82,16 @@ export class IndexWriter {
 function writeState(descriptor: number, at: number, state: number): void {
   const word = Buffer.alloc(4);
   word.writeUInt32LE(state);
-  writeSync(descriptor, word, 0, word.length, at);
+  writeFully(descriptor, word, at);
+}
+
+/** A new file that cannot be made ready is closed and removed: nobody else knows of it. @throws what `action` throws */
+function orRemoved<T>(descriptor: number, path: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    closeSync(descriptor);
+    rmSync(path, { force: true });
+    throw error;
+  }
 }

@@ -37,6 +37,12 @@ export function removeSegments(name: string, cast = ''): void {
   }
 }
 
+/** Writes all of `bytes`: where memory runs out, the system first writes what fits. @throws errors of the system */
+export function writeFully(descriptor: number, bytes: Uint8Array, at: number): void {
+  for (let done = 0; done < bytes.length; )
+    done += writeSync(descriptor, bytes, done, bytes.length - done, at + done);
+}
+
 /** Whether it is a regular file of this user. */
 export function isOwn(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });

@@ -67,8 +67,8 @@ function removeContents(name: string): void {
 function takeOwnership(name: string): void {
   const path = sharedPath(name + OWNER_SUFFIX);
   const own = sharedPath(`${name}${PART_SUFFIX}${randomUUID()}`);
-  writeFileSync(own, JSON.stringify(ownIdentity()), { flag: 'wx', mode: 0o600 });
   try {
+    writeFileSync(own, JSON.stringify(ownIdentity()), { flag: 'wx', mode: 0o600 });
     if (!linked(own, path)) {
       removeStale(name, path);
       if (!linked(own, path)) throw inUse(name, 'another receiver has just taken it');

@@ -1,4 +1,4 @@
-import { closeSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, rmSync } from 'node:fs';
 import { CastError, codeOf, messageOf } from '../../errors.js';
 import type { SinkFailure } from '../../writer/file-taker.js';
 import type { ByteRange } from '../coverage.js';
@@ -6,7 +6,7 @@ import type { MemoryPlace, MemoryTarget, SizedFile } from '../memory-target.js';
 import type { Tensor } from '../safetensors.js';
 import { createPrivate, IndexWriter } from './index-writer.js';
 import { IndexState, PART_SUFFIX, SHARED_DIRECTORY } from './layout.js';
-import { removeIndex, removeSegments, sharedPath } from './segments.js';
+import { removeIndex, removeSegments, sharedPath, writeFully } from './segments.js';
 
 interface Segment {
   readonly path: string;
@@ -95,10 +95,7 @@ class SegmentPlace implements MemoryPlace {
   constructor(private readonly descriptor: number) {}
 
   write(offset: number, bytes: Buffer): void {
-    checked(() => {
-      for (let done = 0; done < bytes.length; )
-        done += writeSync(this.descriptor, bytes, done, bytes.length - done, offset + done);
-    });
+    checked(() => writeFully(this.descriptor, bytes, offset));
   }
 
   zeros(): void {}
