@@ -185,6 +185,9 @@ describe('a receiver that does not keep to the protocol', () => {
       'for more entries': (first, count) => {
         return { type: 'compared', first, states: packStates(new Uint8Array(count + 1)) };
       },
+      'for fewer entries': (first, count) => {
+        return { type: 'compared', first, states: packStates(new Uint8Array(count - 1)) };
+      },
       'with an unknown state': (first, count) => {
         return { type: 'compared', first, states: packStates(new Uint8Array(count).fill(9)) };
       },
