@@ -3,6 +3,7 @@ import { suite } from '../../tools/testing/config/suite.js';
 // slow: these start processes, or wait for recoveries.
 export default suite({
   slow: [
+    'test/absence-model.test.ts',
     'test/broken-takeover.test.ts',
     'test/cluster.test.ts',
     'test/demo.test.ts',

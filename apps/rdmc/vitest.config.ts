@@ -7,6 +7,7 @@ export default suite({
     'test/bench-failure.test.ts',
     'test/cast.test.ts',
     'test/cast-failure.test.ts',
+    'test/cast-gathering.test.ts',
     'test/cast-lost.test.ts',
     'test/cast-missing.test.ts',
     'test/cast-resume.test.ts',
@@ -21,5 +22,6 @@ export default suite({
     'test/pull.test.ts',
     'test/receive-metrics.test.ts',
     'test/simulate.test.ts',
+    'test/trace.test.ts',
   ],
 });

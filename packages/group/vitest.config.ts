@@ -10,6 +10,10 @@ export default suite({
     'test/late-thread.test.ts',
     'test/live.test.ts',
     'test/machine.test.ts',
+    'test/many-hostile.test.ts',
+    'test/many-model.test.ts',
+    'test/many-stable.test.ts',
+    'test/many.test.ts',
     'test/multicast.test.ts',
     'test/probes.test.ts',
     'test/series-model.test.ts',
@@ -18,5 +22,6 @@ export default suite({
     'test/stable-model.test.ts',
     'test/stable-processes.test.ts',
     'test/streams.test.ts',
+    'test/trace.test.ts',
   ],
 });

@@ -4,6 +4,7 @@ import { suite } from '../../tools/testing/config/suite.js';
 export default suite({
   slow: [
     'test/allocation.test.ts',
+    'test/channel-trace.test.ts',
     'test/channel.test.ts',
     'test/errors.test.ts',
     'test/lifecycle.test.ts',

@@ -11,6 +11,7 @@ export default suite({
     'test/docs.test.ts',
     'test/etcd-store.test.ts',
     'test/forgotten-logs.test.ts',
+    'test/log-trace.test.ts',
     'test/log.test.ts',
     'test/processes.test.ts',
     'test/recovery.test.ts',

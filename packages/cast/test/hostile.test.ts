@@ -71,8 +71,7 @@ function progress(receivedMessages: number, storedMessages: number): ReceiverFra
   return { type: 'progress', receivedMessages, partialBytes: 0, storedMessages, writerBusyMs: 0 };
 }
 
-/** A cast to a receiver and to this liar: the liar is dropped, and the receiver gets everything. */
-/** One cast to all these liars, by what they do, and to an honest receiver. */
+/** One cast to an honest receiver and to these liars, by what they do: they are dropped, and the receiver gets everything. */
 async function expectDropped(liars: Readonly<Record<string, CastTarget>>): Promise<void> {
   const from = temporaryDirectory();
   write(from, 'root/file', seededBytes(100_000, 1));
@@ -185,6 +184,9 @@ describe('a receiver that does not keep to the protocol', () => {
       },
       'for more entries': (first, count) => {
         return { type: 'compared', first, states: packStates(new Uint8Array(count + 1)) };
+      },
+      'for fewer entries': (first, count) => {
+        return { type: 'compared', first, states: packStates(new Uint8Array(count - 1)) };
       },
       'with an unknown state': (first, count) => {
         return { type: 'compared', first, states: packStates(new Uint8Array(count).fill(9)) };

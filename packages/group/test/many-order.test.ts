@@ -126,6 +126,11 @@ class Peer {
     return true;
   }
 
+  /** Whether it has not read all that was sent. */
+  get lacksAny(): boolean {
+    return this.all.some(({ log }, sender) => this.read[sender]! < log.length);
+  }
+
   look(): void {
     const stable = this.counts.counts.map((_, sender) =>
       Math.min(...this.all.map(({ counts }) => counts.counts[sender]!)),
@@ -142,7 +147,8 @@ it('every member delivers all messages in one order, also if one of sixteen send
     for (let own = 0; own < members; own += 1) peers.push(new Peer(own, peers, members));
     const senders = members === 16 ? [random.of(peers)] : peers.filter(() => random.below(3) > 0);
     let left = 60;
-    for (let idle = 0; idle < 2000; ) {
+    // A number of idle steps alone would sometimes end it before everybody has read everything.
+    for (let idle = 0; idle < 200 || peers.some((peer) => peer.lacksAny); ) {
       const peer = random.of(peers);
       if (senders.length > 0 && left > 0 && random.below(4) === 0) {
         random.of(senders).send();
@@ -152,6 +158,7 @@ it('every member delivers all messages in one order, also if one of sixteen send
       idle = peer.take(random.below(members)) ? 0 : idle + 1;
       peer.look();
     }
+    for (const peer of peers) peer.look();
     const [first, ...others] = peers;
     expect(first!.delivered).toHaveLength(senders.length > 0 ? 60 : 0);
     for (const peer of others) expect(peer.delivered).toEqual(first!.delivered);

@@ -25,6 +25,13 @@ describe('SlotPool', () => {
     expect(pool.finish(0)).toBeUndefined();
     pool.release(slot);
     expect(placed.at(-1)).toEqual([2, slot]);
+    const other = pool.finish(1)!.slot;
+    pool.release(other);
+    expect(placed.slice(2)).toEqual([
+      [2, slot],
+      [3, other],
+    ]);
+    expect(pool.waiting).toBe(0);
     expect(asked).toEqual([]);
   });
 

@@ -11,6 +11,17 @@ export interface MadeTensor {
   readonly bytes: Uint8Array;
 }
 
+/** Options of a cast that sends `lateTensorFile` in 20 seconds. */
+export const LATE = { messageBytes: 1 << 16, bandwidthLimit: 500_000 };
+
+/** A .safetensors file for casts that end in the middle: tensor 'a' is in the first message, the end of 'b' comes last. */
+export function lateTensorFile(): Buffer {
+  const tensor = (name: string, byteLength: number): MadeTensor => {
+    return { name, dtype: 'U8', shape: [byteLength], bytes: Buffer.alloc(byteLength, name) };
+  };
+  return safetensorsFile([tensor('a', 10_000), tensor('b', 10_000_000)]);
+}
+
 /** A .safetensors file with a header of this text. */
 export function withHeader(header: string | Uint8Array, data: Uint8Array = Buffer.alloc(0)): Buffer {
   const json = Buffer.from(header);
