@@ -87,6 +87,8 @@ describe('a store of pieces', () => {
         receivedBytes: facts.bytes,
         problemCount: 0,
       });
+      // The server is told now: nothing else may be left.
+      expect(readdirSync(directory).filter((name) => name.startsWith('.rdmc-cast-'))).toEqual([]);
       await store.close();
       expectSameTree(directory, from);
     });

@@ -189,6 +189,8 @@ export class PieceStore {
     }
     await this.#directories.finish(this.#entries, this.sync);
     this.#isKept = false;
+    // The server is told next: then nothing but the files is left here.
+    this.#letGo();
     return this.#report();
   }
 
@@ -201,16 +203,21 @@ export class PieceStore {
     this.#closed = true;
     await this.#files.drained().catch(() => {});
     if (this.#isKept) await this.#files.settle();
-    this.#files.close();
-    this.#tree.end();
     try {
-      if (this.#isKept) {
-        this.#temporary.keep();
-        expireKept(this.#root, this.#resumeLimit!);
-      } else this.#temporary.remove();
+      this.#letGo();
     } finally {
       closeSync(this.#root);
     }
+  }
+
+  /** Idempotent. */
+  #letGo(): void {
+    this.#files.close();
+    this.#tree.end();
+    if (this.#isKept) {
+      this.#temporary.keep();
+      expireKept(this.#root, this.#resumeLimit!);
+    } else this.#temporary.remove();
   }
 
   get #entries(): readonly ManifestEntry[] {
