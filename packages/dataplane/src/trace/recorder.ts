@@ -18,13 +18,13 @@ export interface TraceSink {
 
 /** The writer of records: a protocol, and its group, channel or log. */
 export interface TraceSubject {
-  /** A number of {@link TraceProtocol}, shifted to its place in a record. */
+  /** A number of `TraceProtocol`, shifted to its place in a record. */
   readonly protocolBits: number;
   /** The id of the group, channel or log. */
   readonly group: number;
 }
 
-/** @param protocol a number of {@link TraceProtocol}, or 128 to 255 for a protocol of the program */
+/** @param protocol a number of `TraceProtocol`, or 128 to 255 for a protocol of the program */
 export function traceSubject(protocol: number, group: number): TraceSubject {
   return { protocolBits: protocol << 8, group };
 }

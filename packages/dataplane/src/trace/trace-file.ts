@@ -31,7 +31,7 @@ export interface TraceFileOptions {
 
 /** Where a thread records. `close` reads what is left in the ring. */
 export interface TraceSource {
-  /** The ring, for a {@link TraceRecorder} in any one thread. */
+  /** The ring, for a `TraceRecorder` in any one thread. */
   readonly memory: SharedArrayBuffer;
   /** Takes the last records; idempotent. Nothing may be recorded afterwards. */
   close(): void;

@@ -44,7 +44,7 @@ export function placeOf({
 }
 
 /**
- * The spans of all members by {@link placeOf}, each list in the order of time and without gaps. The last wait ends with
+ * The spans of all members by `placeOf`, each list in the order of time and without gaps. The last wait ends with
  * the last record of the trace.
  */
 export function waitSpans(events: readonly TraceEvent[]): Map<string, WaitSpan[]> {

@@ -51,6 +51,7 @@ export async function writeDocumentation(out: string, style: string): Promise<nu
     sourceLinkTemplate: `${WHERE_SOURCES_ARE}/{path}#L{line}`,
     customCss: style,
     highlightLanguages: [
+      'python',
       'bash',
       'console',
       'css',
