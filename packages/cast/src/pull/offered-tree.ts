@@ -1,22 +1,12 @@
 import { MAX_ENTRIES } from '../constants.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { ProblemList } from '../problems.js';
 import type { FileSource } from '../reader/file-source.js';
-import type { Timestamp } from '../stream/records.js';
 
 /** An entry of a pull, as its origin finds it. */
-export interface OfferedEntry {
-  readonly kind: 'directory' | 'file' | 'symbolicLink' | 'hardLink';
+export interface OfferedEntry extends Omit<ManifestEntry, 'digest'> {
   /** What `OfferedTree.open` needs. */
   readonly source: Buffer;
-  /** Path at fetchers. */
-  readonly path: Buffer;
-  readonly mode: number;
-  readonly time: Timestamp;
-  readonly size: number;
-  /** Of a symbolic link. */
-  readonly target: Buffer;
-  /** Of a hard link: index of its file in the listing. */
-  readonly targetIndex: number;
 }
 
 /** Of an entry that is not a link. */

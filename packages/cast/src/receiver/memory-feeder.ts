@@ -6,6 +6,7 @@ import { CastError, invalidOption } from '../errors.js';
 import type { CastMemory, FileMemory, MemoryEvent } from '../memory/file-memory.js';
 import type { MemoryAnswer, MemoryOrder, PlaceFacts } from '../memory/memory-orders.js';
 import { shown } from '../stream/paths.js';
+import { type CastFacts, sinkEntryOf } from './sink-entry.js';
 import { sinkFailure } from './sink-failure.js';
 
 type OrderOf<T extends MemoryOrder['type']> = Extract<MemoryOrder, { type: T }>;
@@ -32,7 +33,7 @@ export class MemoryFeeder {
 
   constructor(
     private readonly memory: CastMemory,
-    private readonly facts: Pick<SinkEntry, 'castId' | 'from'>,
+    private readonly facts: CastFacts,
   ) {
     const { port1, port2 } = new MessageChannel();
     this.workerPort = port2;
@@ -96,11 +97,10 @@ export class MemoryFeeder {
     }
   }
 
-  async #allocate({ index, path, size, mode, time }: OrderOf<'allocate'>): Promise<PlaceFacts | undefined> {
-    this.#latest = shown(path);
-    const modified = new Date(time.seconds * 1000 + time.nanoseconds / 1e6);
-    const text = Buffer.from(path).toString('utf8');
-    const entry = { ...this.facts, path: text, pathBytes: path, size, mode, modified };
+  async #allocate(order: OrderOf<'allocate'>): Promise<PlaceFacts | undefined> {
+    const { index, size } = order;
+    this.#latest = shown(order.path);
+    const entry = sinkEntryOf(this.facts, order);
     const memory = await this.memory.allocate(entry);
     if (memory === undefined) return undefined;
     const { aborted, reason } = this.#over.signal;

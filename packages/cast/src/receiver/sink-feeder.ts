@@ -2,14 +2,13 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { SerialQueue, within } from '@rdmc/common';
-import type { EntrySink, SinkEntry } from '../entry-sink.js';
+import type { EntrySink } from '../entry-sink.js';
 import { CastError, invalidOption } from '../errors.js';
 import { shown } from '../stream/paths.js';
 import type { SinkAnswer, SinkOrder } from '../writer/sink-orders.js';
+import { type CastFacts, sinkEntryOf } from './sink-entry.js';
 import { sinkFailure } from './sink-failure.js';
 
-/** What every entry of a cast has. */
-type CastFacts = Pick<SinkEntry, 'castId' | 'from'>;
 type BeginOrder = Extract<SinkOrder, { type: 'begin' }>;
 
 interface OpenSink {
@@ -74,18 +73,9 @@ export class SinkFeeder {
     this.#open = undefined;
   }
 
-  async #begin({ path, size, mode, time }: BeginOrder): Promise<void> {
-    const name = shown(path);
-    const modified = new Date(time.seconds * 1000 + time.nanoseconds / 1e6);
-    const entry = {
-      ...this.facts,
-      path: Buffer.from(path).toString('utf8'),
-      pathBytes: path,
-      size,
-      mode,
-      modified,
-    };
-    const stream = await this.sink(entry);
+  async #begin(order: BeginOrder): Promise<void> {
+    const name = shown(order.path);
+    const stream = await this.sink(sinkEntryOf(this.facts, order));
     if (typeof (stream as Partial<Writable> | undefined)?.write !== 'function')
       throw invalidOption(`sink: needed a Writable for ${name}`);
     this.#open = { name, stream };
