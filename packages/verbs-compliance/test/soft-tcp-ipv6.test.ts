@@ -10,4 +10,4 @@ const OF_ADDRESSES = ['opcodes', 'connecting', 'lifecycle'] as const;
 if (hasIpv6()) softOverTcp('process', '::1', OF_ADDRESSES);
 else
   describe('soft/tcp over IPv6', () =>
-    it.skip('[skipped: this machine has no ::1 on its loopback]', () => {}));
+    it.skip('[skipped: no ::1 on the loopback; sysctl net.ipv6.conf.lo.disable_ipv6=0 adds it]', () => {}));

@@ -17,8 +17,8 @@ export function isGone(isReachedHere: boolean, testimonies: readonly Testimony[]
 }
 
 /**
- * Whether so many servers are missed that the coordinator's part of the network is more likely the one that is cut off. Nothing is
- * taken over then. A takeover would not be certain in any case: either fewer than r + 1 servers are left, which is too few for
+ * Whether more servers are missed than reached. The coordinator's part of the network is then more likely cut off than theirs, and
+ * nothing is taken over. A takeover would not be certain in any case: either fewer than r + 1 servers are left, which is too few for
  * it, or more than r are missed, which is more than a log with r backups is certain to survive.
  */
 export function isMinority(reached: number, missed: number): boolean {

@@ -36,7 +36,7 @@ export class AnnouncedTable {
   }
 
   /**
-   * Tells all servers who has which slots. A new table names only servers that are here: the next process of an id would
+   * Sends all servers the table of slots. A new table names only servers that are here: the next process of an id would
    * serve the slots of the former one without their keys. A table that names a server which may be back is not replaced for
    * that: the others reach it, and servers that do not have the newest table do not take requests by it.
    *

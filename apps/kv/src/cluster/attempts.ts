@@ -28,7 +28,7 @@ export class Attempts {
   }
 
   /**
-   * One server recovers a log for all that get a part of it. What fails may still end well, if only its answer was lost.
+   * One server recovers a log for all that get a part of it. An attempt whose answer was lost may have succeeded.
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
    */
   async run(leader: number, logId: string, shares: Share[]) {
