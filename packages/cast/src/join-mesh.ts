@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 import type { Key, Logger } from '@rdmc/common';
-import { type NodeOptions, RdmcNode } from '@rdmc/group';
+import { type NodeOptions, type PreparedRdmcNode, RdmcNode } from '@rdmc/group';
 import type { Member } from '@rdmc/mesh';
 import type { Transport } from '@rdmc/verbs';
 import { freePortWithin, type PortRange } from './ports.js';
@@ -19,24 +19,29 @@ export interface JoinFacts {
   readonly signal: AbortSignal;
   readonly logger: Logger | undefined;
   readonly trace: NodeOptions['trace'];
+  /** Returns a worker that was started ahead, if there is one. */
+  readonly prepared?: () => PreparedRdmcNode | undefined;
 }
 
 /** Joins the mesh of a cast. The sender alone decides which member has stalled, so the mesh has no silence time-out. */
 export async function joinMesh(facts: JoinFacts): Promise<RdmcNode> {
-  const { id, members, server, localHost, ports, key, device, transport, timeoutMs, signal, logger, trace } =
-    facts;
+  const { id, members, server, localHost, ports, key, timeoutMs, signal, logger, trace } = facts;
+  const { device, transport } = facts;
   const port = await freePortWithin(localHost, ports);
-  return RdmcNode.join({
-    id,
-    members,
-    server,
+  const options = {
+    ...{ id, members, server, key, timeoutMs, signal },
     listenHost: localHost,
-    key,
-    timeoutMs,
     silenceTimeoutMs: 0,
-    signal,
     device: { device, transport, listen: { host: localHost, port } },
-    trace,
     ...(logger && { logger }),
-  } satisfies NodeOptions);
+  } satisfies NodeOptions;
+  // A trace names the member, which a prepared worker did not know.
+  const prepared = trace ? undefined : facts.prepared?.();
+  if (!prepared) return RdmcNode.join({ ...options, trace });
+  try {
+    return await RdmcNode.join({ ...options, prepared });
+  } finally {
+    // Without effect where the node has it.
+    await prepared.close();
+  }
 }

@@ -15,6 +15,7 @@ import type { RunningReception } from './receiver/running-reception.js';
 import { WriterThreads } from './receiver/writer-threads.js';
 import type { ReceiverEvent } from './receiver-events.js';
 import type { ReceiveOptions } from './receiver-options.js';
+import { SpareNode } from './spare-node.js';
 
 /** Takes casts until it is closed. Iterating gives its events; iterating is optional, and allows one consumer. */
 export interface FileReceiver extends AsyncIterable<ReceiverEvent>, AsyncDisposable {
@@ -68,6 +69,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
   #handshaking = 0;
   readonly #receptions = new Map<RunningReception, Promise<void>>();
   readonly #expiry: NodeJS.Timeout;
+  readonly #spare = new SpareNode();
 
   constructor(
     private readonly options: CheckedReceiveOptions,
@@ -80,6 +82,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
       server,
       eventQueue('a receiver', ({ castId }) => castId),
     );
+    this.#refill();
     this.#expiry = setInterval(() => writers.expire(prepareOrder(options)), EXPIRY_INTERVAL_MS).unref();
   }
 
@@ -90,7 +93,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
   protected override async endWork(): Promise<void> {
     clearInterval(this.#expiry);
     for (const reception of this.#receptions.keys()) reception.abort();
-    await Promise.all([...this.#receptions.values(), this.writers.end()]);
+    await Promise.all([...this.#receptions.values(), this.writers.end(), this.#spare.end()]);
     this.shared?.release();
   }
 
@@ -128,7 +131,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
     const { gathering } = invitation;
     const reception: RunningReception = gathering
       ? new GatheredReception({ channel, invitation, gathering, options, report })
-      : new Reception(channel, invitation, options, writers.take(), report);
+      : new Reception(channel, invitation, options, { writer: writers.take(), spare: this.#spare }, report);
     // This cast may continue one that has just been interrupted, when that has put its files away.
     const ready = ending.length === 0 ? undefined : settledWithin(Promise.all(ending), ENDING_CASTS_MS);
     const over = Promise.resolve(ready)
@@ -136,9 +139,15 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
       .then(() => {
         this.#receptions.delete(reception);
         if (this.options.once && reception.isCounted) void this.close();
-        else this.writers.refill();
+        else this.#refill();
       });
     this.#receptions.set(reception, over);
     if (this.isClosing) reception.abort();
+  }
+
+  /** Starts the threads of the next cast. A trace names the member, which is not known yet. */
+  #refill(): void {
+    this.writers.refill();
+    if (this.options.trace === undefined) this.#spare.refill();
   }
 }

@@ -8,7 +8,8 @@ import { ControlWord } from './control.js';
 import { type Counters, readCounters } from './counters.js';
 import { DataPlaneError, throwIfAborted } from './errors.js';
 import { EventInbox } from './event-inbox.js';
-import { type CheckedOptions, checkOptions, type DataPlaneOptions } from './options.js';
+import { type CheckedOptions, checkOptions, checkPreparedOptions, type DataPlaneOptions } from './options.js';
+import type { PreparedWorker } from './prepared-worker.js';
 import { createClient, eventSink } from './protocol-client.js';
 import type { RecordView } from './record-codec.js';
 import type { EventHandlers, ProtocolClient, RecordTable } from './record-table.js';
@@ -21,6 +22,11 @@ import { describeExit, type WorkerExit, WorkerThread } from './worker-thread.js'
 
 const openTrace = new Tracer<{ readonly protocols: readonly string[] }>('@rdmc/dataplane:open');
 const closeTrace = new Tracer<{ readonly protocols: readonly string[] }>('@rdmc/dataplane:close');
+
+/** The options of `DataPlane.open` with a worker that was started ahead. */
+export interface PreparedPlaneOptions extends Pick<DataPlaneOptions, 'device' | 'signal' | 'logger'> {
+  readonly prepared: PreparedWorker;
+}
 
 /** Called once when a protocol has ended because it threw or its data plane died, but not after a close. */
 export type EndListener = (error: DataPlaneError) => void;
@@ -86,22 +92,25 @@ export class DataPlane {
   }
 
   /**
-   * Starts the worker, opens the device in it and starts the protocols, in the order given.
+   * Starts the worker, opens the device in it and starts the protocols, in the order given. With `prepared`, the worker has
+   * started already.
    * @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION;
    *   ERR_RDMC_DATAPLANE_START_FAILED, whose `cause` is the error of the device or of a protocol; AbortError;
    *   the rejection of the promise of a device
    */
-  static async open(options: DataPlaneOptions): Promise<DataPlane> {
-    const checked = checkOptions(options);
-    throwIfAborted('Starting a data plane', options.signal);
+  static async open(options: DataPlaneOptions | PreparedPlaneOptions): Promise<DataPlane> {
+    const { thread, checked } = threadFor(options);
     return openTrace.promise(
       () => ({ protocols: checked.protocols.map(({ name }) => name) }),
-      () => DataPlane.#start(checked, options),
+      () => DataPlane.#start(thread(), checked, options),
     );
   }
 
-  static async #start(checked: CheckedOptions, options: DataPlaneOptions): Promise<DataPlane> {
-    const thread = new WorkerThread(checked);
+  static async #start(
+    thread: WorkerThread,
+    checked: CheckedOptions,
+    options: Pick<DataPlaneOptions, 'device' | 'signal' | 'logger'>,
+  ): Promise<DataPlane> {
     const ready = await readyWith(thread, options);
     const plane = await attached(thread, () => new DataPlane(thread, ready, checked, options.logger));
     options.logger?.debug?.({ choice: ready.choice, windowMs: checked.windowMs }, 'data plane started');
@@ -323,10 +332,30 @@ async function attached(thread: WorkerThread, attach: () => DataPlane): Promise<
   }
 }
 
+/** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; AbortError. No worker has been taken then */
+function threadFor(options: DataPlaneOptions | PreparedPlaneOptions): {
+  readonly thread: () => WorkerThread;
+  readonly checked: CheckedOptions;
+} {
+  if (isPrepared(options)) {
+    checkPreparedOptions(options);
+    throwIfAborted('Starting a data plane', options.signal);
+    const { thread, checked } = options.prepared.take();
+    return { checked, thread: () => thread };
+  }
+  const checked = checkOptions(options);
+  throwIfAborted('Starting a data plane', options.signal);
+  return { checked, thread: () => new WorkerThread(checked) };
+}
+
+function isPrepared(options: DataPlaneOptions | PreparedPlaneOptions): options is PreparedPlaneOptions {
+  return typeof options === 'object' && options !== null && 'prepared' in options;
+}
+
 /** Opens the device in the worker and resolves with its message. The worker has exited when this rejects. */
 async function readyWith(
   thread: WorkerThread,
-  { device = {}, signal }: DataPlaneOptions,
+  { device = {}, signal }: Pick<DataPlaneOptions, 'device' | 'signal'>,
 ): Promise<ReadyMessage> {
   const opened = Promise.resolve(device).then((options) => thread.open(options));
   try {

@@ -1,5 +1,5 @@
 export { addCounters, type Counters, type NamedCounter, readCounters } from './counters.js';
-export { DataPlane, type EndListener } from './data-plane.js';
+export { DataPlane, type EndListener, type PreparedPlaneOptions } from './data-plane.js';
 export {
   AbortError,
   DataPlaneError,
@@ -8,7 +8,8 @@ export {
   ProtocolError,
 } from './errors.js';
 export { InlineDriver, type InlineOptions } from './inline-driver.js';
-export type { DataPlaneOptions, PlaneTrace, ProtocolModule } from './options.js';
+export type { DataPlaneOptions, PlaneTrace, ProtocolModule, WorkerSettings } from './options.js';
+export { PreparedWorker } from './prepared-worker.js';
 export {
   type CompletionHandler,
   type Protocol,

@@ -51,6 +51,9 @@ export interface DataPlaneOptions {
   readonly trace?: PlaneTrace | undefined;
 }
 
+/** The options of a worker, which are known before its device. */
+export type WorkerSettings = Omit<DataPlaneOptions, 'device' | 'signal' | 'logger' | 'trace'>;
+
 /** The trace of a data plane. */
 export interface PlaneTrace {
   /** Reads the rings of the data plane's threads. */
@@ -81,6 +84,8 @@ const KNOWN = [
 ];
 
 const WHERE = 'DataPlane.open';
+/** The options of `DataPlane.open` with a prepared worker, which has the others already. */
+const KNOWN_PREPARED = ['prepared', 'device', 'signal', 'logger'];
 const { integerOption, onlyKnownOptions, textOption } = optionChecks(
   (code, message) => new DataPlaneError(code, message),
 );
@@ -153,9 +158,14 @@ function protocolsOf(protocols: unknown): CheckedOptions['protocols'] {
   });
 }
 
+/** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION */
+export function checkPreparedOptions(options: object): void {
+  onlyKnownOptions(`${WHERE} with a prepared worker`, options, KNOWN_PREPARED);
+}
+
 /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
-export function checkOptions(options: DataPlaneOptions): CheckedOptions {
-  onlyKnownOptions(WHERE, options, KNOWN);
+export function checkOptions(options: DataPlaneOptions, where = WHERE): CheckedOptions {
+  onlyKnownOptions(where, options, KNOWN);
   return {
     windowMs: windowOf(options.windowMs),
     completionQueueDepth: depthOf(options.completionQueueDepth),

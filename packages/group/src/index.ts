@@ -9,7 +9,13 @@ export type { Delivery, GroupMember, GroupOptions, IncomingHandler, RegionRange 
 export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
 export type { SenderOrder, Senders } from './many/senders.js';
-export { type LiveNodeOptions, type NodeLogger, type NodeOptions, RdmcNode } from './node.js';
+export {
+  type LiveNodeOptions,
+  type NodeLogger,
+  type NodeOptions,
+  type PreparedRdmcNode,
+  RdmcNode,
+} from './node.js';
 export type { GroupProgress } from './progress.js';
 export type { ReceiveAhead } from './receive-memory.js';
 export type { ReceivedMessage } from './received-message.js';

@@ -6,7 +6,10 @@ import {
   type NodeLogger,
   type NodeOptions,
   type NodeWith,
+  type PreparedJoinOptions,
+  type PreparedNode,
   type ProtocolOptions,
+  type Protocols,
   ShortForm,
 } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
@@ -16,7 +19,14 @@ import { groups } from './groups.js';
 
 export type { LiveNodeOptions, NodeLogger, NodeOptions };
 
-type GroupsNode = NodeWith<{ readonly groups: ReturnType<typeof groups> }>;
+interface GroupsAlone extends Protocols {
+  readonly groups: ReturnType<typeof groups>;
+}
+
+type GroupsNode = NodeWith<GroupsAlone>;
+
+/** The worker of a later `RdmcNode`. */
+export type PreparedRdmcNode = PreparedNode<GroupsAlone>;
 
 /** A node that runs only groups: the short form of `Node.join({ …, protocols: { groups: groups() } })`. */
 export class RdmcNode extends ShortForm<GroupsNode> {
@@ -24,11 +34,17 @@ export class RdmcNode extends ShortForm<GroupsNode> {
    * Joins the mesh, agrees on a device, opens it and starts the worker. Members may start in any order.
    * @throws as `Node.join` of @rdmc/node. Nothing is left open then
    */
-  static async join({
-    thread = 'worker',
-    ...options
-  }: (NodeOptions | LiveNodeOptions) & ProtocolOptions): Promise<RdmcNode> {
-    return new RdmcNode(await Node.join({ ...options, protocols: { groups: groups({ thread }) } }));
+  static async join(
+    options: ((NodeOptions | LiveNodeOptions) & ProtocolOptions) | PreparedJoinOptions<GroupsAlone>,
+  ): Promise<RdmcNode> {
+    if ('prepared' in options) return new RdmcNode(await Node.join(options));
+    const { thread = 'worker', ...rest } = options;
+    return new RdmcNode(await Node.join({ ...rest, protocols: { groups: groups({ thread }) } }));
+  }
+
+  /** Starts the worker of a later node ahead: `RdmcNode.join({ …, prepared })`. As `Node.prepare` of @rdmc/node. */
+  static prepare(options: Pick<NodeOptions, 'windowMs'> = {}): PreparedRdmcNode {
+    return Node.prepare({ ...options, protocols: { groups: groups() } });
   }
 
   /**

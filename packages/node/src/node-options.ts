@@ -5,6 +5,7 @@ import { liveOptionNames, meshOptionNames } from '@rdmc/mesh/internal';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
 import type { AnyProtocol, NodeLogger, Protocols } from './node-protocol.js';
+import type { PreparedNode } from './prepared-node.js';
 
 /** The options of a node beside those of its mesh. */
 export interface OwnOptions {
@@ -43,9 +44,26 @@ export interface JoinOptions<Set extends Protocols> extends NodeOptions, Protoco
 /** The options of `Node.join` where members come and go. */
 export interface LiveJoinOptions<Set extends Protocols> extends LiveNodeOptions, ProtocolsOption<Set> {}
 
+/** The options of `Node.join` with a worker that `Node.prepare` has started: it has the protocols, and cannot be traced. */
+export type PreparedJoinOptions<Set extends Protocols> = (
+  | Omit<NodeOptions, 'windowMs' | 'trace'>
+  | Omit<LiveNodeOptions, 'windowMs' | 'trace'>
+) & { readonly prepared: PreparedNode<Set> };
+
+/** The options of `Node.join`. */
+export type AnyJoinOptions<Set extends Protocols> =
+  | JoinOptions<Set>
+  | LiveJoinOptions<Set>
+  | PreparedJoinOptions<Set>;
+
+/** The options of `Node.prepare`. */
+export interface PrepareOptions<Set extends Protocols>
+  extends ProtocolsOption<Set>,
+    Pick<OwnOptions, 'windowMs'> {}
+
 const OWN = ['device', 'windowMs', 'protocols', 'trace'];
-const KNOWN = [...meshOptionNames, ...OWN];
-const KNOWN_LIVE = [...liveOptionNames.filter((name) => name !== 'examine'), ...OWN];
+const OWN_PREPARED = ['device', 'prepared'];
+const LIVE_NAMES = liveOptionNames.filter((name) => name !== 'examine');
 const OWN_ATTRIBUTES = 'rdmc.';
 const PROTOCOL_NAME = /^[A-Za-z0-9][A-Za-z0-9.-]*$/;
 
@@ -60,25 +78,46 @@ export { signalOption };
  */
 export function checkNodeOptions(
   where: string,
-  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
+  options: AnyJoinOptions<Protocols>,
   taken: (name: string) => boolean,
 ): void {
   const live = isLive(options);
   if (live && 'members' in options) throw invalid(`${where}: members and join are given; omit one of them`);
-  onlyKnownOptions(where, options, live ? KNOWN_LIVE : KNOWN);
+  const prepared = isPrepared(options);
+  const own = prepared ? OWN_PREPARED : OWN;
+  onlyKnownOptions(where, options, [...(live ? LIVE_NAMES : meshOptionNames), ...own]);
+  checkAttributes(where, options);
+  if (!prepared) checkProtocols(where, options.protocols, taken);
+}
+
+/** @throws NodeError as `checkNodeOptions` */
+export function checkPrepareOptions(
+  where: string,
+  options: PrepareOptions<Protocols>,
+  taken: (name: string) => boolean,
+): void {
+  onlyKnownOptions(where, options, ['protocols', 'windowMs']);
+  checkProtocols(where, options.protocols, taken);
+}
+
+function checkAttributes(where: string, options: Pick<OwnOptions, 'attributes'>): void {
   const own = Object.keys(options.attributes ?? {}).find((name) => name.startsWith(OWN_ATTRIBUTES));
   if (own !== undefined) {
     throw invalid(
       `${where}: attributes: '${own}' begins with '${OWN_ATTRIBUTES}', which is reserved; rename it`,
     );
   }
-  checkProtocols(where, options.protocols, taken);
+}
+
+/** Whether its worker was started ahead. */
+export function isPrepared<Set extends Protocols>(
+  options: AnyJoinOptions<Set>,
+): options is PreparedJoinOptions<Set> {
+  return typeof options === 'object' && options !== null && 'prepared' in options;
 }
 
 /** Whether the members come and go. */
-export function isLive(
-  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
-): options is LiveJoinOptions<Protocols> {
+export function isLive(options: AnyJoinOptions<Protocols>): options is LiveJoinOptions<Protocols> {
   return typeof options === 'object' && options !== null && 'join' in options;
 }
 

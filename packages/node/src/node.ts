@@ -1,5 +1,11 @@
 import { Lifetime, type Subscription, Tracer } from '@rdmc/common';
-import { addCounters, type Counters, DataPlane, type RecordTable } from '@rdmc/dataplane';
+import {
+  addCounters,
+  type Counters,
+  DataPlane,
+  type DataPlaneOptions,
+  type RecordTable,
+} from '@rdmc/dataplane';
 import { type Member, type MemberListener, Mesh, type MeshAttributes, type MeshPeer } from '@rdmc/mesh';
 import type { Device, ProtectionDomain } from '@rdmc/verbs';
 import { NodeError } from './errors.js';
@@ -7,13 +13,17 @@ import { InlineProtocol } from './inline-protocol.js';
 import { joinLoopback, type LoopbackNodes } from './loopback.js';
 import { MemberDevice } from './member-device.js';
 import {
+  type AnyJoinOptions,
   checkNodeOptions,
+  checkPrepareOptions,
   isLive,
+  isPrepared,
   type JoinOptions,
-  type LiveJoinOptions,
+  type PrepareOptions,
   signalOption,
 } from './node-options.js';
 import type { AnyProtocol, ApisOf, NodeApi, NodeContext, NodeLogger, Protocols } from './node-protocol.js';
+import { modulesOf, PreparedNode, type Running, runningOf } from './prepared-node.js';
 import { agreeOnProtocols, protocolAttributes } from './protocol-agreement.js';
 import { together } from './together.js';
 
@@ -27,13 +37,6 @@ export type LoopbackOptions<Set extends Protocols> = Omit<JoinOptions<Set>, 'id'
 
 /** A node, with the APIs of its protocols. */
 export type NodeWith<Set extends Protocols> = Node & ApisOf<Set>;
-
-/** A protocol of one node. */
-interface Running {
-  readonly key: string;
-  readonly protocol: AnyProtocol;
-  readonly data: unknown;
-}
 
 /**
  * One member of a cluster: its mesh, its device, and the worker with one completion queue that runs all its protocols
@@ -66,29 +69,35 @@ export class Node {
    * negotiated then: the member that introduces this one must have a device of the same kind and the same protocols, else
    * this rejects before any other member knows of it. Protocols see each connection of a peer as another peer.
    *
+   * With `prepared` in place of `protocols`, the node takes the worker that `prepare` has started.
+   *
    * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; with `memberId`
    *   ERR_RDMC_DEVICE_MISMATCH, ERR_RDMC_PROTOCOL_MISMATCH; MeshError as `Mesh.join`; VerbsError
    *   ERR_RDMC_UNKNOWN_DEVICE; DataPlaneError as `DataPlane.open`; the errors of a protocol's `application`. Nothing is
    *   left open then
    */
-  static async join<const Set extends Protocols>(
-    options: JoinOptions<Set> | LiveJoinOptions<Set>,
-  ): Promise<NodeWith<Set>> {
-    checkNodeOptions('Node.join', options, (name) => name in Node.prototype || name === 'mesh');
+  static async join<const Set extends Protocols>(options: AnyJoinOptions<Set>): Promise<NodeWith<Set>> {
+    checkNodeOptions('Node.join', options, isTaken);
+    const { protocols } = isPrepared(options) ? options.prepared : options;
     return joinTrace.promise(
-      () => ({ id: options.id, protocols: Object.values(options.protocols).map(({ name }) => name) }),
+      () => ({ id: options.id, protocols: Object.values(protocols).map(({ name }) => name) }),
       () => Node.#join(options),
     );
   }
 
-  static async #join<const Set extends Protocols>(
-    options: JoinOptions<Set> | LiveJoinOptions<Set>,
-  ): Promise<NodeWith<Set>> {
-    const running = Object.entries(options.protocols).map(([key, protocol]) => ({
-      key,
-      protocol,
-      data: protocol.data?.(),
-    }));
+  /**
+   * Starts the worker of a later node, which loads its protocols and waits for `Node.join({ prepared })`. Joining takes less
+   * time then.
+   * @throws NodeError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_DUPLICATE_PROTOCOL; DataPlaneError
+   *   ERR_RDMC_INVALID_OPTION
+   */
+  static prepare<const Set extends Protocols>(options: PrepareOptions<Set>): PreparedNode<Set> {
+    checkPrepareOptions('Node.prepare', options, isTaken);
+    return new PreparedNode(options.protocols, options.windowMs);
+  }
+
+  static async #join<const Set extends Protocols>(options: AnyJoinOptions<Set>): Promise<NodeWith<Set>> {
+    const running = isPrepared(options) ? options.prepared.running : runningOf(options.protocols);
     const { mesh, plane } = await gather(options, running);
     const node = new Node(mesh, plane, options.logger);
     try {
@@ -253,12 +262,17 @@ export class Node {
   }
 }
 
+/** Whether every node has a property of that name. */
+function isTaken(name: string): boolean {
+  return name in Node.prototype || name === 'mesh';
+}
+
 /** Joins the mesh, and starts the data plane meanwhile. */
 function gather(
-  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
+  options: AnyJoinOptions<Protocols>,
   running: readonly Running[],
 ): Promise<{ mesh: Mesh; plane: DataPlane }> {
-  const { device, windowMs, signal: wish, attributes, logger, trace } = options;
+  const { device, signal: wish, attributes } = options;
   const signal = signalOption('Node.join', wish);
   const own = MemberDevice.choose(device, isLive(options));
   const protocols = running.map(({ protocol }) => protocol);
@@ -274,31 +288,50 @@ function gather(
       return own.agree(joined);
     });
     agreed.catch(() => {}); // not awaited if the plane refuses its options
-    const plane = DataPlane.open({
-      device: agreed,
-      protocols: running.flatMap(({ protocol: { name, worker: module }, data }) =>
-        module instanceof URL ? [{ name, module, data }] : [],
-      ),
-      signal: ended,
-      ...(windowMs !== undefined && { windowMs }),
-      ...(logger && { logger }),
-      ...(trace && { trace: { file: trace, member: options.id } }),
-    });
-    return { mesh, plane };
+    return { mesh, plane: openPlane(options, running, { device: agreed, signal: ended }) };
+  });
+}
+
+function openPlane(
+  options: AnyJoinOptions<Protocols>,
+  running: readonly Running[],
+  own: Pick<DataPlaneOptions, 'device' | 'signal'>,
+): Promise<DataPlane> {
+  const { logger } = options;
+  const common = { ...own, ...(logger && { logger }) };
+  if (isPrepared(options)) return DataPlane.open({ ...common, prepared: options.prepared.worker });
+  const { windowMs, trace, id } = options;
+  return DataPlane.open({
+    ...common,
+    protocols: modulesOf(running),
+    ...(windowMs !== undefined && { windowMs }),
+    ...(trace && { trace: { file: trace, member: id } }),
   });
 }
 
 type Introducer = Pick<MeshPeer, 'id' | 'attributes'>;
 
 function joinMesh(
-  options: JoinOptions<Protocols> | LiveJoinOptions<Protocols>,
+  options: AnyJoinOptions<Protocols>,
   own: { readonly attributes: MeshAttributes; readonly signal: AbortSignal },
   examine: (introducer: Introducer) => void,
 ): Promise<Mesh> {
   if (isLive(options)) {
-    const { device: _d, windowMs: _w, protocols: _p, trace: _t, ...rest } = options;
+    const { device: _d, windowMs: _w, protocols: _p, prepared: _r, trace: _t, ...rest } = loose(options);
     return Mesh.join({ ...rest, ...own, examine });
   }
-  const { device: _d, windowMs: _w, protocols: _p, trace: _t, ...rest } = options;
+  const {
+    device: _d,
+    windowMs: _w,
+    protocols: _p,
+    prepared: _r,
+    trace: _t,
+    ...rest
+  } = loose(options as JoinOptions<Protocols>);
   return Mesh.join({ ...rest, ...own });
+}
+
+/** The same options; `prepared` stands in place of other names. */
+function loose<T extends object>(options: T): T & { readonly prepared?: unknown } {
+  return options as T & { readonly prepared?: unknown };
 }

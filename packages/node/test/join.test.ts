@@ -288,3 +288,26 @@ describe('a join that fails', () => {
     });
   });
 });
+
+describe('a node whose worker was started ahead', () => {
+  it('has the protocols of the preparation', async () => {
+    const prepared = [0, 1].map(() => Node.prepare({ protocols: IDLE, windowMs: 0 }));
+    const options = await members(2);
+    const joining = options.map((each, id) => Node.join({ ...each, prepared: prepared[id]! }));
+    const nodes = await Promise.all(joining);
+    onTestFinished(async () => void (await Promise.all(nodes.map((node) => node.close()))));
+    expect(nodes.map(({ one }) => one.said)).toEqual(['idle at 0', 'idle at 1']);
+    expect(prepared.map(({ isWaiting }) => isWaiting)).toEqual([false, false]);
+    const again = Node.join({ ...options[0]!, prepared: prepared[0]! });
+    expect(await rejection(again)).toMatchObject({ code: 'ERR_RDMC_INVALID_OPTION' });
+  });
+
+  it('has no options of the worker', async () => {
+    await using prepared = Node.prepare({ protocols: IDLE });
+    const [options] = await members(1);
+    const joining = Node.join({ ...options!, prepared, windowMs: 1 } as never);
+    expect(await rejection(joining)).toMatchObject({ code: 'ERR_RDMC_UNKNOWN_OPTION' });
+    expect(prepared.isWaiting).toBe(true);
+    expect(() => Node.prepare({ protocols: {} })).toThrow('at least one protocol');
+  });
+});

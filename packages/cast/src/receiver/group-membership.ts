@@ -15,6 +15,7 @@ import { codeOf, messageOf, protocolError } from '../errors.js';
 import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
+import type { SpareNode } from '../spare-node.js';
 import { Outlines } from './outlines.js';
 import { StreamReceiver } from './stream-receiver.js';
 import type { WriterThread } from './writer-thread.js';
@@ -27,6 +28,7 @@ export interface MembershipParts {
   readonly invitation: Invitation;
   readonly options: CheckedReceiveOptions;
   readonly writer: WriterThread;
+  readonly spare: SpareNode;
   /** Aborted when the cast is over. */
   readonly over: AbortSignal;
   /** The first group is formed. */
@@ -136,7 +138,7 @@ export class GroupMembership {
 
   async #join({ id, members, messageBytes }: MembersFrame): Promise<void> {
     if (this.#node) throw protocolError('the sender sent the members twice');
-    const { channel, invitation, options, writer, over, onRoute, fail } = this.parts;
+    const { channel, invitation, options, writer, spare, over, onRoute, fail } = this.parts;
     const { key, device, transport, meshPorts, logger, trace } = options;
     const server = this.#server!;
     this.#server = undefined;
@@ -144,6 +146,7 @@ export class GroupMembership {
       ...{ id, members, server, key, device, transport, logger, trace },
       localHost: channel.localHost,
       ports: meshPorts,
+      prepared: () => spare.take(),
       // The sender decides which member is missing, and then ends the connection; receivers must not give up before it.
       timeoutMs: Math.min(invitation.connectTimeoutMs + JOIN_GRACE_MS, MAX_TIMER_MS),
       signal: over,

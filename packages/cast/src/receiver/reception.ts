@@ -7,6 +7,7 @@ import { CastError, protocolError } from '../errors.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { ReceiverEvent } from '../receiver-events.js';
 import { routeOf } from '../route.js';
+import type { SpareNode } from '../spare-node.js';
 import { checkOneFile, runAfterCast } from './after-cast.js';
 import { Answers } from './answers.js';
 import { GroupMembership } from './group-membership.js';
@@ -24,6 +25,13 @@ interface Totals {
   readonly bytes: number;
 }
 
+/** The threads of a cast. */
+export interface CastThreads {
+  readonly writer: WriterThread;
+  /** The worker of the node is taken when the cast joins. */
+  readonly spare: SpareNode;
+}
+
 /** One cast at a receiver, from its invitation to its end. */
 export class Reception implements RunningReception {
   readonly #over = new AbortController();
@@ -37,6 +45,7 @@ export class Reception implements RunningReception {
   readonly #answers: Answers;
   /** Of the cast, as announced. The message of the trace is this object, so that it gets them when they are known. */
   readonly #totals: Totals = { files: 0, bytes: 0 };
+  private readonly writer: WriterThread;
   #announced = false;
   #isCalledAgain = false;
   #routed = false;
@@ -49,11 +58,12 @@ export class Reception implements RunningReception {
     private readonly channel: Channel,
     private readonly invitation: Invitation,
     private readonly options: CheckedReceiveOptions,
-    private readonly writer: WriterThread,
+    { writer, spare }: CastThreads,
     private readonly report: (event: ReceiverEvent) => void,
   ) {
+    this.writer = writer;
     this.#groups = new GroupMembership({
-      ...{ channel, invitation, options, writer, over: this.#over.signal },
+      ...{ channel, invitation, options, writer, spare, over: this.#over.signal },
       onRoute: (node, transports) => this.#route(node, transports),
       fail: (error) => this.#fail(asCastError(error, channel.peer)),
     });

@@ -11,6 +11,7 @@ import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
 import { messageSize } from '../message-size.js';
 import { listenWithin, portOf } from '../ports.js';
+import type { SpareNode } from '../spare-node.js';
 import { streamBlockSize } from '../stream-block-size.js';
 import { Comparison } from './comparison.js';
 import { resolveHosts } from './dial.js';
@@ -47,9 +48,18 @@ export interface Formation {
 /** Totals of an invitation where entries are compared: they are listed meanwhile, and `offered` has the totals. */
 const NOT_LISTED = { files: 0, directories: 0, links: 0, bytes: 0, contentBytes: 0 };
 
+/** The threads of a cast at its sender. */
+export interface CastingThreads {
+  readonly reader: ReaderThread;
+  /** The worker of the node is taken when the sender joins. */
+  readonly spare: SpareNode;
+}
+
 /** Connects to receivers, asks them what they lack, and joins the mesh with those that lack something. */
 export class MeshFormation {
   readonly #invitation: Omit<Invitation, 'castId' | keyof typeof NOT_LISTED>;
+  private readonly reader: ReaderThread;
+  private readonly spare: SpareNode;
   /** Of the latest round of connections. */
   #castId = '';
   readonly #checksum: Checksum;
@@ -58,11 +68,13 @@ export class MeshFormation {
     private readonly options: CheckedCastOptions,
     /** Resolves when all entries are listed. */
     private readonly surveyed: () => Promise<FileSurvey>,
-    private readonly reader: ReaderThread,
+    { reader, spare }: CastingThreads,
     private readonly signal: AbortSignal,
     /** Called with new links before they are connected. */
     private readonly onLinks: (links: readonly ReceiverLink[]) => void,
   ) {
+    this.reader = reader;
+    this.spare = spare;
     const { connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = options;
     this.#checksum = newChecksum(options.checksum);
     this.#invitation = {
@@ -185,6 +197,7 @@ export class MeshFormation {
       localHost: own.localHost,
       ports: meshPorts,
       ...{ key, device, transport, logger, trace },
+      prepared: () => this.spare.take(),
       timeoutMs: connectTimeoutMs,
       signal: anySignal(this.signal, lost.signal),
     });

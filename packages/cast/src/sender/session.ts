@@ -5,6 +5,7 @@ import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
+import { SpareNode } from '../spare-node.js';
 import { InputFeed } from './input-feed.js';
 import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
 import type { Phase } from './phase.js';
@@ -31,6 +32,7 @@ export interface SessionOutcome {
 /** Casts once to some receivers: surveys the files, compares, forms the mesh, streams, and ends. */
 export class Session {
   readonly #reader = new ReaderThread();
+  readonly #spare = new SpareNode();
   readonly #feed: InputFeed | undefined;
   readonly #over = new AbortController();
   /** Connections of the latest round of mesh formation; those of earlier rounds are closed. */
@@ -74,8 +76,12 @@ export class Session {
     // Where entries are compared, they are listed meanwhile.
     if (!options.comparison) await this.#surveyed();
     publisher.enter('connecting');
+    // Its worker starts while the receivers answer.
+    if (!options.trace && !options.comparison?.dryRun) this.#spare.refill();
     const surveyed = (): Promise<FileSurvey> => this.#surveyed();
-    const formation = new MeshFormation(options, surveyed, this.#reader, this.#over.signal, (links) => {
+    const { signal } = this.#over;
+    const threads = { reader: this.#reader, spare: this.#spare };
+    const formation = new MeshFormation(options, surveyed, threads, signal, (links) => {
       this.#links = links;
       for (const link of links) publisher.links.set(link.name, link);
     });
@@ -167,7 +173,7 @@ export class Session {
     this.#feed?.close();
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
-    await this.#reader.end();
+    await Promise.all([this.#reader.end(), this.#spare.end()]);
     await this.#node?.close();
     await Promise.all(closing);
   }
