@@ -34,18 +34,13 @@ export async function listenWithin(host: string, range: PortRange | undefined): 
       if (codeOf(error) !== 'ERR_RDMC_ADDRESS_IN_USE') throw error;
     }
   }
-  const message = `all ports from ${first} to ${last} of ${host} are in use; allow more, two for each cast at a time`;
-  throw new CastError('ERR_RDMC_ADDRESS_IN_USE', message);
+  throw portsInUse(host, range);
 }
 
-/** A port of the range that is free at this moment, for a server that only takes a number. */
-export async function freePortWithin(host: string, range: PortRange | undefined): Promise<number> {
-  if (range === undefined) return 0;
-  const server = await listenWithin(host, range);
-  const port = portOf(server);
-  server.close();
-  await once(server, 'close');
-  return port;
+/** No port of the range is free. */
+export function portsInUse(host: string, [first, last]: PortRange, cause?: unknown): CastError {
+  const message = `all ports from ${first} to ${last} of ${host} are in use; allow more, two for each cast at a time`;
+  return new CastError('ERR_RDMC_ADDRESS_IN_USE', message, { cause });
 }
 
 export function portOf(server: Server): number {

@@ -165,7 +165,7 @@ describe('castFiles', () => {
     const [one] = await startReceivers(1);
     const first = one!.to.port;
     await one!.receiver.close();
-    const last = Math.min(65_535, first + 3);
+    const last = Math.min(65_535, first + 63);
     const [receiver] = await startReceivers(1, { meshPorts: [first, last], transport: 'tcp' });
     await castFile(join(from, 'root'), { to: [receiver!.to], transport: 'tcp' }).finished;
     expectSameTree(receiver!.directory, from);
@@ -176,7 +176,7 @@ describe('castFiles', () => {
     const [one, receiver] = await startReceivers(2, { transport: 'tcp' });
     const first = one!.to.port;
     await one!.receiver.close();
-    const last = Math.min(65_535, first + 3);
+    const last = Math.min(65_535, first + 63);
     const options = { to: [receiver!.to], transport: 'tcp', meshPorts: [first, last] } as const;
     const cast = castFile(join(from, 'root'), options);
     await cast.finished;

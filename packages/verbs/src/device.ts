@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { type Key, type Subscription, Tracer } from '@rdmc/common';
 import { chooseDevice, type DeviceChoice } from './choose.js';
 import { CompletionChannel } from './completion-channel.js';
@@ -30,8 +31,11 @@ export interface OpenDeviceOptions {
   readonly pathMtuBytes?: number;
   /** Transport of the soft device: 'shm' on one host, 'tcp' between hosts, 'auto' (default) decides per peer. */
   readonly transport?: Transport;
-  /** Address the soft device's TCP side listens on (default 127.0.0.1, any free port). */
-  readonly listen?: { readonly host: string; readonly port?: number };
+  /**
+   * Address the soft device's TCP side listens on (default 127.0.0.1, any free port). With `lastPort`, the first free port
+   * from `port` to that one.
+   */
+  readonly listen?: ListenAddress;
   /**
    * Rate of the soft device's link in bits per second, for each direction, from 10^6 to 10^12 (default: as fast as the
    * machine). All queue pairs of the device share it. Only with `transport: 'tcp'`. For demonstrations and tests: devices
@@ -51,6 +55,15 @@ export interface OpenDeviceOptions {
    * may connect. All peers must set it.
    */
   readonly insecure?: boolean;
+}
+
+/** Where the soft device's TCP side listens. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 (default): any free port. */
+  readonly port?: number;
+  /** Not below `port`, which is not 0 then. Default: `port`. */
+  readonly lastPort?: number;
 }
 
 /**
@@ -163,6 +176,7 @@ const PATH_MTUS = [256, 512, 1024, 2048, 4096];
 /** Bits per second. */
 const LEAST_LINK_RATE = 1e6;
 const MOST_LINK_RATE = 1e12;
+const MAX_PORT = 65_535;
 const KNOWN_OPTIONS = [
   'device',
   'port',
@@ -222,15 +236,44 @@ function openSoft(options: OpenDeviceOptions): number {
   const { tearAfterBytes } = readEnvironment();
   const transport = options.transport ?? 'auto';
   const host = options.listen?.host ?? '127.0.0.1';
-  const handle = native().softOpen({
+  const { port, lastPort } = portsOf(options.listen);
+  const settings = {
     transport,
     host,
-    port: integerOption('openDevice', 'listen.port', options.listen?.port ?? 0, 0, 65_535),
     key: softDeviceKey({ ...options, transport, host }),
     linkRate: options.linkRate ?? 0,
-  });
+  };
+  const handle = firstFree(port, lastPort, (at) => native().softOpen({ ...settings, port: at }));
   if (tearAfterBytes !== undefined) native().deviceTearWrites(handle, tearAfterBytes, true);
   return handle;
+}
+
+function portsOf(listen: ListenAddress | undefined): { readonly port: number; readonly lastPort: number } {
+  const port = integerOption('openDevice', 'listen.port', listen?.port ?? 0, 0, MAX_PORT);
+  if (listen?.lastPort === undefined) return { port, lastPort: port };
+  if (port === 0) {
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      'openDevice: listen.lastPort needs the first port, listen.port; leave both out for any free port',
+    );
+  }
+  return { port, lastPort: integerOption('openDevice', 'listen.lastPort', listen.lastPort, port, MAX_PORT) };
+}
+
+/** Tries one port after the other while another program holds them. */
+function firstFree(port: number, lastPort: number, open: (port: number) => number): number {
+  for (let at = port; at < lastPort; at += 1) {
+    try {
+      return open(at);
+    } catch (error) {
+      if (!isInUse(error)) throw error;
+    }
+  }
+  return open(lastPort);
+}
+
+function isInUse(error: unknown): boolean {
+  return (error as Partial<VerbsError>).errno === constants.errno.EADDRINUSE;
 }
 
 function openIbverbs(options: OpenDeviceOptions, choice: DeviceChoice): number {

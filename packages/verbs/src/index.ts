@@ -13,7 +13,7 @@ export { CompletionQueue } from './completion-queue.js';
 export { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from './connect-limits.js';
 export * from './constants.js';
 export type * from './contract.js';
-export { attachDevice, Device, type OpenDeviceOptions, openDevice } from './device.js';
+export { attachDevice, Device, type ListenAddress, type OpenDeviceOptions, openDevice } from './device.js';
 export type { DeviceEvent } from './device-event.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';

@@ -1,7 +1,8 @@
 import { anySignal, type Logger, onAbort } from '@rdmc/common';
-import { type Group, RdmcNode, type ReceivedMessage } from '@rdmc/group';
+import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import type { Transport } from '@rdmc/verbs';
-import { freePortWithin, listenWithin, type PortRange, portOf } from '../ports.js';
+import { joinNode } from '../join-node.js';
+import { listenWithin, type PortRange, portOf } from '../ports.js';
 import { MessageBuffers } from '../receiver/message-buffers.js';
 import { connectedTo } from './connected.js';
 import type { ServerFrameOf } from './frames.js';
@@ -69,20 +70,18 @@ export class PieceReceiver {
     const { writer, options, signal } = parts;
     const { meshPorts, device, transport, logger } = options;
     const server = await listenWithin(localHost, meshPorts);
-    const node = await RdmcNode.join({
-      id: mesh.id,
-      join: [mesh.contact],
-      listen: { host: localHost, port: portOf(server) },
-      ...{ server, signal },
-      key: mesh.secret,
-      timeoutMs: mesh.connectTimeoutMs,
-      device: {
-        device,
-        transport,
-        listen: { host: localHost, port: await freePortWithin(localHost, meshPorts) },
+    const node = await joinNode(
+      { device, transport, localHost, ports: meshPorts },
+      {
+        id: mesh.id,
+        join: [mesh.contact],
+        listen: { host: localHost, port: portOf(server) },
+        ...{ server, signal },
+        key: mesh.secret,
+        timeoutMs: mesh.connectTimeoutMs,
+        ...(logger && { logger }),
       },
-      ...(logger && { logger }),
-    });
+    );
     const receiver = new PieceReceiver(node, mesh, facts, parts);
     try {
       await Promise.all([writer.attach(node.device.handle), receiver.#buffers.prepare()]);

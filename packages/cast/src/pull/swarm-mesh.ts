@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { RdmcNode } from '@rdmc/group';
+import type { RdmcNode } from '@rdmc/group';
 import { describeAddress } from '@rdmc/mesh/sockets';
-import { freePortWithin, listenWithin, portOf } from '../ports.js';
+import { joinNode } from '../join-node.js';
+import { listenWithin, portOf } from '../ports.js';
 import { allocateRegions, type Region } from '../sender/pump.js';
 import { SERVER_ID } from './frames.js';
 import type { PullReaderThread } from './pull-reader-thread.js';
@@ -38,19 +39,17 @@ export class SwarmMesh {
     const server = await listenWithin(localHost, meshPorts);
     const listen = { host: advertise, port: portOf(server) };
     const secret = randomBytes(32).toString('hex');
-    const node = await RdmcNode.join({
-      id: SERVER_ID,
-      join: [],
-      ...{ listen, server, timeoutMs, signal },
-      listenHost: localHost,
-      key: secret,
-      device: {
-        device,
-        transport,
-        listen: { host: localHost, port: await freePortWithin(localHost, meshPorts) },
+    const node = await joinNode(
+      { device, transport, localHost, ports: meshPorts },
+      {
+        id: SERVER_ID,
+        join: [],
+        ...{ listen, server, timeoutMs, signal },
+        listenHost: localHost,
+        key: secret,
+        ...(logger && { logger }),
       },
-      ...(logger && { logger }),
-    });
+    );
     try {
       const [regions] = await Promise.all([
         allocateRegions(node, messageBytes),
