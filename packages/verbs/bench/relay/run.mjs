@@ -4,6 +4,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { CompletionWord, Layout, Opcode, openDevice } from '@rdmc/verbs';
+import { yieldProcessor } from '@rdmc/verbs/loop';
 
 const [transport = 'shm', bytes = '4096', messages = '20000'] = process.argv.slice(2);
 const size = Number(bytes);
@@ -36,9 +37,13 @@ async function measure(mode) {
     batch.sge(region.address, size, region.lkey);
     batch.flush();
   };
-  /** Messages that have come; their receives are posted again. */
+  /**
+   * Messages that have come; their receives are posted again. An empty poll yields the processor: B's threads may be on the
+   * same one, and would wait for the end of A's time slice.
+   */
   const arrived = () => {
     const found = queue.pollBatch();
+    if (found === 0) yieldProcessor();
     for (let i = 0; i < found; i += 1) {
       const status = queue.words[i * Layout.COMPLETION_WORDS + CompletionWord.STATUS];
       if (status !== 0) throw new Error(`completion status ${status}`);
