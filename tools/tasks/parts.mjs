@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { failureDigest } from './digest.mjs';
 import { root } from './setup.mjs';
 
 /**
@@ -91,7 +92,7 @@ function runPart({ command, args, cwd = '.', env = {}, limitSeconds }, running) 
   });
 }
 
-/** Runs all parts, `limit` at once, also after failures. Returns the labels of the failed parts. */
+/** Runs all parts, `limit` at once, also after failures. Returns the label and the output of each failed part. */
 export async function runParts(parts, limit = places) {
   const began = Date.now();
   const before = processorSeconds();
@@ -110,7 +111,7 @@ export async function runParts(parts, limit = places) {
         for (const [line] of output.matchAll(LEFT_OUT)) console.log(`   ${line}`);
         continue;
       }
-      failed.push(part.label);
+      failed.push({ label: part.label, output });
       console.log(output);
     }
   };
@@ -122,12 +123,10 @@ export async function runParts(parts, limit = places) {
   return failed;
 }
 
-/** The same, and the process ends when one failed. */
+/** The same, and the process ends when one failed, after a digest of the failures. */
 export async function passParts(parts, limit = places) {
   const failed = await runParts(parts, limit);
   if (failed.length === 0) return;
-  console.error(
-    `FAILED: ${failed.join(', ')}. Each failure above is followed by the command that repeats it.`,
-  );
+  console.error(failureDigest(failed));
   process.exit(1);
 }

@@ -20,7 +20,7 @@ it('the longest parts begin first, and a failed one shows its output', async () 
     shell('middle', "echo 'left out: a test'", 5),
   ];
   expect(await printed(parts, 1)).toEqual({
-    failed: ['long'],
+    failed: [{ label: 'long', output: 'shown\nsh -c echo shown; exit 3 (in .) ended with 3' }],
     lines: [
       '── long: FAILED (T, T of a processor)',
       'shown\nsh -c echo shown; exit 3 (in .) ended with 3',
@@ -37,7 +37,7 @@ it('a part with more time than its limit is ended with all its processes', async
     [{ ...shell('endless', 'sleep 1000 & wait'), limitSeconds: 0.2 }],
     1,
   );
-  expect(failed).toEqual(['endless']);
+  expect(failed).toMatchObject([{ label: 'endless' }]);
   expect(lines.join('\n')).toContain('ended after its limit');
 });
 
