@@ -100,6 +100,9 @@ describe('a server alone', () => {
     const changes = {
       'SET k 1': '+OK\r\n',
       'APPEND k x': ':2\r\n',
+      'GETEX k EXAT 4000000000': '$2\r\n1x\r\n',
+      'GETEX k PXAT 4000000000000': '$2\r\n1x\r\n',
+      'GETEX k PERSIST': '$2\r\n1x\r\n',
       'DEL k': ':1\r\n',
       'HSET h f 1': ':0\r\n',
       'HSET h g 2': ':1\r\n',
@@ -120,6 +123,7 @@ describe('a server alone', () => {
     await all(a, '+OK\r\n:1\r\n', 'SET k 1', 'HSET h f 1');
     expect(await a.command('WATCH', 'k', 'h', 'nothing')).toBe('+OK\r\n');
     await all(b, '+OK\r\n', 'SET other 1');
+    await all(b, '$1\r\n1\r\n$1\r\n1\r\n', 'GETEX k', 'GETEX k PERSIST');
     await all(a, '+OK\r\n+QUEUED\r\n*1\r\n+OK\r\n', 'MULTI', 'SET k 2', 'EXEC');
     await all(b, '+OK\r\n', 'SET k 3');
     await all(a, '+OK\r\n+QUEUED\r\n*1\r\n$1\r\n3\r\n', 'MULTI', 'GET k', 'EXEC');

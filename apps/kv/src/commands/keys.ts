@@ -92,7 +92,10 @@ function noSuchOption(): never {
   throw new CommandError(SYNTAX);
 }
 
-/** As Redis: the options are checked first, then the key, then the time. */
+/**
+ * As Redis: the options are checked first, then the key, then the time. A new expiry is a change of the key also where it is
+ * the moment that the key had: otherwise EXEC would depend on whether two commands ran in the same millisecond.
+ */
 function getEx(x: CommandContext, args: Arguments): void {
   const word = args.count > 2 ? args.word(2) : undefined;
   const unit = { EX: 1000, PX: 1, EXAT: 1000, PXAT: 1 }[word ?? ''];
@@ -105,7 +108,7 @@ function getEx(x: CommandContext, args: Arguments): void {
   if (entry && word !== undefined) {
     const at = isPersist ? NO_EXPIRY : momentOf(args, 3, unit!, word.endsWith('AT') ? 0 : x.nowMs, 'getex');
     if (!isPersist && at <= x.nowMs) x.remove(slot, key);
-    else if (at !== entry.expiresAt) x.retime(slot, key, entry, at);
+    else if (!isPersist || entry.expiresAt !== NO_EXPIRY) x.retime(slot, key, entry, at);
   }
   x.writer.bulkOrMissing(value);
 }

@@ -446,5 +446,10 @@ export const PIPELINES: Record<string, readonly string[]> = {
     'EXISTS n',
     'EXEC',
     'UNWATCH x',
+    'SET a 7 EXAT 4000000000',
+    'WATCH a',
+    'GETEX a EXAT 4000000000',
+    'MULTI',
+    'EXEC',
   ],
 };
