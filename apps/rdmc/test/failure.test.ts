@@ -1,6 +1,8 @@
 import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryDirectory } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { DemoEvent } from '../src/demo/events.js';
 import { Cli, type Ended, isRunning, Scratch, untilGone } from './support/cli.js';
 
 let scratch: Scratch;
@@ -11,11 +13,15 @@ beforeEach(() => {
 const MEMBERS = 3;
 
 /** A demonstration that lasts long enough to be disturbed, and the processes of its receivers. */
-async function disturbable(members = MEMBERS): Promise<{ cli: Cli; pids: number[] }> {
+async function disturbable(
+  members = MEMBERS,
+  further: readonly string[] = [],
+  event: DemoEvent['event'] = 'joined',
+): Promise<{ cli: Cli; pids: number[] }> {
   const size = ['--size', '8MiB', '--link-rate', '50Mbit/s'];
-  const args = ['demo', '--members', String(members), ...size, '--json'];
+  const args = ['demo', '--members', String(members), ...size, ...further, '--json'];
   const cli = new Cli(args, scratch.environment);
-  await cli.event('joined');
+  await cli.event(event);
   return { cli, pids: await cli.several('started', members - 1).then((all) => all.map(({ pid }) => pid)) };
 }
 
@@ -53,13 +59,17 @@ describe('when the command is interrupted', () => {
     expectNothingLeft(pids);
   });
 
-  it('its kill -9 takes the receivers and their files with it', async () => {
-    const { cli, pids } = await disturbable();
-    cli.child.kill('SIGKILL');
-    expect((await cli.ended).signal).toBe('SIGKILL');
-    await untilGone(pids);
-    expectNothingLeft(pids);
-  });
+  it.each(['started', 'joined', 'received'] as const)(
+    'its kill -9 after %s takes the receivers and all files with it',
+    async (event) => {
+      const trace = join(temporaryDirectory(), 'trace');
+      const { cli, pids } = await disturbable(MEMBERS, ['--trace', trace], event);
+      cli.child.kill('SIGKILL');
+      expect((await cli.ended).signal).toBe('SIGKILL');
+      await untilGone(pids);
+      expectNothingLeft(pids);
+    },
+  );
 });
 
 describe('when a receiver is lost', () => {

@@ -1,4 +1,9 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { MemberProcess } from '../src/cluster/member-process.js';
 
@@ -6,7 +11,7 @@ const MEMBER_SCRIPT = fileURLToPath(new URL('../dist/member.js', import.meta.url
 
 describe('a member process', () => {
   it('has its port also when that was reported before it was requested', async () => {
-    const member = new MemberProcess(1, MEMBER_SCRIPT);
+    const member = new MemberProcess(1, [], MEMBER_SCRIPT);
     try {
       const told = await new Promise<number>((resolve) => {
         member.onReport((report) => report.type === 'listening' && resolve(report.port));
@@ -17,5 +22,15 @@ describe('a member process', () => {
       member.kill();
       expect((await member.ended).signal).toBe('SIGKILL');
     }
+  });
+
+  it('removes the folders of a parent that is gone, also where it has no command yet', async () => {
+    const folders = [temporaryDirectory(), temporaryDirectory()];
+    for (const folder of folders) writeFileSync(join(folder, 'source'), 'contents');
+    const child = fork(MEMBER_SCRIPT, folders, { execArgv: [] });
+    // The end of its channel, as at a parent that was killed.
+    child.disconnect();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(folders.filter((folder) => existsSync(folder))).toEqual([]);
   });
 });

@@ -112,8 +112,8 @@ export async function measureMulticast(
   onResult: (result: Result) => void,
 ): Promise<readonly string[]> {
   const { members, transport, traces } = plan;
-  const folder = traces ?? null;
-  const cluster = LocalCluster.start({ members, device: 'auto', transport, folder, traces, signal });
+  const folders = traces === undefined ? [] : [traces];
+  const cluster = LocalCluster.start({ members, device: 'auto', transport, folders, traces, signal });
   const onExit = (): void => cluster.killAll();
   process.once('exit', onExit);
   try {

@@ -15,8 +15,8 @@ export interface LocalClusterOptions {
   readonly transport: 'auto' | 'shm' | 'tcp';
   /** Bits per second of each direction of each member's link, over TCP; without it as fast as the machine. */
   readonly linkRate?: number | undefined;
-  /** A folder that the receivers remove if this process is killed. */
-  readonly folder: string | null;
+  /** Folders that the receivers remove if this process is killed. */
+  readonly folders: readonly string[];
   /** A folder for the traces of all members; default: no trace. */
   readonly traces?: string | undefined;
   /** Aborting it ends everything. */
@@ -78,7 +78,7 @@ export class LocalCluster {
     const ids = Array.from({ length: options.members - 1 }, (_, i) => i + 1);
     return new LocalCluster(
       options,
-      ids.map((id) => new MemberProcess(id)),
+      ids.map((id) => new MemberProcess(id, options.folders)),
     );
   }
 
@@ -93,7 +93,7 @@ export class LocalCluster {
 
   /** Exchanges the ports, and lets all members join. */
   async join(): Promise<void> {
-    const { device, transport, linkRate, folder } = this.options;
+    const { device, transport, linkRate } = this.options;
     const wanted = { device, transport, ...(linkRate && { linkRate }) };
     const signal = this.#signal;
     const [own] = await reserveLoopbackPorts(1);
@@ -103,7 +103,7 @@ export class LocalCluster {
     const joined = this.receivers.map((receiver) => receiver.next('joined'));
     for (const receiver of this.receivers) {
       const trace = this.#traceOf(receiver.id);
-      receiver.command({ type: 'join', id: receiver.id, members, ...wanted, folder, trace });
+      receiver.command({ type: 'join', id: receiver.id, members, ...wanted, trace });
     }
     const { server } = own!;
     const file = this.#traceOf(0);

@@ -27,11 +27,13 @@ export class MemberProcess {
   /** Resolves when the process has ended. Never rejects. */
   readonly ended: Promise<Ending>;
 
+  /** @param folders it removes them if this process is killed, also before it has joined */
   constructor(
     readonly id: number,
+    folders: readonly string[] = [],
     script = MEMBER_SCRIPT,
   ) {
-    this.#child = fork(script, [], {
+    this.#child = fork(script, folders, {
       detached: true,
       execArgv: [],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -16,8 +16,6 @@ export const command = z.discriminatedUnion('type', [
     linkRate: z.number().int().optional(),
     /** The file of the member's trace. */
     trace: z.string().optional(),
-    /** A folder for received files. Members remove it when the parent can no longer do so. */
-    folder: z.string().nullable(),
   }),
   z.strictObject({
     type: z.literal('open'),

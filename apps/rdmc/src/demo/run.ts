@@ -16,7 +16,7 @@ import { comparedAlgorithms, type DemoOptions, deliveryAlgorithm } from './optio
 import { createProgressView } from './progress-view.js';
 import { describeBeginning, describeComparison, describeJoin } from './report.js';
 import { chooseRoute, type DemoRoute } from './route.js';
-import { findSource, readInto, resized, type SourceFile } from './source-file.js';
+import { expectUnchanged, findSource, readInto, resized, type SourceFile } from './source-file.js';
 import { TemporaryFolder } from './temporary-folder.js';
 
 /** The resources of a demonstration; `runDemo` closes them. */
@@ -146,11 +146,18 @@ function bytesToSend({ size, file }: DemoOptions, original: SourceFile): number 
   return size ?? (file === undefined ? Math.min(DEFAULT_BYTES, original.byteLength) : original.byteLength);
 }
 
+/** @throws CliError where the file has changed meanwhile */
+async function hashOf(source: SourceFile, pool: HashPool, signal: AbortSignal): Promise<string> {
+  const sha256 = await pool.sha256(source.path, signal);
+  await expectUnchanged(source);
+  return sha256;
+}
+
 /** Runs the demonstration from joining to the summary. @throws the first failure */
 async function runSteps(context: DemoContext, emit: Emit, begin: number): Promise<void> {
   const { options, terminal, cluster, source, pool, signal, folder, route } = context;
   for (const { id, pid } of cluster.receivers) if (pid) emit({ event: 'started', member: id, pid });
-  const sha256 = pool.sha256(source.path, signal);
+  const sha256 = hashOf(source, pool, signal);
   sha256.catch(() => {});
   await cluster.join();
   const joined = joinedEvent(context);
@@ -218,7 +225,7 @@ export async function runDemo(options: DemoOptions, terminal: Terminal, signal: 
       device,
       transport,
       linkRate,
-      folder: options.keep ? null : folder.path,
+      folders: [options.keep ? [] : folder.path, traces?.path ?? []].flat(),
       traces: traces?.path,
       signal,
     });

@@ -6,7 +6,8 @@ import { onParentGone } from './orphan-watch.js';
 import { discard } from './received-file.js';
 import { Receiver } from './receiver.js';
 
-let folder: string | null = null;
+/** Folders of the parent, which it cannot remove when it was killed. */
+const folders = process.argv.slice(2);
 
 function tell(report: Report): void {
   if (process.connected) process.send!(report);
@@ -28,7 +29,6 @@ const receiver = new Receiver(tell, fail);
 async function execute(given: Command): Promise<void> {
   switch (given.type) {
     case 'join':
-      folder = given.folder;
       return receiver.join(given);
     case 'open':
       return receiver.open(given);
@@ -41,7 +41,7 @@ async function execute(given: Command): Promise<void> {
 }
 
 onParentGone(() => {
-  if (folder) discard(folder);
+  for (const folder of folders) discard(folder);
   process.exit(0);
 });
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

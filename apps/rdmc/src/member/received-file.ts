@@ -57,11 +57,17 @@ async function writeRegion(
   }
 }
 
-/** Removes the folder of a parent process that has ended. The other members do the same. */
+/** Attempts to remove a folder that others remove, or write to, at the same time. */
+const ATTEMPTS = 100;
+
+/** Removes the folder of a parent process that has ended. The other members do the same, perhaps at the same time. */
 export function discard(folder: string): void {
-  try {
-    rmSync(folder, { recursive: true, force: true });
-  } catch {
-    // Another member is removing it.
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    try {
+      rmSync(folder, { recursive: true, force: true });
+      return;
+    } catch {
+      // Another member has removed a part of it, or has added a file.
+    }
   }
 }
