@@ -45,7 +45,7 @@ describe('the report of a demonstration', () => {
       blocks: 256,
       steps: 258,
     } as const;
-    const original = { path: '/usr/bin/node', byteLength: 94 << 20 };
+    const original = { path: '/usr/bin/node', byteLength: 94 << 20, changedAt: 0n };
     const lines = [
       ...describeBeginning(begun, original, page),
       ...describeJoin(joined, page),

@@ -1,7 +1,6 @@
 /** The program of the other processes of a group. Takes commands over IPC; never outlives its parent. */
-import { constants } from 'node:os';
 import { type Command, command, type Report } from '../cluster/messages.js';
-import { CliError, codeOf, exitCodeOf, messageOf } from '../errors.js';
+import { CliError, codeOf, messageOf } from '../errors.js';
 import { onParentGone } from './orphan-watch.js';
 import { discard } from './received-file.js';
 import { Receiver } from './receiver.js';
@@ -9,19 +8,26 @@ import { Receiver } from './receiver.js';
 /** Folders of the parent, which it cannot remove when it was killed. */
 const folders = process.argv.slice(2);
 
+/** A report that cannot be sent has no reader: the parent has ended, which `onParentGone` notices. */
 function tell(report: Report): void {
-  if (process.connected) process.send!(report);
+  if (process.connected) process.send!(report, () => {});
 }
 
-/** Reports the failure, and then ends the process. */
-function fail(error: unknown, exitCode: number = exitCodeOf(error)): void {
-  const report: Report = {
+/**
+ * Reports the failure; the parent then kills all its processes. This one does not end before: the failure may come from
+ * the end of the parent, and then this process has to remove the folders.
+ */
+function fail(error: unknown): void {
+  tell({
     type: 'failed',
     code: codeOf(error) ?? 'ERR_RDMC_UNEXPECTED',
     message: messageOf(error),
-  };
-  if (!process.connected) process.exit(exitCode);
-  process.send!(report, () => process.exit(exitCode));
+  });
+}
+
+function cleanUp(): never {
+  for (const folder of folders) discard(folder);
+  process.exit(0);
 }
 
 const receiver = new Receiver(tell, fail);
@@ -36,19 +42,15 @@ async function execute(given: Command): Promise<void> {
       return receiver.store(given);
     case 'leave':
       await receiver.leave();
-      process.send!({ type: 'left' } satisfies Report, () => process.exit(0));
+      process.send!({ type: 'left' } satisfies Report, (error: Error | null) =>
+        error ? cleanUp() : process.exit(0),
+      );
   }
 }
 
-onParentGone(() => {
-  for (const folder of folders) discard(folder);
-  process.exit(0);
-});
+onParentGone(cleanUp);
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  process.on(name, () => {
-    const error = new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`);
-    fail(error, 128 + constants.signals[name]);
-  });
+  process.on(name, () => fail(new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`)));
 }
 process.on('message', (message) => {
   Promise.resolve()
