@@ -25,6 +25,7 @@ const closeTrace = new Tracer<{ readonly protocols: readonly string[] }>('@rdmc/
 
 /** The options of `DataPlane.open` with a worker that was started ahead. */
 export interface PreparedPlaneOptions extends Pick<DataPlaneOptions, 'device' | 'signal' | 'logger'> {
+  /** The worker, which nothing else uses afterwards. */
   readonly prepared: PreparedWorker;
 }
 

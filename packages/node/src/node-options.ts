@@ -48,7 +48,10 @@ export interface LiveJoinOptions<Set extends Protocols> extends LiveNodeOptions,
 export type PreparedJoinOptions<Set extends Protocols> = (
   | Omit<NodeOptions, 'windowMs' | 'trace'>
   | Omit<LiveNodeOptions, 'windowMs' | 'trace'>
-) & { readonly prepared: PreparedNode<Set> };
+) & {
+  /** What `Node.prepare` has returned, which joins once. */
+  readonly prepared: PreparedNode<Set>;
+};
 
 /** The options of `Node.join`. */
 export type AnyJoinOptions<Set extends Protocols> =

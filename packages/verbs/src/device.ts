@@ -59,6 +59,7 @@ export interface OpenDeviceOptions {
 
 /** Where the soft device's TCP side listens. */
 export interface ListenAddress {
+  /** The address to listen on. */
   readonly host: string;
   /** 0 (default): any free port. */
   readonly port?: number;
