@@ -71,17 +71,8 @@ export interface CheckedOptions {
   readonly trace: PlaneTrace | undefined;
 }
 
-const KNOWN = [
-  'device',
-  'windowMs',
-  'completionQueueDepth',
-  'protocols',
-  'commandRingBytes',
-  'eventRingBytes',
-  'signal',
-  'logger',
-  'trace',
-];
+const KNOWN_WORKER = ['windowMs', 'completionQueueDepth', 'protocols', 'commandRingBytes', 'eventRingBytes'];
+const KNOWN = [...KNOWN_WORKER, 'device', 'signal', 'logger', 'trace'];
 
 const WHERE = 'DataPlane.open';
 /** The options of `DataPlane.open` with a prepared worker, which has the others already. */
@@ -164,8 +155,18 @@ export function checkPreparedOptions(options: object): void {
 }
 
 /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
-export function checkOptions(options: DataPlaneOptions, where = WHERE): CheckedOptions {
-  onlyKnownOptions(where, options, KNOWN);
+export function checkOptions(options: DataPlaneOptions): CheckedOptions {
+  onlyKnownOptions(WHERE, options, KNOWN);
+  return checked(options);
+}
+
+/** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
+export function checkWorkerSettings(settings: WorkerSettings): CheckedOptions {
+  onlyKnownOptions('PreparedWorker.start', settings, KNOWN_WORKER);
+  return checked(settings);
+}
+
+function checked(options: Partial<DataPlaneOptions>): CheckedOptions {
   return {
     windowMs: windowOf(options.windowMs),
     completionQueueDepth: depthOf(options.completionQueueDepth),

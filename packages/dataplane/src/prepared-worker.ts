@@ -1,5 +1,5 @@
 import { DataPlaneError } from './errors.js';
-import { type CheckedOptions, checkOptions, type WorkerSettings } from './options.js';
+import { type CheckedOptions, checkWorkerSettings, type WorkerSettings } from './options.js';
 import { WorkerThread } from './worker-thread.js';
 
 /**
@@ -22,7 +22,7 @@ export class PreparedWorker implements AsyncDisposable {
 
   /** @throws DataPlaneError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
   static start(options: WorkerSettings): PreparedWorker {
-    const checked = checkOptions(options, 'PreparedWorker.start');
+    const checked = checkWorkerSettings(options);
     return new PreparedWorker(new WorkerThread(checked), checked);
   }
 
