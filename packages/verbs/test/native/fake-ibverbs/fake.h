@@ -19,6 +19,7 @@
 //   FAKE_IBVERBS_OPEN_ERRNO   opening fails with this number
 //   FAKE_IBVERBS_REG_ERRNO    registering memory fails with this number
 //   FAKE_IBVERBS_SLOW_MS      how long resolving an address takes
+//   FAKE_IBVERBS_GATE         resolving an address creates the file GATE.reached, and waits while GATE exists
 //   FAKE_IBVERBS_FOLDER       DEVICE/ in it is the device's sysfs entry, DEVICE.events a fifo that asynchronous
 //                             events are read from: u32 type, u32 port or queue pair number. Type 1000 is not an event:
 //                             the number is what becomes of the device's packets from then on (enum Link)

@@ -192,12 +192,22 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* initial) {
   return &qp->base;
 }
 
+// GATE: creates the file that tells that it waits, and waits until the other one is gone.
+static void waitAtGate() {
+  const std::string gate = setting("GATE", "");
+  if (gate.empty()) return;
+  ::close(::open((gate + ".reached").c_str(), O_CREAT | O_CLOEXEC | O_WRONLY, 0600));
+  const timespec pause{0, 1'000'000};
+  while (::access(gate.c_str(), F_OK) == 0) ::nanosleep(&pause, nullptr);
+}
+
 int ibv_modify_qp(ibv_qp* base, ibv_qp_attr* to, int mask) {
   auto* qp = reinterpret_cast<Qp*>(base);
   if ((mask & IBV_QP_STATE) && to->qp_state == IBV_QPS_RTR) {
     const long slow = std::stol(setting("SLOW_MS", "0"));
     const timespec time{slow / 1000, slow % 1000 * 1'000'000};
     ::nanosleep(&time, nullptr);
+    waitAtGate();
   }
   std::lock_guard guard(world().mutex);
   if (!(mask & IBV_QP_STATE)) return EINVAL;
