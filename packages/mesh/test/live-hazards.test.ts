@@ -11,7 +11,7 @@ import { IntroductionCall } from '../src/live/introduction-call.js';
 import type { RosterEntry } from '../src/live/roster.js';
 import { reserveLoopbackPorts } from '../src/loopback.js';
 import { assertWhole, rejection, until } from './helpers.js';
-import { assertOrdered, converged, enter, event, grow, joining, type Live } from './live-helpers.js';
+import { assertOrdered, converged, enter, event, grow, joining, type Live, type LiveJoining } from './live-helpers.js';
 import { Gate } from './partition.js';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/mesh` comes first.
@@ -130,18 +130,17 @@ describe('two processes with one id', () => {
     const [a, b] = await grow(2);
     const both = [joining(5, [a!]), joining(5, [b!])];
     const outcomes = await Promise.allSettled(both.map(({ mesh }) => mesh));
-    // One of them may join first and be replaced by the other's claim afterwards.
-    await until(() => both.filter(({ core }) => core.links.size === 2).length === 1);
+    // One of them may join first and be replaced by the other's claim afterwards: both others know the one that stays.
+    const isKnown = ({ core }: LiveJoining): boolean =>
+      [a!, b!].every(
+        (other) => other.core.membership!.roster.get(5)?.instance === core.membership!.self.instance,
+      );
+    const connected = () => both.filter(({ core }) => core.links.size === 2);
+    await until(() => connected().length === 1 && isKnown(connected()[0]!));
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason.code).toBe('ERR_RDMC_ID_IN_USE');
     }
-    const winner = both.find(({ core }) => core.links.size === 2)!;
-    await winner.mesh;
-    await until(() =>
-      [a!, b!].every(
-        ({ core }) => core.membership!.roster.get(5)!.instance === winner.core.membership!.self.instance,
-      ),
-    );
+    await connected()[0]!.mesh;
     assertOrdered(a!);
     assertOrdered(b!);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { TICKS_PER_HEARTBEAT } from '../src/constants.js';
 import { FrameType, LENGTH_BYTES } from '../src/frames.js';
+import { reserveLoopbackPorts } from '../src/loopback.js';
 import { assertWhole, KEY, leaveOf, messages, rejection, thrown, until } from './helpers.js';
 import { assertOrdered, converged, enter, event, grow, joining } from './live-helpers.js';
 
@@ -84,11 +85,13 @@ describe('a mesh whose members come and go', () => {
   });
 
   it('waits for a contact that starts later, and gives up with the reason', async () => {
-    const a = await enter(0, []);
-    const { address } = a;
-    await a.mesh.close();
+    // No other process is given this port while nobody listens there.
+    const [reserved] = await reserveLoopbackPorts(1);
+    const { port, server } = reserved!;
+    await new Promise((resolve) => server.close(resolve));
+    const address = `127.0.0.1:${port}`;
     const late = joining(1, [address]);
-    const again = await enter(0, [], { listen: { host: '127.0.0.1', port: Number(address.split(':')[1]) } });
+    const again = await enter(0, [], { listen: { host: '127.0.0.1', port } });
     await late.mesh;
     await until(() => again.core.links.size === 1);
     await again.mesh.close();
