@@ -11,7 +11,16 @@ import { IntroductionCall } from '../src/live/introduction-call.js';
 import type { RosterEntry } from '../src/live/roster.js';
 import { reserveLoopbackPorts } from '../src/loopback.js';
 import { assertWhole, rejection, until } from './helpers.js';
-import { assertOrdered, converged, enter, event, grow, joining, type Live, type LiveJoining } from './live-helpers.js';
+import {
+  assertOrdered,
+  converged,
+  enter,
+  event,
+  grow,
+  joining,
+  type Live,
+  type LiveJoining,
+} from './live-helpers.js';
 import { Gate } from './partition.js';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/mesh` comes first.
