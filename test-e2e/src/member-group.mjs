@@ -4,6 +4,8 @@ import { findDifference, sha256Of, writePattern } from './pattern.mjs';
 
 const FILE_CHUNK_BYTES = 4 << 20;
 const LOOK_EVERY_MS = 2;
+/** Messages of an endless stream that wait at a time. */
+const QUEUED = 200;
 
 /**
  * One group at this member. A receiver reports every message to its parent:
@@ -67,18 +69,31 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
 
   if (!group.isRoot) void receive();
 
-  /** Starts to send `count` messages at once: message i has the content of seed + i modulo `variants`. */
+  let closing = false;
+
+  /**
+   * Starts to send `count` messages at once: message i has the content of seed + i modulo `variants`. With the count
+   * 'endless' it sends until a message fails.
+   */
   async function prepare({ seed, byteLength, count = 1, variants = 1 }) {
     const contents = [];
     for (let variant = 0; variant < variants; variant += 1)
       contents.push(await regionOf(seed + variant, byteLength));
     return () => {
       raise('sending', { group: group.id });
-      const sends = Array.from({ length: count }, (_, i) =>
-        settled(group.send(contents[i % variants], { byteLength })),
-      );
-      return Promise.all(sends);
+      const one = (i) => settled(group.send(contents[i % variants], { byteLength }));
+      if (count === 'endless') return sendUntilFailure(one);
+      return Promise.all(Array.from({ length: count }, (_, i) => one(i)));
     };
+  }
+
+  /** The results of all messages, in order. A group that closes accepts no further ones. */
+  async function sendUntilFailure(one) {
+    const sends = Array.from({ length: QUEUED }, (_, i) => one(i));
+    for (let i = 0; i < sends.length && (await sends[i]).error === null; i += 1) {
+      if (!closing) sends.push(one(sends.length));
+    }
+    return Promise.all(sends);
   }
 
   return {
@@ -120,6 +135,7 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
     verifyKept: () =>
       Promise.all(kept.map(async (message) => ({ number: message.number, ...(await inspect(message)) }))),
     async close(options) {
+      closing = true;
       const { error, at } = await settled(group.close(options));
       return { error, at, progress: group.progress() };
     },

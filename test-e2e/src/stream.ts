@@ -12,7 +12,8 @@ export interface StreamOptions extends Content {
   /** The root first. */
   readonly ids: readonly number[];
   readonly byteLength: number;
-  readonly count: number;
+  /** 'endless': until a message fails, so that a busy machine does not send all before a member is lost. */
+  readonly count: number | 'endless';
   /** Messages that must have arrived at every receiver before it is a stream; a fraction means "in the middle of one". */
   readonly arrived?: number;
   /** Further options of the group. */

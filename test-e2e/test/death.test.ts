@@ -8,8 +8,6 @@ import { expectLost, expectOrderedAndExact, NEWS_BY_CONNECTIONS, transferAmong }
 import { type Stream, startStream } from '../src/stream.js';
 
 const CONTENT = { seed: 100, variants: 3 };
-/** Many seconds of messages: a busy machine does not send them all before the kill. */
-const COUNT = 1600;
 
 /**
  * A cluster for many cases: each loses members of it, and shows at its end that the others go on. Processes take longer
@@ -41,7 +39,7 @@ class Shrinking {
 
   /** A stream among so many members, in the middle of it. */
   streaming(algorithm: Algorithm, members: number): Promise<Stream> {
-    const size = { byteLength: 4 * 1024 * 1024, count: COUNT };
+    const size = { byteLength: 4 * 1024 * 1024, count: 'endless' } as const;
     const options = { algorithm, ...NEWS_BY_CONNECTIONS.group };
     const ids = this.living(members);
     return startStream(this.cluster, { group: this.group(), ids, ...CONTENT, ...size, options });
@@ -59,9 +57,7 @@ async function expectNews(stream: Stream, lost: number): Promise<void> {
   for (const receiver of survivors.filter((member) => member.id !== ids[0])) {
     const { error } = await receiver.event('end', ({ group }) => group === id);
     expectLost(error, lost);
-    const delivered = expectOrderedAndExact(receiver, id);
-    expect(delivered).toBeGreaterThan(0);
-    expect(delivered).toBeLessThan(COUNT);
+    expect(expectOrderedAndExact(receiver, id)).toBeGreaterThan(0);
   }
   if (lost !== ids[0]) expectSendsFail(await stream.sends, lost);
   for (const survivor of survivors) {

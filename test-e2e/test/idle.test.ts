@@ -15,7 +15,7 @@ const QUIET_BEATS = 8;
 const MOST_TICKS = 2;
 const MOST_ATTEMPTS = 200;
 /** After its last message a group probes its neighbours a few times more; on a busy machine these probes are late. */
-const MOST_QUIET_ATTEMPTS = 12;
+const MOST_QUIET_ATTEMPTS = 60;
 
 afterEach(endClusters);
 

@@ -49,7 +49,7 @@ describe('a creation that cannot be', () => {
     ['the block size', { blockBytes: 65_536 }, { blockBytes: 65_537 }, 'blockBytes'],
     ['the algorithm', { algorithm: 'chain' }, { algorithm: 'binomial-tree' }, 'algorithm'],
   ])('members that disagree on %s: all of them hear what it is', async (_what, most, one, field) => {
-    const options = { id, members: [0, 1, 2], timeoutMs: 20_000, ...most };
+    const options = { id, members: [0, 1, 2], timeoutMs: 100_000, ...most };
     const agreeing = cluster.all((member) => refusal(member.call('createGroup', options)), cluster.except(1));
     // Who asks after the others have given up finds nobody: so the last one comes when these have begun.
     await cluster.all((member) => member.call('counters'));
