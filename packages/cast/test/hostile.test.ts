@@ -134,7 +134,8 @@ describe('a receiver that does not keep to the protocol', () => {
     const from = temporaryDirectory();
     write(from, 'root/file', seededBytes(100_000, 1));
     const [receiver] = await startReceivers(1);
-    const options = { to: [receiver!.to, to], connectTimeoutMs: 4_000 };
+    // The receiver joins within that time, however busy the machine.
+    const options = { to: [receiver!.to, to], connectTimeoutMs: 20_000 };
     const { receivers } = await castFile(`${from}/root`, options).finished;
     expect(receivers.map(({ state }) => state)).toEqual(['complete', 'failed']);
     expectSameTree(receiver!.directory, from);

@@ -172,6 +172,15 @@ describe('with fake timers', () => {
       expect(await watch(links, 6, () => heard(links))).toEqual([`c ${STALLED}`]);
     });
 
+    it('the silent receiver, and not the one that has received least, when the others wait for it', async () => {
+      const has = (messages: number) => ({ receivedMessages: messages, storedMessages: messages });
+      const links = [link('a', has(1)), link('b', has(2))];
+      let ticks = 0;
+      // The standstill begins before the silence.
+      const tick = (): void => heard(++ticks < 10 ? links : [links[0]!]);
+      expect(await watch(links, 8, tick)).toEqual([`b ${STALLED}`]);
+    });
+
     it('no receiver while nothing is being sent, or while a writer is active', async () => {
       const idle = [link('a'), link('b')];
       expect(await watch(idle, 20, () => heard(idle), false)).toEqual([]);

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { castFile } from '@rdmc/cast';
 import { rejection, temporaryDirectory, until } from '@rdmc/testing';
 import { expect, it } from 'vitest';
@@ -9,6 +10,7 @@ import { slow, sourceTree, until as untilProgress } from './support/disturbed.js
 import { leftovers, ReceiverProcess, startReceivers, temporaries, visible } from './support/receivers.js';
 import { expectSameTree, seededBytes, write } from './support/tree.js';
 
+const HANGING_SYNC = fileURLToPath(new URL('./fixtures/hanging-sync.mjs', import.meta.url));
 const SIZE = EARLY_SYNC_BYTES + 16_000_000;
 
 /** Whether the journal of a cast in progress has a range. */
@@ -25,7 +27,9 @@ it('a receiver that is killed by kill -9 continues with what was synced', async 
   const from = temporaryDirectory();
   write(from, 'root/first', 'complete');
   write(from, 'root/large', seededBytes(SIZE, 1));
-  const killed = await ReceiverProcess.start();
+  // The file does not become complete before the kill, even where the disk needs longer than the rest of the cast.
+  const env = { NODE_OPTIONS: `--import ${HANGING_SYNC}` };
+  const killed = await ReceiverProcess.start({}, undefined, env);
   const { directory } = killed;
   const options = { messageBytes: 1 << 20, bandwidthLimit: 24_000_000 };
   const cast = castFile(join(from, 'root'), { to: [killed.address], ...options });

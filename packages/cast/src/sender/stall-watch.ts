@@ -80,6 +80,8 @@ export class StallWatch<Link extends WatchedLink> {
     this.#lastProgress = progress;
     this.#standstillMs = moves ? 0 : this.#standstillMs + HEARTBEAT_MS;
     if (this.#standstillMs < this.limitMs || running.length === 0) return;
+    // One that has also been silent may be what the others wait for: it sends something, or it is dropped first.
+    if (running.some(({ silentMs }) => silentMs >= this.limitMs / 2)) return;
     this.#standstillMs = 0;
     const last = running.reduce((least, link) => (hasLess(link, least) ? link : least));
     this.#stalled(last, `has received least, and no receiver has made progress for ${this.limitMs} ms`);
