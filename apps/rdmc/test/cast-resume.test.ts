@@ -6,7 +6,7 @@ import { describeResumed } from '../src/cast/resumed.js';
 import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
 import { cast, castEvents, finishedOf, Receiver, sampleFile } from './support/casting.js';
 import { answer, Cli, Scratch } from './support/cli.js';
-import { BYTES, disturb, expectWhole } from './support/disturbed.js';
+import { BYTES, disturb, expectWhole, FASTER } from './support/disturbed.js';
 
 const BLOCK_BYTES = 65_536;
 let scratch: Scratch;
@@ -16,7 +16,7 @@ beforeEach(() => {
 
 describe('an interrupted cast', () => {
   it('whose sender was killed by kill -9: the next one sends only the rest', async () => {
-    const { file, receivers, sender } = await disturb(scratch, 2);
+    const { file, receivers, sender } = await disturb(scratch, 2, { rate: FASTER });
     await sender.event('progress', ({ receivers: all }) =>
       all.every(({ storedBytes }) => storedBytes > BYTES / 4),
     );
@@ -63,7 +63,7 @@ describe('a cast to a disk that becomes full', () => {
       const file = sampleFile(join(scratch.path, 'sample'), BYTES);
       const disk = smallDisk('size=40m');
       const receiver = await Receiver.start(disk);
-      const sender = cast([file, '--to', receiver.name, '--bandwidth-limit', '4MB/s']);
+      const sender = cast([file, '--to', receiver.name, '--bandwidth-limit', FASTER]);
       await sender.event('progress', ({ receivers: [one] }) => one!.storedBytes > BYTES / 8);
       const filler = join(disk, 'filler');
       // The rest of the disk, and more.

@@ -99,8 +99,8 @@ describe('rdmc cast --ssh', () => {
     ['SIGINT', 130],
     ['SIGKILL', null],
   ] as const)('leaves no receiver and no visible file behind after %s', async (signal, code) => {
-    const file = sampleFile(join(scratch.path, 'sample'), 24_000_000);
-    const sender = cast([file, ...sshArgs(fakeSsh(), HOSTS), '--bandwidth-limit', '4MB/s']);
+    const file = sampleFile(join(scratch.path, 'sample'), 16_000_000);
+    const sender = cast([file, ...sshArgs(fakeSsh(), HOSTS), '--bandwidth-limit', '500KB/s']);
     const pids = (await sender.several('started', 2)).map(({ pid }) => pid);
     await sender.event('progress', ({ receivers }) => receivers.some(({ storedBytes }) => storedBytes > 0));
     expect(pids.filter(isRunning)).toEqual(pids);

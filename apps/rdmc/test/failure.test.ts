@@ -11,6 +11,8 @@ beforeEach(() => {
 });
 
 const MEMBERS = 3;
+/** With these the members send for ten seconds. */
+const SLOW = ['--size', '8MiB', '--link-rate', '50Mbit/s'];
 
 /** A demonstration that lasts long enough to be disturbed, and the processes of its receivers. */
 async function disturbable(
@@ -18,8 +20,7 @@ async function disturbable(
   further: readonly string[] = [],
   event: DemoEvent['event'] = 'joined',
 ): Promise<{ cli: Cli; pids: number[] }> {
-  const size = ['--size', '8MiB', '--link-rate', '50Mbit/s'];
-  const args = ['demo', '--members', String(members), ...size, ...further, '--json'];
+  const args = ['demo', '--members', String(members), ...SLOW, ...further, '--json'];
   const cli = new Cli(args, scratch.environment);
   await cli.event(event);
   return { cli, pids: await cli.several('started', members - 1).then((all) => all.map(({ pid }) => pid)) };
@@ -52,7 +53,7 @@ describe('when the command is interrupted', () => {
   });
 
   it('a SIGINT before the members have joined ends everything as well', async () => {
-    const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
+    const cli = new Cli(['demo', '-m', String(MEMBERS), ...SLOW, '--json'], scratch.environment);
     const pids = (await cli.several('started', MEMBERS - 1)).map(({ pid }) => pid);
     cli.child.kill('SIGINT');
     expect((await cli.ended).code).toBe(130);
@@ -85,7 +86,7 @@ describe('when a receiver is lost', () => {
   });
 
   it('kill -9 before the members have joined is exit code 4 and names it', async () => {
-    const cli = new Cli(['demo', '-m', String(MEMBERS), '--size', '1MiB', '--json'], scratch.environment);
+    const cli = new Cli(['demo', '-m', String(MEMBERS), ...SLOW, '--json'], scratch.environment);
     const pids = (await cli.several('started', MEMBERS - 1)).map(({ pid }) => pid);
     process.kill(pids[1]!, 'SIGKILL');
     const ended = await cli.ended;

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { until } from '@rdmc/testing';
+import { rejection, timerByHand, until } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { reachableAddresses } from '../src/receive/addresses.js';
 import { chooseAddress } from '../src/remote/choose-address.js';
@@ -183,8 +183,13 @@ describe('receivers that are started', () => {
   it('that do not listen in time are reported, and ended', async () => {
     const mark = join(scratch.path, 'pid');
     const plain = request(`echo $$ > ${mark}; exec sleep 1000`);
-    const starting = RemoteReceivers.start({ ...plain, remote: { ...plain.remote, timeoutMs: 3_000 } });
-    await expect(starting).rejects.toMatchObject({ message: '127.0.0.1: no receiver listened within 3 s' });
+    const timeoutMs = 7_654_000;
+    const endTime = timerByHand(timeoutMs);
+    const starting = RemoteReceivers.start({ ...plain, remote: { ...plain.remote, timeoutMs } });
+    const refused = rejection(starting);
+    await until(() => existsSync(mark) && readFileSync(mark, 'utf8').endsWith('\n'), 10);
+    endTime();
+    expect(await refused).toMatchObject({ message: '127.0.0.1: no receiver listened within 7654 s' });
     expect(isRunning(Number(readFileSync(mark, 'utf8')))).toBe(false);
   });
 

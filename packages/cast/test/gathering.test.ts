@@ -10,8 +10,8 @@ import {
   receiveFiles,
 } from '@rdmc/cast';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { refusal, rejection, temporaryDirectory, thrown } from '@rdmc/testing';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { refusal, rejection, temporaryDirectory, thrown, timerByHand } from '@rdmc/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { MIB } from '../src/constants.js';
 import { type FetcherFrame, pullShapes, type ServerFrame } from '../src/pull/frames.js';
 import { fakeReceiver, hello } from './support/fake-receiver.js';
@@ -42,19 +42,6 @@ function start(paths: string[], options: CastOptions) {
 }
 
 const WINDOW_MS = 7_654_321;
-
-/** Returns what ends the window of the next cast that has WINDOW_MS: a busy machine needs any time for an answer. */
-function windowByHand(): () => void {
-  const { setTimeout: start } = globalThis;
-  let end = (): void => {};
-  const timers = vi.spyOn(globalThis, 'setTimeout');
-  onTestFinished(() => timers.mockRestore());
-  timers.mockImplementation(((action: () => void, ms?: number, ...args: []) => {
-    if (ms === WINDOW_MS) end = action;
-    return start(action, ms, ...args);
-  }) as typeof setTimeout);
-  return () => end();
-}
 
 async function lateReceiver(port: number, directory = temporaryDirectory(), afterCast?: AfterCast) {
   const receiver = await receiveFiles({ directory, port, device: 'soft', afterCast });
@@ -140,7 +127,7 @@ describe('a cast to receivers that begin at different times', () => {
     const [early] = await startReceivers(1, { device: 'soft' });
     const failed = outcome(early!.receiver);
     const to = [early!.to, { host: '127.0.0.1', port: await freePort() }];
-    const endWindow = windowByHand();
+    const endWindow = timerByHand(WINDOW_MS);
     const cast = start([join(from, 'file')], { to, waitFor: 2, joinWindowMs: WINDOW_MS });
     const failure = rejection(cast.finished);
     await cast.until(({ receivers }) => receivers[0]!.state === 'ready');

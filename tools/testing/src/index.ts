@@ -13,6 +13,7 @@ export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
 export { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
 export { sharedDirectory, temporaryDirectory } from './temporary.js';
+export { timerByHand } from './timer-by-hand.js';
 export { underTest } from './under-test.js';
 export { until } from './until.js';
 export { jsonLine, type Named, WatchedProcess } from './watched-process.js';

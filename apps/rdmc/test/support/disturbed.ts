@@ -6,6 +6,8 @@ import type { Scratch } from './cli.js';
 import { receiversHere } from './here.js';
 
 interface DisturbOptions {
+  /** Bandwidth: a lower one than `FASTER` where nothing is sent after the disturbance. */
+  readonly rate?: string;
   /** Receivers in this process. */
   readonly others?: number;
   /** Further arguments of the sender, and of the receivers that are processes. */
@@ -15,15 +17,15 @@ interface DisturbOptions {
 
 /** Size of the file of a disturbed cast. */
 export const BYTES = 16_000_000;
-/**
- * In bytes per second, so that a busy machine has four seconds to disturb it, and messages that come in pieces of that.
- */
-const SLOW = ['--bandwidth-limit', '4MB/s'];
+/** A busy machine has half a minute to disturb the cast. */
+const SLOW = '500KB/s';
+/** It has eight seconds, and so long takes the rest of the cast. */
+export const FASTER = '2MB/s';
 
 /** A cast that lasts long enough to be disturbed, at the moment when its receivers have stored something. */
 async function disturbable(scratch: Scratch, to: string, count: number, args: readonly string[]) {
   const file = sampleFile(join(scratch.path, 'sample'), BYTES);
-  const sender = cast([file, '--to', to, ...SLOW, ...args]);
+  const sender = cast([file, '--to', to, ...args]);
   await sender.event(
     'progress',
     ({ receivers: all }) => all.length === count && all.every(({ storedBytes }) => storedBytes > 0),
@@ -35,12 +37,13 @@ async function disturbable(scratch: Scratch, to: string, count: number, args: re
 export async function disturb(
   scratch: Scratch,
   count: number,
-  { others = 0, args = [], receiverArgs = [] }: DisturbOptions = {},
+  { rate = SLOW, others = 0, args = [], receiverArgs = [] }: DisturbOptions = {},
 ) {
   const { receivers, to } = await startReceivers(scratch, count, receiverArgs);
   const beside = await receiversHere(scratch, others, 'beside');
   const names = [to, beside.to].filter((each) => each !== '').join(',');
-  const disturbed = await disturbable(scratch, names, count + others, args);
+  const limited = ['--bandwidth-limit', rate, ...args];
+  const disturbed = await disturbable(scratch, names, count + others, limited);
   return { ...disturbed, receivers, others: beside.receivers };
 }
 
