@@ -45,7 +45,7 @@ it.each([
     chaos.stderr!.on('data', (text: Buffer) => {
       said += text;
     });
-    const exited = once(chaos, 'exit');
+    const exited = once(chaos, 'close');
     await until(() => processesIn(folder).length >= members || chaos.exitCode !== null, LOOK_EVERY_MS);
     chaos.kill(signal);
     expect(await exited).toEqual([code, null]);
