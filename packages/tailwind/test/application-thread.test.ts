@@ -51,7 +51,6 @@ it.each(['shm', 'tcp'] as const)(
     const reader = members.find(({ id }) => id > 1 && id !== victim)!;
     expect(await recovered(reader, log.id)).toEqual(upTo(600));
   },
-  60_000,
 );
 
 it('over shared memory an append is acknowledged without another turn of the event loop', async () => {

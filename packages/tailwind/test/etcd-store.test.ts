@@ -178,7 +178,7 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
     });
 
     it('all of them: the error has a code, and the failure of each', async () => {
-      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 500 }));
+      const opening = EtcdStore.open(fresh({ endpoints: ['http://127.0.0.1:1'], timeoutMs: 2000 }));
       await expect(opening).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
       await expect(opening).rejects.toThrow('ECONNREFUSED');
     });

@@ -55,6 +55,8 @@ export class PeerPair implements Asker {
         id: index + 1,
         members,
         server: reserved[index]!.server,
+        // Some tests keep this process busy for seconds, on a busy machine for longer.
+        silenceTimeoutMs: 0,
         ...(key !== undefined && { key }),
       });
     const pair = new PeerPair(await Promise.all([join(0), join(1)]), members[1]!.port);
