@@ -52,6 +52,17 @@ export const kvErrors = errorTable({
     'files of some members are missing',
     'give their directories, or accept the loss',
   ],
+  ERR_RDMC_KV_NOT_A_CLUSTER: ['usage', 'the server runs alone', 'give the address of a server of a cluster'],
+  ERR_RDMC_KV_UNREACHABLE: [
+    'peer-lost',
+    'no server answers at the address for clients',
+    'give the address of a server that runs, and the same TLS options as its clients',
+  ],
+  ERR_RDMC_KV_UNAUTHENTICATED: [
+    'refused',
+    'the server needs a password, or has another one',
+    'set RDMC_KV_PASSWORD',
+  ],
   ERR_RDMC_KV_CLOSED: ['closed', 'the server is closed', 'connect to another one'],
   ERR_RDMC_ENTRY_TOO_LARGE: ['usage', 'an append is over the limit', 'write less with one command'],
   ERR_RDMC_KV_SLOT_UNAVAILABLE: ['resource', 'no server has the slot of the key', 'try again'],

@@ -102,5 +102,7 @@ export const ROLL_CALL_TICK_MS = 250;
 /** How soon the coordinator asks again for a server that is not here, at first and at last. */
 export const ABSENCE_CHECK_MS = 100;
 export const ABSENCE_CHECK_MAX_MS = 1_600;
+/** How long `kv admin status` waits for each member. */
+export const STATUS_TIMEOUT_MS = 2_000;
 /** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */
 export const EVIDENCE_MS = 5_000;

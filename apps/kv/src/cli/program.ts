@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { version } from '../version.js';
+import { addAdminCommand } from './admin-command.js';
 import { addBenchCommand } from './bench-command.js';
 import { addDemoCommand } from './demo-command.js';
 import { addMemberCommands } from './member-commands.js';
@@ -16,6 +17,7 @@ export function createProgram(tell: Tell): Command {
     .showSuggestionAfterError();
   addDemoCommand(program, tell);
   addMemberCommands(program, tell);
+  addAdminCommand(program, tell);
   addSalvageCommand(program, tell);
   addBenchCommand(program, tell);
   return program;

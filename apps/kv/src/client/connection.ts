@@ -19,7 +19,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A client of a server, for the demonstration and the benchmark: batches of commands, each resolved with its replies. */
+/** A client of a server, for the commands of this package: batches of commands, each resolved with its replies. */
 export class Connection {
   readonly #reader = new ReplyReader();
   readonly #waiting: Waiting[] = [];
@@ -42,8 +42,14 @@ export class Connection {
   }
 
   async command(...words: readonly string[]): Promise<Reply> {
-    const [reply] = await this.batch(encodeCommand(words), 1);
+    const reply = await this.ask(...words);
     if (reply instanceof Error) throw reply;
+    return reply;
+  }
+
+  /** As `command`; an error reply is a result. */
+  async ask(...words: readonly string[]): Promise<Reply> {
+    const [reply] = await this.batch(encodeCommand(words), 1);
     return reply!;
   }
 

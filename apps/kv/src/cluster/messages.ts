@@ -31,6 +31,8 @@ export const Topic = {
   ABANDON: 'kv.abandon',
   /** coordinator → each server: with which of these processes are you connected? */
   REACH: 'kv.reach',
+  /** server → coordinator and others: what are you, and what do you have? */
+  STATUS: 'kv.status',
   /** a further run of the coordinator → each server: takeovers of former runs are over; forget what you got of them */
   RESET: 'kv.reset',
 } as const;

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { MeshConnection } from '@rdmc/mesh';
-import type { Command } from '../commands/command.js';
+import type { Command, Route } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
 import { KvError } from '../errors.js';
 import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
@@ -14,6 +14,9 @@ import { INTERNAL_SESSION } from './internal-session.js';
 import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
 import { errorReply } from './request.js';
+
+/** A command that runs at the server of the client. */
+const NOT_SENT: ReadonlySet<Route> = new Set(['here', 'transaction', 'cluster']);
 
 /** The connection for replies. */
 export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
@@ -147,7 +150,7 @@ export class PeerSink implements Sink {
     parser.feed(bytes);
     const isWhole = parser.next() && parser.command.length === bytes.length;
     const command = isWhole ? this.commands.findOfServer(parser.arguments) : undefined;
-    const isSent = command && command.route !== 'here' && command.route !== 'transaction';
+    const isSent = command && !NOT_SENT.has(command.route);
     if (!isSent || refusalOf(command, parser.arguments, true) !== undefined) {
       throw new KvError('ERR_RDMC_KV_PROTOCOL', 'another server sent a command that is not valid');
     }

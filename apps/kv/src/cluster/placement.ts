@@ -11,6 +11,7 @@ import { Attempts } from './attempts.js';
 import { Leftovers } from './leftovers.js';
 import { planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
+import { placementFacts } from './placement-facts.js';
 import { allSlots, type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
 
@@ -91,6 +92,9 @@ export class Placement {
     this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       mesh.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),
+      mesh.onRequest(Topic.STATUS, () =>
+        placementFacts({ coordinator, state: this.#state, attempts: this.#attempts, isHere }),
+      ),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
       mesh.onLeave((member) => this.#lost(member, 'it left')),
     ];

@@ -1,3 +1,4 @@
+import type { AdminService } from '../admin/admin-service.js';
 import type { Command } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
 import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
@@ -27,6 +28,8 @@ export interface RouterOptions {
   readonly peers: PeerLinks | undefined;
   /** How long commands wait for slots without a server. */
   readonly slotWaitMs: number;
+  /** Undefined: this server is alone. */
+  readonly admin?: AdminService | undefined;
   /** Called for each client that was disconnected because it sent HTTP. */
   readonly onHttp?: (address: string) => void;
 }
@@ -48,14 +51,25 @@ export class Router implements Asker {
   private readonly table: SlotTable;
   private readonly peers: PeerLinks | undefined;
   private readonly onHttp: (address: string) => void;
+  private readonly admin: AdminService | undefined;
 
-  constructor({ executor, commands, self, table, peers, slotWaitMs, onHttp = () => {} }: RouterOptions) {
+  constructor({
+    executor,
+    commands,
+    self,
+    table,
+    peers,
+    slotWaitMs,
+    admin,
+    onHttp = () => {},
+  }: RouterOptions) {
     this.executor = executor;
     this.commands = commands;
     this.self = self;
     this.table = table;
     this.peers = peers;
     this.onHttp = onHttp;
+    this.admin = admin;
     this.#local = new LocalRequests(executor, commands);
     this.#waiting = new WaitingRequests(slotWaitMs);
     this.#transactions = new Transactions({
@@ -81,8 +95,10 @@ export class Router implements Asker {
     if (client.transaction !== undefined && this.#transactions.queued(client, command, refusal)) return;
     if (refusal !== undefined) this.executor.fail(refusal);
     else if (command!.route === 'transaction') this.#transactions.run(client, command!);
+    else if (command!.route === 'cluster' && this.admin) this.#askCluster(client, this.admin);
     else if (command!.inSteps) this.#everywhere(client, command!);
-    else if (this.peers === undefined || command!.route === 'here') this.executor.run(command!, args, client);
+    else if (this.peers === undefined || command!.route === 'here' || command!.route === 'cluster')
+      this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);
     else if (ownsAll(command!, args, this.#isOwn)) this.executor.run(command!, args, client);
     else this.#forward(client, command!);
@@ -195,6 +211,18 @@ export class Router implements Asker {
       const take = (reply: Buffer): void => merge.take(index, reply);
       ask(command.inSteps ? inSteps(ask, take) : take);
     }
+    executor.begin(client);
+  }
+
+  /** The client's next command does not wait for the reply. */
+  #askCluster(client: Client, admin: AdminService): void {
+    const { executor } = this;
+    executor.endRun();
+    const { arguments: args, command } = client.parser;
+    const { length } = command;
+    const chunk = client.expect(length);
+    const words = Array.from({ length: args.count - 1 }, (_, index) => args.string(index + 1));
+    void admin.run(words).then((reply) => client.answer(chunk, reply, length));
     executor.begin(client);
   }
 

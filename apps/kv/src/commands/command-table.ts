@@ -6,12 +6,16 @@ export class CommandTable {
   readonly #ofClients: ReadonlyMap<number, Command>;
   readonly #ofServers: ReadonlyMap<number, Command>;
 
-  /** @param internal commands that only servers send to each other */
+  /**
+   * @param internal commands that only servers send to each other
+   * @param unlisted commands of clients that COMMAND does not list
+   */
   constructor(
     readonly all: readonly Command[],
     internal: readonly Command[] = [],
+    unlisted: readonly Command[] = [],
   ) {
-    this.#ofClients = byHash(all);
+    this.#ofClients = byHash([...all, ...unlisted]);
     this.#ofServers = byHash([...all, ...internal]);
   }
 

@@ -3,9 +3,10 @@ import type { Runnable } from './command-context.js';
 
 /**
  * Where a command runs: at the server that received it; at the server of its key; at those of its keys; at all
- * servers; or at the server of a scan's slot. `transaction`: the router itself runs it (see `Transactions`).
+ * servers; or at the server of a scan's slot. The router itself runs the others: `transaction` (see `Transactions`), and
+ * `cluster`, about all members (see `AdminService`).
  */
-export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan' | 'transaction';
+export type Route = 'here' | 'key' | 'keys' | 'everywhere' | 'scan' | 'transaction' | 'cluster';
 /** How the replies of several servers become one. */
 export type Merge = 'sum' | 'ok' | 'positions' | 'concatenation';
 

@@ -1,5 +1,6 @@
 import { internalCommands } from '../transactions/internal-commands.js';
 import { transactionCommands } from '../transactions/transactions.js';
+import { adminCommand } from './admin.js';
 import { clusterCommands } from './cluster.js';
 import { withCommandCommand } from './command-command.js';
 import { CommandTable } from './command-table.js';
@@ -31,6 +32,6 @@ export function createCommandTable(): CommandTable {
     shutdownCommand,
   ];
   const internal = internalCommands((args) => table.find(args));
-  const table = new CommandTable(withCommandCommand(commands), internal);
+  const table = new CommandTable(withCommandCommand(commands), internal, [adminCommand]);
   return table;
 }

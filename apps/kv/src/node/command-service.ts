@@ -1,3 +1,6 @@
+import type { Backup } from '@rdmc/tailwind/backup';
+import { ClusterAdmin } from '../admin/admin-service.js';
+import { StatusService } from '../admin/status-service.js';
 import { PeerLinks } from '../cluster/peer-links.js';
 import { Router } from '../cluster/router.js';
 import { SlotTable } from '../cluster/slot-table.js';
@@ -28,6 +31,8 @@ export interface CommandServiceOptions {
   readonly membership: Membership;
   readonly store: Store;
   readonly lease: ReadLease;
+  readonly logId: bigint;
+  readonly backup: Backup | undefined;
   readonly options: ServerOptions;
   readonly events: ServerEvents;
   readonly closers: CloseStack;
@@ -38,12 +43,14 @@ export function serveCommands({
   membership,
   store,
   lease,
+  logId,
+  backup,
   options,
   events,
   closers,
 }: CommandServiceOptions): CommandService {
   const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS } = options;
-  const { node, clientPort } = membership;
+  const { node, clientPort, servers } = membership;
   const table = new SlotTable();
   const clients = new ClientSet();
   const { port } = clientPort;
@@ -62,9 +69,21 @@ export function serveCommands({
   closers.add(() => peers.close());
   const executor = new Executor(store, lease, view, () => peers.flush());
   const commands = createCommandTable();
+  const status = new StatusService({
+    mesh: node.mesh,
+    executor,
+    table,
+    lease,
+    logId,
+    backup,
+    servers,
+    nodes,
+  });
+  closers.add(() => status.close());
+  const admin = new ClusterAdmin(status);
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
-  const router = new Router({ executor, commands, self: id, table, peers, slotWaitMs, onHttp });
+  const router = new Router({ executor, commands, self: id, table, peers, slotWaitMs, admin, onHttp });
   closers.add(() => router.close());
   new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: password !== undefined });
   const sweep = new ExpirySweep(executor);

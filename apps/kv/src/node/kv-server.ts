@@ -115,7 +115,7 @@ async function startServing(
   const { logId, log, lease, close } = await openLog(options, logs, coordinator, servers, keyspace);
   closers.add(close);
   const store = new Store(keyspace, log);
-  const service = serveCommands({ membership, store, lease, options, events, closers });
+  const service = serveCommands({ membership, store, lease, logId, backup, options, events, closers });
   const { executor, peers } = service;
   log.ended.addEventListener('abort', () => {
     executor.logEnded();

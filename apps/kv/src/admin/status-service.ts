@@ -1,0 +1,125 @@
+import type { Subscription } from '@rdmc/common';
+import { readShape } from '@rdmc/common/shapes';
+import type { Mesh } from '@rdmc/mesh';
+import type { Backup } from '@rdmc/tailwind/backup';
+import { COORDINATOR, Topic } from '../cluster/messages.js';
+import { NOBODY, type SlotTable } from '../cluster/slot-table.js';
+import type { NodeAddress } from '../commands/node-view.js';
+import { STATUS_TIMEOUT_MS } from '../limits.js';
+import type { Executor, ReadLease } from '../server/executor.js';
+import {
+  type ClusterStatus,
+  coordinatorFacts,
+  problemsOf,
+  type ServerFacts,
+  type ServerStatus,
+  serverFacts,
+} from './status.js';
+
+export interface StatusServiceOptions {
+  readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
+  readonly executor: Executor;
+  readonly table: SlotTable;
+  readonly lease: ReadLease;
+  readonly logId: bigint;
+  readonly backup: Pick<Backup, 'logIds' | 'buffers'> | undefined;
+  /** Ids of all servers. */
+  readonly servers: readonly number[];
+  /** The addresses for clients of the servers that are known. */
+  readonly nodes: () => NodeAddress[];
+}
+
+/** Says what this server is and has, and asks all members for the same. It changes nothing. */
+export class StatusService {
+  readonly #subscription: Subscription;
+
+  constructor(private readonly options: StatusServiceOptions) {
+    this.#subscription = options.mesh.onRequest(Topic.STATUS, () => this.#own());
+  }
+
+  close(): void {
+    this.#subscription.close();
+  }
+
+  /** The whole cluster, as this server sees it. A member that does not answer in time is a part of the answer. */
+  async status(): Promise<ClusterStatus> {
+    const { mesh, table, nodes, servers: ids } = this.options;
+    const known = new Map(nodes().map((node) => [node.member, node]));
+    const [asked, servers] = await Promise.all([
+      this.#ask(COORDINATOR, (answer) => readShape(coordinatorFacts, answer)),
+      Promise.all(ids.map((id) => this.#server(id, known.get(id)))),
+    ]);
+    const state = this.#stateOf(COORDINATOR, asked);
+    const found = {
+      askedServer: mesh.id,
+      epoch: table.epoch,
+      coordinator: { state, facts: asked ?? null },
+      servers,
+      unserved: rangesOf(table, NOBODY),
+    };
+    const problems = problemsOf(found);
+    return { ...found, isHealthy: problems.length === 0, problems };
+  }
+
+  async #server(member: number, node: NodeAddress | undefined): Promise<ServerStatus> {
+    const { mesh, table } = this.options;
+    const isSelf = member === mesh.id;
+    const facts = isSelf
+      ? this.#own()
+      : await this.#ask(member, (answer): ServerFacts => readShape(serverFacts, answer));
+    return {
+      server: member,
+      state: isSelf ? 'connected' : this.#stateOf(member, facts),
+      incarnation: isSelf ? mesh.incarnation : (mesh.peers.get(member)?.incarnation ?? 0),
+      address: node ? { host: node.host, port: node.port } : null,
+      slots: rangesOf(table, member),
+      facts: facts ?? null,
+    };
+  }
+
+  /** Undefined: no answer, or one that is not valid. */
+  async #ask<T>(member: number, read: (answer: unknown) => T): Promise<T | undefined> {
+    const { mesh } = this.options;
+    if (mesh.peers.get(member)?.state !== 'connected') return undefined;
+    try {
+      return read(await mesh.request(member, Topic.STATUS, {}, { timeoutMs: STATUS_TIMEOUT_MS }));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #stateOf(member: number, facts: unknown): ServerStatus['state'] {
+    const { state = 'left' } = this.options.mesh.peers.get(member) ?? {};
+    if (state === 'left') return 'absent';
+    return state === 'connected' && facts === undefined ? 'silent' : state;
+  }
+
+  #own(): ServerFacts {
+    const { executor, table, lease, logId, backup, mesh } = this.options;
+    const { store, node } = executor;
+    const { bytes, liveBytes } = store.usage;
+    let keys = 0;
+    for (const [from, to] of rangesOf(table, mesh.id)) {
+      for (let slot = from; slot <= to; slot += 1) keys += store.keyspace.sizeOf(slot);
+    }
+    return {
+      log: String(logId),
+      processId: process.pid,
+      keys,
+      bytes: liveBytes,
+      logBytes: bytes,
+      replicas: store.replicas,
+      lease: lease.valid,
+      epoch: table.epoch,
+      clients: node.clients,
+      waitingAppends: store.lag.appends,
+      backup: backup
+        ? { logs: backup.logIds.map(String), buffersUsed: backup.buffers.used, buffers: backup.buffers.limit }
+        : null,
+    };
+  }
+}
+
+function rangesOf({ ranges }: SlotTable, member: number): [number, number][] {
+  return ranges.filter((range) => range.member === member).map(({ from, to }) => [from, to]);
+}

@@ -1,0 +1,128 @@
+/** What a cluster says of itself: the document of `kv admin status --json`. Numbers of logs are text: they have 64 bits. */
+import {
+  choice,
+  flag,
+  list,
+  nullable,
+  openRecord,
+  type Shaped,
+  text,
+  tuple,
+  whole,
+} from '@rdmc/common/shapes';
+import { SLOTS } from '../limits.js';
+
+const slot = whole(0, SLOTS - 1);
+const ranges = list(tuple(slot, slot));
+
+/** What a server says of itself. */
+export const serverFacts = openRecord({
+  /** The server's own log. */
+  log: text(),
+  processId: whole(),
+  /** Keys in the slots that it serves; those that expired and were not found yet included. */
+  keys: whole(),
+  /** Bytes of the log that are in use, and of all of its segments. */
+  bytes: whole(),
+  logBytes: whole(),
+  /** Backups of every write. */
+  replicas: whole(),
+  /** Whether it may answer reads now. */
+  lease: flag,
+  /** Epoch of its slot table. */
+  epoch: whole(),
+  clients: whole(),
+  /** Appends that not all backups have acknowledged. */
+  waitingAppends: whole(),
+  /** What it keeps for other servers; null without replication. */
+  backup: nullable(openRecord({ logs: list(text()), buffersUsed: whole(), buffers: whole() })),
+});
+export type ServerFacts = Shaped<typeof serverFacts>;
+
+/** What the coordinator says. */
+export const coordinatorFacts = openRecord({
+  /** Rises with each start of a coordinator. */
+  run: whole(),
+  /** Logs that have slots, and whose server is not there. */
+  recoveries: list(
+    openRecord({
+      log: text(),
+      server: whole(),
+      slots: ranges,
+      /** Whether other servers take them over at this moment. */
+      isUnderWay: flag,
+    }),
+  ),
+});
+export type CoordinatorFacts = Shaped<typeof coordinatorFacts>;
+
+/**
+ * silent: connected, and it does not answer. failed: its connection ended without its leave. absent: it has left, or has not
+ * joined.
+ */
+const state = choice(['connected', 'silent', 'failed', 'absent']);
+
+const serverStatus = openRecord({
+  server: whole(),
+  state,
+  /** Rises with each process of the server; 0: not known. */
+  incarnation: whole(),
+  /** Where clients connect. Null: it is absent, so that is not known. */
+  address: nullable(openRecord({ host: text(), port: whole() })),
+  /** That it serves. */
+  slots: ranges,
+  /** Null: it did not answer. */
+  facts: nullable(serverFacts),
+});
+export type ServerStatus = Shaped<typeof serverStatus>;
+
+export const clusterStatus = openRecord({
+  /** The server that was asked: it says which servers are connected. */
+  askedServer: whole(),
+  /** Of its slot table. */
+  epoch: whole(),
+  coordinator: openRecord({
+    state,
+    /** Null: it did not answer. */
+    facts: nullable(coordinatorFacts),
+  }),
+  servers: list(serverStatus),
+  /** Slots without a server. */
+  unserved: ranges,
+  /** Whether nothing is in `problems`. */
+  isHealthy: flag,
+  problems: list(text()),
+});
+export type ClusterStatus = Shaped<typeof clusterStatus>;
+
+/** The number of slots in ranges. */
+export function slotCount(of: readonly (readonly [from: number, to: number])[]): number {
+  return of.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+}
+
+/** What an operator should know of, one line each. */
+export function problemsOf({
+  epoch,
+  coordinator,
+  servers,
+  unserved,
+}: Pick<ClusterStatus, 'epoch' | 'coordinator' | 'servers' | 'unserved'>): string[] {
+  const problems: string[] = [];
+  if (unserved.length > 0) problems.push(`${slotCount(unserved)} slots have no server`);
+  if (coordinator.facts === null) problems.push(`the coordinator ${how(coordinator.state)}`);
+  for (const { log, server, slots, isUnderWay } of coordinator.facts?.recoveries ?? []) {
+    const what = isUnderWay ? 'is being recovered' : 'waits for its server, or for its recovery';
+    problems.push(`the log of server ${server} (number ${log}, ${slotCount(slots)} slots) ${what}`);
+  }
+  for (const { server, state, facts } of servers) {
+    if (facts === null) problems.push(`server ${server} ${how(state)}`);
+    else if (!facts.lease) problems.push(`server ${server} has no lease: it does not answer reads`);
+    else if (facts.epoch < epoch) problems.push(`server ${server} has an older slot table`);
+  }
+  return problems;
+}
+
+function how(state: ServerStatus['state']): string {
+  if (state === 'absent') return 'is absent: it has left, or has not joined';
+  return state === 'failed' ? 'is not connected' : 'does not answer';
+}

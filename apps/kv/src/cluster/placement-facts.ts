@@ -1,0 +1,33 @@
+import type { Coordinator } from '@rdmc/tailwind/coordinator';
+import type { CoordinatorFacts } from '../admin/status.js';
+import type { Attempts } from './attempts.js';
+import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.js';
+
+export interface PlacementFactsOptions {
+  readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
+  readonly state: Pick<PlacementState, 'storedOwners'>;
+  readonly attempts: Pick<Attempts, 'isUnderWay'>;
+  /** Whether the server of a log is here. */
+  readonly isHere: (logId: string) => boolean;
+}
+
+/** What the coordinator says of itself, and of the slots whose server is not here. */
+export async function placementFacts({
+  coordinator,
+  state,
+  attempts,
+  isHere,
+}: PlacementFactsOptions): Promise<CoordinatorFacts> {
+  const logs = await coordinator.logs();
+  const owners = (await state.storedOwners(logs)) ?? [];
+  const having = new Set(owners);
+  const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
+  return {
+    run: coordinator.term,
+    recoveries: away.map(({ logId, owner }) => {
+      const log = String(logId);
+      const slots = rangesOfSlots(allSlots().filter((slot) => owners[slot] === log));
+      return { log, server: owner, slots, isUnderWay: attempts.isUnderWay(log) };
+    }),
+  };
+}

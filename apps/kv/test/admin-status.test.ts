@@ -1,0 +1,191 @@
+/** What a cluster says of itself, while all members are there and when some are not. Its command line needs the built dist. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { readShape } from '@rdmc/common/shapes';
+import { until } from '@rdmc/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type ClusterStatus, clusterStatus, problemsOf } from '../src/admin/status.js';
+import { statusText } from '../src/admin/status-text.js';
+import { Standalone } from '../src/index.js';
+import { TestCluster } from './support/cluster.js';
+import { RawClient } from './support/raw-client.js';
+
+const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** Between two looks at what has no event. */
+const POLL_MS = 20;
+
+/** Runs the program; this process serves it meanwhile. */
+async function kvAdmin(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [command, 'admin', ...args], { env: { ...process.env, ...env } });
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close'),
+  ]);
+  return { stdout, stderr, status: status as number };
+}
+
+async function statusOf(client: RawClient): Promise<ClusterStatus> {
+  const reply = await client.command('RDMC.ADMIN', 'STATUS');
+  return readShape(clusterStatus, JSON.parse(reply.slice(reply.indexOf('\n') + 1)));
+}
+
+describe('a cluster of three', () => {
+  let cluster: TestCluster;
+  let client: RawClient;
+
+  beforeAll(async () => {
+    cluster = await TestCluster.start(3, { replicas: 2 });
+    client = await RawClient.connect(cluster.servers[0]!.port);
+    await client.command('MSET', ...Array.from({ length: 90 }, (_, i) => [`key:${i}`, 'v']).flat());
+  });
+  afterAll(() => cluster?.close());
+
+  it('lists all servers, with their slots and keys', async () => {
+    const status = await statusOf(client);
+    expect(status.problems).toEqual([]);
+    expect(status).toMatchObject({ askedServer: 1, isHealthy: true, unserved: [] });
+    expect(status.coordinator).toMatchObject({ state: 'connected', facts: { run: 1, recoveries: [] } });
+    expect(status.servers.map(({ server, state }) => [server, state])).toEqual([
+      [1, 'connected'],
+      [2, 'connected'],
+      [3, 'connected'],
+    ]);
+    expect(status.servers.map(({ address }) => address!.port)).toEqual(
+      cluster.servers.map(({ port }) => port),
+    );
+    const slots = status.servers.flatMap((each) => each.slots);
+    expect(slots.sort(([one], [other]) => one - other)).toEqual([
+      [0, 5460],
+      [5461, 10921],
+      [10922, 16383],
+    ]);
+    const facts = status.servers.map((each) => each.facts!);
+    expect(facts.reduce((sum, { keys }) => sum + keys, 0)).toBe(90);
+    for (const { lease, replicas, bytes, backup } of facts) {
+      expect([lease, replicas, backup!.logs.length]).toEqual([true, 2, 2]);
+      expect(bytes).toBeGreaterThan(0);
+    }
+    expect(new Set(facts.map(({ log }) => log)).size).toBe(3);
+  });
+
+  it('is told on the command line, as text and as JSON', async () => {
+    const at = ['--connect', `127.0.0.1:1,127.0.0.1:${cluster.servers[1]!.port}`];
+    const told = await kvAdmin(['status', ...at]);
+    expect([told.stderr, told.status]).toEqual(['', 0]);
+    expect(told.stdout).toMatch(/^asked server 2: slot table \d+, coordinator connected, its run 1\n/);
+    expect(told.stdout).toMatch(
+      /\n1 +connected +\d+ +546[12] +\d+ +0\.\d +\d+\.\d +yes +2 logs +127\.0\.0\.1:\d+\n/,
+    );
+    expect(told.stdout.endsWith('\nevery slot is served\n')).toBe(true);
+    const json = await kvAdmin(['status', '--json', ...at]);
+    expect(readShape(clusterStatus, JSON.parse(json.stdout))).toMatchObject({
+      askedServer: 2,
+      isHealthy: true,
+    });
+  });
+
+  it('is refused inside a transaction, and other words are', async () => {
+    expect(await client.pipeline(['MULTI', 'RDMC.ADMIN STATUS', 'DISCARD'])).toBe(
+      '+OK\r\n-ERR Command not allowed inside a transaction\r\n+OK\r\n',
+    );
+    expect(await client.command('RDMC.ADMIN', 'NOSUCH')).toMatch(/^-ERR ERR_RDMC_KV_INVALID_OPTION /);
+  });
+
+  it('names the members that are not there, and the exit code says so', async () => {
+    await cluster.servers[2]!.close();
+    await until(async () => (await statusOf(client)).servers[2]!.state === 'absent', POLL_MS);
+    await cluster.coordinator.close();
+    await until(async () => (await statusOf(client)).coordinator.state === 'absent', POLL_MS);
+    const { status, stdout } = await kvAdmin([
+      'status',
+      '--connect',
+      `127.0.0.1:${cluster.servers[0]!.port}`,
+    ]);
+    expect(status).toBe(3);
+    expect(stdout).toContain('\nPROBLEM: the coordinator is absent: it has left, or has not joined\n');
+    expect(stdout).toContain('\nPROBLEM: server 3 is absent: it has left, or has not joined\n');
+    expect(stdout).toMatch(/\n3 +absent +\? +\d+ +\? +\? +\? +\? +\? +\?\n/);
+  });
+});
+
+describe('where the answer is an error', () => {
+  it('a server that runs alone, a wrong password, and nobody', async () => {
+    const alone = await Standalone.start({ port: 0, password: 'right' });
+    const at = ['status', '--connect', `127.0.0.1:${alone.port}`];
+    const refused = async (password?: string): Promise<string> => {
+      const { stderr, status } = await kvAdmin(
+        at,
+        password === undefined ? {} : { RDMC_KV_PASSWORD: password },
+      );
+      expect(status).toBe(1);
+      return stderr;
+    };
+    expect(await refused('right')).toMatch(/^error ERR_RDMC_KV_NOT_A_CLUSTER: /);
+    expect(await refused('wrong')).toMatch(/^error ERR_RDMC_KV_UNAUTHENTICATED: /);
+    expect(await refused()).toMatch(/^error ERR_RDMC_KV_UNAUTHENTICATED: .*RDMC_KV_PASSWORD/);
+    await alone.close();
+    expect(await refused()).toMatch(/^error ERR_RDMC_KV_UNREACHABLE: /);
+  });
+});
+
+it('problems are named one by one', () => {
+  const facts = {
+    log: '7',
+    processId: 1,
+    keys: 0,
+    bytes: 0,
+    logBytes: 0,
+    replicas: 3,
+    lease: true,
+    epoch: 4,
+    clients: 0,
+    waitingAppends: 0,
+    backup: null,
+  };
+  const server = {
+    incarnation: 1,
+    address: { host: '::1', port: 1 },
+    slots: [],
+    state: 'connected',
+    facts,
+  } as const;
+  const recovery = { log: '3', server: 9, slots: [[0, 9]] as [number, number][] };
+  const found = {
+    epoch: 4,
+    coordinator: {
+      state: 'connected',
+      facts: {
+        run: 2,
+        recoveries: [
+          { ...recovery, isUnderWay: true },
+          { ...recovery, isUnderWay: false },
+        ],
+      },
+    },
+    servers: [
+      { ...server, server: 1 },
+      { ...server, server: 2, facts: { ...facts, lease: false } },
+      { ...server, server: 3, facts: { ...facts, epoch: 3 } },
+      { ...server, server: 4, facts: null, state: 'silent' },
+    ],
+    unserved: [[0, 9]] as [number, number][],
+  } as const;
+  const problems = problemsOf({
+    ...found,
+    servers: [...found.servers],
+    unserved: [...found.unserved],
+  } as never);
+  expect(problems).toEqual([
+    '10 slots have no server',
+    'the log of server 9 (number 3, 10 slots) is being recovered',
+    'the log of server 9 (number 3, 10 slots) waits for its server, or for its recovery',
+    'server 2 has no lease: it does not answer reads',
+    'server 3 has an older slot table',
+    'server 4 does not answer',
+  ]);
+  const all = { ...found, askedServer: 1, isHealthy: false, problems } as unknown as ClusterStatus;
+  expect(statusText(all)).toContain('[::1]:1');
+});
