@@ -2,7 +2,8 @@
 //   node bench/multicast.mjs --nodes 8 --bytes 268435456 --rounds 10 [--algorithm chain] [--block 1048576]
 //     [--window-ms 0] [--receive-window 8] [--send-window 2] [--ready-window 1]
 //     [--transport tcp]
-// Prints milliseconds from the root's send until the root has an answer of every receiver; the first round separately.
+// Prints milliseconds from the root's send until the root has an answer of every receiver; the first round separately. The skew
+// is the time from the first answer to the last one.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
@@ -54,11 +55,17 @@ async function member({ id, members }) {
 
 async function sendRounds(node, group, region) {
   const times = [];
+  const skews = [];
   let heard = 0;
+  let first = 0;
   let onAll;
   node.mesh.onMessage('stored', () => {
+    const receivers = group.members.length - 1;
+    if (heard % receivers === 0) first = performance.now();
     heard += 1;
-    if (heard % (group.members.length - 1) === 0) onAll();
+    if (heard % receivers !== 0) return;
+    skews.push(performance.now() - first);
+    onAll();
   });
   for (let round = 0; round < rounds; round += 1) {
     const all = new Promise((resolve) => {
@@ -69,15 +76,18 @@ async function sendRounds(node, group, region) {
     await all;
     times.push(performance.now() - start);
   }
-  const [first, ...warm] = times;
-  warm.sort((a, b) => a - b);
-  const median = warm[Math.floor(warm.length / 2)] ?? first;
-  const least = warm[0] ?? first;
+  const [cold, ...warm] = times;
+  const median = middle(warm) ?? cold;
+  const least = Math.min(cold, ...warm);
+  const skew = middle(skews.slice(1)) ?? skews[0];
   console.log(
     `${group.members.length} members, ${bytes} bytes, ${values.algorithm}, ${node.device.transport}: ` +
-      `median ${median.toFixed(3)} ms, least ${least.toFixed(3)}, first ${first.toFixed(3)}`,
+      `median ${median.toFixed(3)} ms, least ${least.toFixed(3)}, first ${cold.toFixed(3)}, ` +
+      `skew ${skew.toFixed(3)}`,
   );
 }
+
+const middle = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
 async function receiveRounds(node, group) {
   for await (const message of group) {

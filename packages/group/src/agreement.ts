@@ -19,6 +19,7 @@ export interface Agreement {
   readonly smallMessageBytes: number;
   readonly delivery: string;
   readonly quorum: string;
+  readonly arrivals: boolean;
 }
 
 /** In the order in which differences are reported: the version first, because the others depend on it. */
@@ -36,6 +37,7 @@ const FIELDS = [
   'smallMessageBytes',
   'delivery',
   'quorum',
+  'arrivals',
 ] as const;
 
 const SAME_VALUE = 'give all members the same value';
@@ -53,11 +55,12 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
   smallMessageBytes: SAME_VALUE,
   delivery: SAME_VALUE,
   quorum: SAME_VALUE,
+  arrivals: SAME_VALUE,
 };
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
   const { members, incarnations, first, senders, order, algorithm, blockBytes, racks } = options;
-  const { receiveWindow, smallMessageBytes, delivery, quorum } = options;
+  const { receiveWindow, smallMessageBytes, delivery, quorum, arrivals } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
@@ -72,6 +75,7 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
     smallMessageBytes,
     delivery,
     quorum,
+    arrivals,
   };
 }
 

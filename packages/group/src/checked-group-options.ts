@@ -5,7 +5,7 @@ import { GroupError, invalidOption } from './errors.js';
 import type { Delivery, GroupOptions, IncomingHandler } from './group-options.js';
 import { checkSenders } from './many/sender-options.js';
 import type { SenderOrder } from './many/senders.js';
-import { choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
+import { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type ReceiveAhead, receiveBytes } from './receive-memory.js';
 import { MAX_RANKS } from './stable/ranks.js';
 import type { Quorum } from './stable/survivor-rules.js';
@@ -27,6 +27,7 @@ export interface CheckedGroupOptions {
   readonly smallMessageBytes: number;
   readonly delivery: Delivery;
   readonly quorum: Quorum;
+  readonly arrivals: boolean;
   readonly receiveWindow: number;
   /** Undefined: automatic. */
   readonly sendWindow: number | undefined;
@@ -56,6 +57,7 @@ const KNOWN = [
   'smallMessageBytes',
   'delivery',
   'quorum',
+  'arrivals',
   'receiveWindow',
   'sendWindow',
   'readyWindow',
@@ -98,6 +100,7 @@ export function checkGroupOptions(
       limits.MAX_SMALL_MESSAGE_BYTES,
     ),
     ...checkDelivery(options, members.length),
+    arrivals: booleanOption(WHERE, 'arrivals', options.arrivals ?? false),
     receiveWindow: integerOption(
       WHERE,
       'receiveWindow',

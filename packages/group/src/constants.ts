@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 4;
+export const GROUP_PROTOCOL_VERSION = 5;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -88,3 +88,11 @@ export const DEVICE_EVENT_DELAY_MS = 250;
 /** Creations of one peer that may wait until this member creates the group as well. */
 export const MAX_WAITING_CREATIONS = 4096;
 export const DEFAULT_PROGRESS_INTERVAL_MS = 100;
+
+/** With `arrivals`: how long a receiver collects messages for a report to the root, and how many a report has at most. */
+export const REPORT_DELAY_MS = 10;
+export const MOST_REPORTED_ARRIVALS = 256;
+/** Messages that some receivers have reported and others have not: the root keeps at most that many. */
+export const MOST_PENDING_ARRIVALS = 4096;
+/** Messages of which `group.skew()` has both receivers. */
+export const MOST_RECENT_SKEWS = 256;

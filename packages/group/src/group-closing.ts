@@ -44,7 +44,7 @@ export class GroupClosing {
 
   /** Confirms once that this member has all messages, and that it has relayed its part of them. */
   checkStored(): void {
-    const { state, receives, barrier, reception, messenger, rootId } = this.core;
+    const { state, receives, barrier, reception, messenger, reports, rootId } = this.core;
     if (!receives || state !== 'open') return;
     const { complete, waiting } = reception;
     const excessive = barrier.beyond(complete);
@@ -59,6 +59,8 @@ export class GroupClosing {
     }
     // With stable delivery, some may be held.
     if (reception.hasDelivered(barrier.totals!)) reception.inbox.end();
+    // Before the confirmation: with all of those the root has all reports.
+    reports?.flush();
     messenger.stored();
     this.#checkComplete();
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
 import { Lifetime, type Subscription } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { CheckedGroupOptions } from './checked-group-options.js';
@@ -11,6 +12,8 @@ import { ManyReception } from './many/many-reception.js';
 import { type Neighbourhood, neighbourhoodOf } from './neighbourhood.js';
 import { Reception } from './reception.js';
 import { RootSender } from './root-sender.js';
+import { ArrivalReports } from './skew/arrival-reports.js';
+import { ArrivalTable } from './skew/arrival-table.js';
 
 /** `agreeing`: with stable delivery, a member has failed, and the survivors agree. `ending`: nothing is delivered any more. */
 export type GroupState = 'forming' | 'open' | 'agreeing' | 'ending' | 'ended';
@@ -24,6 +27,9 @@ export class GroupCore {
   readonly barrier: CloseBarrier;
   readonly formation: Formation;
   readonly neighbourhood: Neighbourhood;
+  /** With `arrivals`: what this receiver tells the root, and what the root knows. */
+  readonly reports: ArrivalReports | undefined;
+  readonly arrivals: ArrivalTable | undefined;
   readonly lifetime = new Lifetime();
   readonly subscriptions: Subscription[] = [];
   messenger: GroupMessenger;
@@ -42,6 +48,8 @@ export class GroupCore {
     const { members } = options;
     this.counters = slot.counters;
     this.isRoot = members[0] === memberId;
+    if (options.arrivals && this.isRoot) this.arrivals = new ArrivalTable(members.slice(1));
+    if (options.arrivals && !this.isRoot) this.reports = this.#reportsToRoot();
     this.neighbourhood = neighbourhoodOf(options, memberId);
     this.barrier = new CloseBarrier(members, memberId, options.senders);
     this.formation = new Formation(environment, options, this.nonce, slot, this.neighbourhood);
@@ -106,9 +114,17 @@ export class GroupCore {
   /** Nothing comes in any more, and the numbers of the group are free. */
   release(): void {
     for (const each of this.subscriptions) each.close();
+    this.reports?.stop();
     // The next group uses the counters of the slot.
     this.counters = this.slot.counters.slice();
     this.slot.release();
+  }
+
+  #reportsToRoot(): ArrivalReports {
+    return new ArrivalReports({
+      now: () => performance.now(),
+      send: (messages, ages) => this.messenger.arrived(this.rootId, messages, ages),
+    });
   }
 
   #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {

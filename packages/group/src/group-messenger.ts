@@ -30,6 +30,12 @@ export class GroupMessenger {
     this.#sendToAll((addressed) => ({ ...addressed, type: 'stored' }));
   }
 
+  /** This member has these messages, since so many microseconds each. */
+  arrived(root: number, messages: number[], ages: number[]): void {
+    const addressed = { group: this.group, nonce: this.ownNonce, to: this.nonceOf(root) };
+    this.directory.send(root, { ...addressed, type: 'arrived', messages, ages });
+  }
+
   failed({ culprit, code, reason }: Verdict): void {
     this.#sendToAll((addressed) => ({ ...addressed, type: 'failed', culprit, code, reason }));
   }

@@ -83,6 +83,11 @@ export interface GroupOptions {
    * parts that all go on, each part agrees for itself. The same at all members.
    */
   readonly quorum?: Quorum;
+  /**
+   * Whether each receiver tells the root over the mesh when it has a message of blocks, for `group.skew()`; at most 100 reports
+   * a second from each. Default false. The same at all members.
+   */
+  readonly arrivals?: boolean;
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /**

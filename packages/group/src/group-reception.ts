@@ -10,6 +10,8 @@ export interface ReceptionPort {
   violated(sender: number, reason: string): void;
   /** Small messages are complete. */
   arrived(): void;
+  /** A message of blocks is complete. */
+  complete(message: number): void;
   /** With stable delivery: so many numbers of each sender are here and in order, and wait for `stable`. */
   ordered(counts: readonly number[]): void;
   /** With the order 'total': this member skips so many of its numbers. */

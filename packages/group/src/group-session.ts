@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { codeOf, type SingleConsumer, subscription } from '@rdmc/common';
 import type { Participant } from '@rdmc/node';
 import type { MemoryRegion } from '@rdmc/verbs';
@@ -15,6 +16,7 @@ import type { ReceivedMessage } from './received-message.js';
 import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { manySendersError, notSenderError, rootReceivesNothingError } from './role-errors.js';
 import type { BytesSent } from './root-sender.js';
+import type { GroupSkew } from './skew/group-skew.js';
 import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
@@ -33,6 +35,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
       failed: (reason, error) => this.#noMemory(reason, error),
       violated: (sender, reason) => this.#failure.violated(sender, reason),
       arrived: () => this.#closing.checkStored(),
+      complete: (message) => this.#core.reports?.arrived(message),
       ordered: (counts) => this.#agreement.received(counts),
       skip: (count) => this.#core.sender.queue.skip(count),
       numbered: () => this.#core.sender.queue.count,
@@ -87,6 +90,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
   /** The progress at this member, over both paths. */
   progress(): GroupProgress {
     return progressOf(this.#core.counters, this.#core.reception.small);
+  }
+
+  /** At a root with `arrivals`; undefined elsewhere, and before every receiver has reported a message. */
+  get skew(): GroupSkew | undefined {
+    return this.#core.arrivals?.skew;
   }
 
   /** Creates the group together with the other members. @throws GroupError; everything is freed then */
@@ -300,9 +308,15 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     return true;
   }
 
+  #takeReport(from: number, { messages, ages }: Extract<MemberMessage, { type: 'arrived' }>): void {
+    const { arrivals, sender } = this.#core;
+    arrivals?.report(from, messages, ages, { sent: sender.queue.count, now: performance.now() });
+  }
+
   #takeMember(from: number, message: MemberMessage): void {
     if (message.type === 'failed') this.#failure.failedElsewhere(from, message);
     else if (message.type === 'stopped') this.#failure.stopped(from, message.messages, message.from);
+    else if (message.type === 'arrived') this.#takeReport(from, message);
     else this.#closing.take(from, message);
   }
 }

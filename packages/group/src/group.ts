@@ -10,6 +10,7 @@ import { checkMessages, isBytes, lengthOf, messageBytes } from './message-bytes.
 import { integerOption, onlyKnownOptions, signalOption } from './options.js';
 import { type GroupProgress, ProgressWatch } from './progress.js';
 import type { ReceivedMessage } from './received-message.js';
+import type { GroupSkew } from './skew/group-skew.js';
 
 interface SendMessage {
   readonly group: number;
@@ -232,6 +233,15 @@ export class Group implements AsyncIterable<ReceivedMessage> {
   /** The progress so far: a read of memory, which does not interrupt the worker. */
   progress(): GroupProgress {
     return this.#session.progress();
+  }
+
+  /**
+   * First and last receiver of the messages of blocks, at the root of a group with the option `arrivals`. After `close` it has all
+   * messages; before, reports of the last 10 ms can be missing. Undefined at receivers, without the option, and before every
+   * receiver has reported a message.
+   */
+  skew(): GroupSkew | undefined {
+    return this.#session.skew;
   }
 
   /**

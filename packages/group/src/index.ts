@@ -22,4 +22,5 @@ export type { ReceivedMessage } from './received-message.js';
 export type { SeriesGap } from './series/series-order.js';
 export { type SeriesItem, SeriesReceiver } from './series/series-receiver.js';
 export { SeriesSender } from './series/series-sender.js';
+export type { GroupSkew, MessageSkew } from './skew/group-skew.js';
 export type { Quorum } from './stable/survivor-rules.js';

@@ -176,6 +176,7 @@ export class Reception implements GroupReception {
 
   #push(message: ReceivedMessage): void {
     this.#blocksComplete += 1;
+    this.port.complete(message.number);
     this.#guard(() => {
       this.#order.push(Path.BLOCKS, message);
       this.#deliver();

@@ -11,6 +11,8 @@
  *                               if the sender had not received the receiver's `create`
  *   sent       sender → each    nonce, to, messages    the sender has closed after that number of messages
  *   stored     each → each      nonce, to              the sender has stored them all, and sent on its part
+ *   arrived    receiver → root  nonce, to, messages, ages    with `arrivals`: the sender has these messages of blocks, since
+ *                               so many microseconds each
  *   failed     each → each      nonce, to, culprit, code, reason    `culprit` is the failed member
  *   stopped    each → each      nonce, to, messages, from    the group failed; this member has stored that number of messages;
  *                               `from`: of each sender, in a group of many
@@ -32,7 +34,7 @@ import {
   whole,
 } from '@rdmc/common/shapes';
 import type { Agreement } from './agreement.js';
-import { MAX_MANY_MEMBERS } from './constants.js';
+import { MAX_MANY_MEMBERS, MOST_REPORTED_ARRIVALS } from './constants.js';
 import type { PairAddress, RingAddresses, SmallAddress, TableAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
@@ -53,6 +55,7 @@ const address = opaqueRecord({}) as Shape<PairAddress>;
 const small = opaqueRecord({}) as Shape<SmallAddress>;
 const rings = opaqueRecord({}) as Shape<RingAddresses>;
 const table = opaqueRecord({}) as Shape<TableAddress>;
+const arrivals = list(whole(), 0, MOST_REPORTED_ARRIVALS);
 /** Open: unknown fields of later versions are ignored, so that the difference of versions is reported. */
 const message = variants(
   'type',
@@ -75,6 +78,7 @@ const message = variants(
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
     stored: addressed,
+    arrived: { ...addressed, messages: arrivals, ages: arrivals },
     stopped: { ...addressed, messages: whole(), from: optional(list(whole(), 0, MAX_MANY_MEMBERS)) },
     failed: { ...addressed, ...verdict },
   },

@@ -29,6 +29,7 @@ function testReception(order: 'sender' | 'total') {
       failed: (reason) => violations.push(reason),
       violated: (sender, reason) => violations.push(`${sender} ${reason}`),
       arrived: () => {},
+      complete: () => {},
       ordered: () => {},
       skip: () => {},
       numbered: () => 0,

@@ -40,6 +40,7 @@ function testReception() {
       failed: (reason) => violations.push(reason),
       violated: (sender, reason) => violations.push(`${sender} ${reason}`),
       arrived: () => {},
+      complete: () => {},
       ordered: () => {},
       skip: () => {},
       numbered: () => 0,

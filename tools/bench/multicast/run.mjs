@@ -6,6 +6,8 @@
 //   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
 //   node tools/bench/multicast/run.mjs idle      CPU of open groups, over 10 s, 25 s after the last message
+//
+// skewMs is the median time from the first receiver that has a message (with several, the last one) to the last receiver.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
@@ -102,10 +104,13 @@ const benchmarks = {
   async cold() {
     const rows = [];
     for (const n of SIZES) {
-      const first = await withCluster(n, { allocateBytes: LARGE }, { warm: false }, (cluster) =>
-        cluster.multicast(LARGE),
+      const { first, skew } = await withCluster(
+        n,
+        { allocateBytes: LARGE },
+        { warm: false },
+        async (cluster) => ({ first: await cluster.multicast(LARGE), skew: cluster.skews[0] }),
       );
-      rows.push({ n, firstMs: round2(first) });
+      rows.push({ n, firstMs: round2(first), skewMs: round2(skew) });
       say(JSON.stringify(rows.at(-1)));
     }
     return rows;
@@ -116,16 +121,17 @@ const benchmarks = {
     const rows = [];
     for (const n of SIZES) {
       const count = 5000;
-      const ms = await withCluster(n, { allocateBytes: MIB }, {}, async (cluster) => {
+      const { ms, skew } = await withCluster(n, { allocateBytes: MIB }, {}, async (cluster) => {
         await cluster.multicast(1, count);
         const times = [];
         for (let i = 0; i < ROUNDS; i += 1) times.push(await cluster.multicast(1, count));
-        return median(times);
+        return { ms: median(times), skew: median(cluster.skews.slice(1)) };
       });
       const one = mpi ? median(mpi.broadcast(n, 1, 2000)) : undefined;
       rows.push({
         n,
         perSecond: Math.round((count / ms) * 1000),
+        skewMs: round2(skew),
         mpiPerSecond: one ? Math.round(1000 / one) : null,
       });
       say(JSON.stringify(rows.at(-1)));
@@ -138,6 +144,7 @@ const benchmarks = {
     const rows = [];
     for (const n of SIZES.filter((each) => each > 2)) {
       const times = { hybrid: [], interrupts: [], polling: [] };
+      const skews = { hybrid: [], interrupts: [], polling: [] };
       for (let turn = 0; turn < 3; turn += 1) {
         for (const [name, windowMs] of [
           ['hybrid', 50],
@@ -145,7 +152,10 @@ const benchmarks = {
           ['polling', Number.MAX_SAFE_INTEGER],
         ]) {
           const options = { allocateBytes: LARGE, windowMs };
-          times[name].push(...(await withCluster(n, options, {}, (cluster) => rounds(cluster, LARGE, 3))));
+          await withCluster(n, options, {}, async (cluster) => {
+            times[name].push(...(await rounds(cluster, LARGE, 3)));
+            skews[name].push(...cluster.skews.slice(WARM_UP_ROUNDS));
+          });
         }
       }
       const [hybrid, interrupts, polling] = Object.values(times).map(median);
@@ -155,6 +165,7 @@ const benchmarks = {
         interruptsMs: round2(interrupts),
         pollingMs: round2(polling),
         hybridToInterrupts: round2(hybrid / interrupts),
+        skewMs: Object.fromEntries(Object.entries(skews).map(([name, list]) => [name, round2(median(list))])),
       });
       say(JSON.stringify(rows.at(-1)));
     }
@@ -177,17 +188,22 @@ const benchmarks = {
           ...fixed.filter((each) => each <= byteLength && byteLength / each <= 4096),
         ];
         const times = new Map(candidates.map((each) => [each, []]));
+        const skews = new Map(candidates.map((each) => [each, []]));
         for (let turn = 0; turn < 3; turn += 1) {
           for (const blockBytes of candidates) {
             await cluster.open({ id, algorithm: 'binomial-pipeline', blockBytes, warm: true });
-            times
-              .get(blockBytes)
-              .push(...(await rounds(cluster, byteLength, byteLength >= 64 * MIB ? 4 : 15, 2)));
+            const count = byteLength >= 64 * MIB ? 4 : 15;
+            times.get(blockBytes).push(...(await rounds(cluster, byteLength, count, 2)));
+            skews.get(blockBytes).push(...cluster.skews.slice(-count));
             await cluster.close();
             id += 1;
           }
         }
-        const medians = [...times].map(([block, list]) => ({ block, ms: median(list) }));
+        const medians = [...times].map(([block, list]) => ({
+          block,
+          ms: median(list),
+          skewMs: median(skews.get(block)),
+        }));
         const auto = medians[0];
         const best = medians.slice(1).reduce((a, b) => (b.ms < a.ms ? b : a));
         rows.push({
@@ -197,7 +213,7 @@ const benchmarks = {
           bestBlock: best.block,
           bestMs: round2(best.ms),
           ratio: round2(auto.ms / best.ms),
-          all: medians.map(({ block, ms }) => ({ block, ms: round4(ms) })),
+          all: medians.map(({ block, ms, skewMs }) => ({ block, ms: round4(ms), skewMs: round4(skewMs) })),
         });
         say(JSON.stringify(rows.at(-1)));
       }

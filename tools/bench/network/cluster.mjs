@@ -70,7 +70,7 @@ export class Cluster {
 
   async open(id, bytes, { members = [...this.#children.keys()], ...options } = {}) {
     await this.some(members, () => ({ action: 'open', id, bytes, members, ...options }));
-    const group = { id, members };
+    const group = { id, members, skews: [] };
     this.#groups.set(id, group);
     return group;
   }
@@ -86,13 +86,15 @@ export class Cluster {
 
   /**
    * `count` messages of a group. Resolves with the root's clock at its submission and the clocks of the
-   * receivers when they had the last one, in seconds.
+   * receivers when they had the last one, in seconds. Of a single message, the group's `skews` get the time from the first
+   * receiver to the last one.
    */
   async multicast(group, bytes, count = 1) {
     const receivers = group.members.length - 1;
     const arrived = this.#arrive(group.id, receivers * count);
     const started = await this.call(group.members[0], { action: 'send', group: group.id, bytes, count });
     const at = await Promise.race([arrived, this.#failure.promise]);
+    if (count === 1) group.skews.push((Math.max(...at) - Math.min(...at)) / 1e9);
     return { started: started / 1e9, ended: Math.max(...at) / 1e9 };
   }
 
@@ -106,6 +108,7 @@ export class Cluster {
   /** Messages beforehand, so that V8 has compiled what runs for every block: all members share two cores here. */
   async warm(group, bytes) {
     for (let i = 0; i < WARM_UP_ROUNDS; i += 1) await this.seconds(group, Math.min(bytes, WARM_UP_BYTES));
+    group.skews.length = 0;
   }
 
   /** Whether every byte is the root's at every member. */

@@ -16,6 +16,7 @@ const ONE_SENDER_OPTIONS = [
   'sendWindow',
   'readyWindow',
   'sendBufferBytes',
+  'arrivals',
 ] as const;
 
 const WHERE = 'createGroup';

@@ -28,6 +28,7 @@ export async function concurrent({ members = [4, 8, 16], mib = [16], rate, round
           const runs = [];
           for (let round = 0; round < rounds; round += 1) runs.push(await together(cluster, groups, bytes));
           for (const group of groups) await cluster.close(group);
+          const skews = groups.flatMap((group) => group.skews);
           const seconds = median(runs.map((run) => Math.max(...run)));
           const spread = median(runs.map((run) => (Math.max(...run) - Math.min(...run)) / Math.max(...run)));
           // Every receiving link takes in all groups but its own.
@@ -41,6 +42,7 @@ export async function concurrent({ members = [4, 8, 16], mib = [16], rate, round
             'Mbit/s in all': Math.round(megabits),
             'of the links': round3(megabits / most),
             spread: round3(spread),
+            skew: round3(median(skews)),
           });
           say(JSON.stringify(rows.at(-1)));
         }

@@ -14,7 +14,7 @@ const WHOLE = [
   { mib: 256, members: [16] },
 ];
 
-/** Who takes part: a name and what one round takes, in seconds. */
+/** Who takes part: a name and what one round takes, in seconds. `skews` gets the list of skews of each group, by name. */
 async function contestants({
   rate,
   lab,
@@ -28,6 +28,7 @@ async function contestants({
   blockBytes,
   files,
   few,
+  skews,
 }) {
   const wanted = (name) => only === undefined || only.includes(name);
   const list = new Map();
@@ -37,6 +38,7 @@ async function contestants({
     for (const [index, { algorithm, label, ...options }] of kinds.entries()) {
       const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes, ...options });
       await cluster.warm(group, bytes);
+      skews.set(`rdmc ${algorithm}${label}`, group.skews);
       list.set(`rdmc ${algorithm}${label}`, async () => {
         const seconds = await cluster.seconds(group, bytes);
         await cluster.verify(group, bytes);
@@ -83,14 +85,15 @@ function compare(n, mib, options) {
   const bytes = mib * MIB;
   return withCluster({ hosts: n, rate: options.rate }, async (cluster, lab, hosts) => {
     const files = filesFor(hosts, bytes);
-    const list = await contestants({ ...options, lab, hosts, bytes, cluster, files });
+    const skews = new Map();
+    const list = await contestants({ ...options, lab, hosts, bytes, cluster, files, skews });
     const times = await byTurns(list, options.rounds);
     files.remove();
-    return rowsOf(n, mib, times);
+    return rowsOf(n, mib, times, skews);
   });
 }
 
-function rowsOf(n, mib, times) {
+function rowsOf(n, mib, times, skews) {
   const stream = median(times.get('stream'));
   const nc = times.has('nc chain') ? median(times.get('nc chain')) : undefined;
   return [...times].map(([name, all]) => {
@@ -102,6 +105,7 @@ function rowsOf(n, mib, times) {
       seconds: round3(seconds),
       least: round3(Math.min(...all)),
       most: round3(Math.max(...all)),
+      skew: skews.has(name) ? round3(median(skews.get(name))) : undefined,
       toStream: round3(seconds / stream),
       toChain: nc && round3(seconds / nc),
     };

@@ -41,7 +41,14 @@ export async function racks({ members = [16], mib = [64], rate, rounds, blockByt
         const hybrid = median(times[0]);
         for (const [index, { name }] of kinds.entries()) {
           const seconds = median(times[index]);
-          rows.push({ MiB: size, n, name, seconds: round3(seconds), toHybrid: round3(seconds / hybrid) });
+          rows.push({
+            MiB: size,
+            n,
+            name,
+            seconds: round3(seconds),
+            skew: round3(median(groups[index].skews)),
+            toHybrid: round3(seconds / hybrid),
+          });
           say(JSON.stringify(rows.at(-1)));
         }
         for (const group of groups) await cluster.close(group);

@@ -20,7 +20,7 @@ export async function slowLink({ members = [4, 8, 16], mib = [64], rate, rounds,
         for (const [index, algorithm] of algorithms.entries()) {
           groups.push(await cluster.open(index + 1, bytes, { algorithm, blockBytes }));
         }
-        const found = algorithms.map(() => ({ whole: [], slow: [] }));
+        const found = algorithms.map(() => ({ whole: [], slow: [], skews: [] }));
         for (let round = 0; round < rounds; round += 1) {
           for (const [kind, pathRate] of [
             ['whole', undefined],
@@ -30,6 +30,7 @@ export async function slowLink({ members = [4, 8, 16], mib = [64], rate, rounds,
             await lab.slowPath(hosts[A], hosts[B], pathRate);
             for (const [index, group] of groups.entries()) {
               found[index][kind].push(await cluster.seconds(group, bytes));
+              if (kind === 'whole') found[index].skews.push(group.skews.at(-1));
               await cluster.verify(group, bytes);
             }
           }
@@ -45,6 +46,7 @@ export async function slowLink({ members = [4, 8, 16], mib = [64], rate, rounds,
           n,
           name: algorithm,
           seconds: round3(whole),
+          skew: round3(median(times[index].skews)),
           slowed: round3(slow),
           kept: round3(whole / slow),
           formula: pipeline ? round3(slowLinkBound(n, RATIO)) : undefined,

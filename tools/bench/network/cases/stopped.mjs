@@ -28,9 +28,11 @@ export async function stopped({ members = [8], mib = [64], rate, rounds, algorit
         for (const [index, algorithm] of algorithms.entries()) {
           const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes });
           const usual = [await cluster.seconds(group, bytes)];
+          const skews = [];
           const late = [];
           for (let round = 0; round < rounds; round += 1) {
             usual.push(await cluster.seconds(group, bytes));
+            skews.push(group.skews.at(-1));
             const pid = cluster.pids()[1 + (round % (n - 1))];
             late.push(await stoppedOnce(cluster, group, bytes, pid, median(usual)));
             await cluster.verify(group, bytes);
@@ -41,6 +43,7 @@ export async function stopped({ members = [8], mib = [64], rate, rounds, algorit
             n,
             name: algorithm,
             seconds: round3(seconds),
+            skew: round3(median(skews)),
             stopped: round3(median(late)),
             delayMs: Math.round((median(late) - seconds) * 1000),
             mostDelayMs: Math.round((Math.max(...late) - seconds) * 1000),
