@@ -37,6 +37,7 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly buffers: number;
   readonly device?: string;
   readonly maxClients: number;
+  readonly redirect: boolean;
   readonly protectedMode: boolean;
   readonly metrics?: MetricsAddress;
   readonly slowlogLogSlowerThan: number;
@@ -90,6 +91,11 @@ function addServerCommand(program: Command, tell: Tell): void {
     .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
     .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
+    .option(
+      '--redirect',
+      'answer MOVED for keys of other servers, as Redis Cluster, instead of forwarding: for clients of clusters only',
+      false,
+    )
     .option('--device <name>', 'RDMA device (default: one that is present)')
     .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS);
   serverTlsOptions(monitorFlags(replicationOptions(command))).action((flags: ServerFlags) =>
@@ -143,7 +149,17 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   const directory = join(flags.directory, `server-${id}`);
   const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
   return runServer(
-    { ...shared, directory, buffers, device, windowMs, announce, segmentBytes, maxSegments: segments },
+    {
+      ...shared,
+      redirects: flags.redirect,
+      directory,
+      buffers,
+      device,
+      windowMs,
+      announce,
+      segmentBytes,
+      maxSegments: segments,
+    },
     tell,
     flags.metrics,
   );

@@ -1,6 +1,7 @@
 import type { AdminService } from '../admin/admin-service.js';
 import type { Command } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
+import type { Arguments } from '../resp/arguments.js';
 import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { RequestParser } from '../resp/parser.js';
 import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
@@ -28,6 +29,8 @@ export interface RouterOptions {
   readonly peers: PeerLinks | undefined;
   /** How long commands wait for slots without a server. */
   readonly slotWaitMs: number;
+  /** Whether clients are redirected with MOVED to the servers of their keys (default false: commands are forwarded). */
+  readonly redirects?: boolean | undefined;
   /** Undefined: this server is alone. */
   readonly admin?: AdminService | undefined;
   /** Called for each client that was disconnected because it sent HTTP. */
@@ -52,6 +55,7 @@ export class Router implements Asker {
   private readonly peers: PeerLinks | undefined;
   private readonly onHttp: (address: string) => void;
   private readonly admin: AdminService | undefined;
+  private readonly redirects: boolean;
 
   constructor({
     executor,
@@ -61,6 +65,7 @@ export class Router implements Asker {
     peers,
     slotWaitMs,
     admin,
+    redirects = false,
     onHttp = () => {},
   }: RouterOptions) {
     this.executor = executor;
@@ -70,6 +75,7 @@ export class Router implements Asker {
     this.peers = peers;
     this.onHttp = onHttp;
     this.admin = admin;
+    this.redirects = redirects;
     this.#local = new LocalRequests(executor, commands);
     this.#waiting = new WaitingRequests(slotWaitMs);
     this.#transactions = new Transactions({
@@ -101,7 +107,11 @@ export class Router implements Asker {
       this.executor.run(command!, args, client);
     else if (command!.route === 'everywhere') this.#everywhere(client, command!);
     else if (ownsAll(command!, args, this.#isOwn)) this.executor.run(command!, args, client);
-    else this.#forward(client, command!);
+    else {
+      const redirection = this.redirects ? this.#redirection(command!, args) : undefined;
+      if (redirection !== undefined) this.executor.fail(redirection);
+      else this.#forward(client, command!);
+    }
   }
 
   /** Sends a request to the server of its slot. No run may be open. */
@@ -168,6 +178,19 @@ export class Router implements Asker {
       if (deadline !== undefined) part.deadline = deadline;
       this.route(part);
     }
+  }
+
+  /**
+   * The reply that redirects a client; undefined: the command must be forwarded. Its keys have several slots, their slot has no
+   * server at present, or the server is not connected: then the next slot table decides.
+   */
+  #redirection(command: Command, args: Arguments): string | undefined {
+    if (command.route !== 'key' && command.route !== 'keys') return undefined;
+    const slot = slotOfCommand(command, args);
+    const owner = this.table.owner(slot);
+    if (!ownsAll(command, args, (each) => each === slot)) return undefined;
+    const node = this.executor.node.nodes().find(({ member }) => member === owner);
+    return node?.connected ? `MOVED ${slot} ${node.host}:${node.port}` : undefined;
   }
 
   #forward(client: Client, command: Command): void {

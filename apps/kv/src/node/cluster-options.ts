@@ -47,6 +47,11 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly device?: string | undefined;
   /** How long the data plane polls after work, in milliseconds (default 50). */
   readonly windowMs?: number | undefined;
+  /**
+   * Whether clients are redirected with MOVED to the servers of their keys, as by Redis Cluster (default false: this server
+   * forwards their commands).
+   */
+  readonly redirects?: boolean | undefined;
   /** How long commands wait for slots whose server is lost. */
   readonly slotWaitMs?: number | undefined;
   /** The thresholds of SLOWLOG and LATENCY. */

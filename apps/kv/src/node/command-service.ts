@@ -49,7 +49,7 @@ export function serveCommands({
   events,
   closers,
 }: CommandServiceOptions): CommandService {
-  const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS } = options;
+  const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS, redirects } = options;
   const { node, clientPort, servers } = membership;
   const table = new SlotTable();
   const clients = new ClientSet();
@@ -83,7 +83,17 @@ export function serveCommands({
   const admin = new ClusterAdmin(status);
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
-  const router = new Router({ executor, commands, self: id, table, peers, slotWaitMs, admin, onHttp });
+  const router = new Router({
+    executor,
+    commands,
+    self: id,
+    table,
+    peers,
+    slotWaitMs,
+    redirects,
+    admin,
+    onHttp,
+  });
   closers.add(() => router.close());
   new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: password !== undefined });
   const sweep = new ExpirySweep(executor);
