@@ -13,8 +13,11 @@ export const MAX_PORT = 65_535;
 export const MAX_TIMER_MS = 0x7fff_ffff;
 
 export const MIN_MESSAGE_BYTES = 64 * KIB;
-/** The largest message of a cast unless another limit is given: 64 MiB. */
-export const DEFAULT_MESSAGE_BYTES = 64 * MIB;
+/**
+ * The largest message of a cast unless another limit is given: every member holds three. Larger ones were not faster
+ * (docs/results/network.md).
+ */
+export const DEFAULT_MESSAGE_BYTES = 12 * MIB;
 export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Least size of messages of a small cast, unless the limit is smaller. */
 export const SMALL_MESSAGE_BYTES = 4 * MIB;

@@ -21,9 +21,10 @@ describe('the size of messages', () => {
     [0, 4 * MIB],
     [100, 4 * MIB],
     [8 * MIB, 4 * MIB + 64 * KIB],
-    [64 * MIB, 12.8125 * MIB],
-    [256 * MIB, 51.25 * MIB],
-    [10 * 1024 * MIB, 64 * MIB],
+    [40 * MIB, 8.0625 * MIB],
+    [64 * MIB, 12 * MIB],
+    [256 * MIB, 12 * MIB],
+    [10 * 1024 * MIB, 12 * MIB],
   ])('for %i bytes is %i', (total, size) => {
     expect(messageSize(total, DEFAULT_MESSAGE_BYTES)).toBe(size);
   });

@@ -7,6 +7,7 @@ import { say, table } from './tools.mjs';
 
 const CASES = {
   large: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, udpcast, Open MPI',
+  running: 'the whole command rdmc cast while receivers run, for several sizes of messages: stream, nc | tee',
   'slow-link': 'one path at half the rate: what is left, beside the formula of the paper',
   stopped: 'one member stopped for 100 ms: by how much the whole is later',
   racks: '4 racks of 4 behind shared uplinks: hybrid beside flat schedules',
@@ -32,6 +33,8 @@ Options:
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --block KIB        block size of the groups                   (default: automatic)
+  --messages a,b     of running: largest messages in MiB          (default: the command's own)
+  --no-encrypt       of running: casts are not encrypted
   --few              fewer of MPI's algorithms are tried
   --install          install missing rivals with apt-get
   --json             JSON on standard output instead of a table
@@ -55,6 +58,8 @@ function optionsOf(argv) {
       algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
       windows: { type: 'string', default: 'default' },
       block: { type: 'string' },
+      messages: { type: 'string' },
+      'no-encrypt': { type: 'boolean', default: false },
       few: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -72,6 +77,8 @@ function optionsOf(argv) {
     algorithms: values.algorithm.split(','),
     windows: values.windows.split(',').map(windowsOf),
     blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
+    messages: numbers(values.messages),
+    encrypt: !values['no-encrypt'],
     few: values.few,
     install: values.install,
     json: values.json,

@@ -136,3 +136,25 @@ export async function byTurns(contestants, rounds) {
   }
   return times;
 }
+
+/** Medians of `byTurns`, each beside the plain stream and the `nc | tee` chain of the same rounds; and the skews of those that have some. */
+export function comparisonRows(n, mib, times, skews = new Map()) {
+  const stream = median(times.get('stream'));
+  const nc = times.has('nc chain') ? median(times.get('nc chain')) : undefined;
+  return [...times].map(([name, all]) => {
+    const seconds = median(all);
+    const row = {
+      MiB: mib,
+      n,
+      name,
+      seconds: round3(seconds),
+      least: round3(Math.min(...all)),
+      most: round3(Math.max(...all)),
+      ...(skews.size > 0 && { skew: skews.has(name) ? round3(median(skews.get(name))) : undefined }),
+      toStream: round3(seconds / stream),
+      toChain: nc && round3(seconds / nc),
+    };
+    say(JSON.stringify(row));
+    return row;
+  });
+}

@@ -47,7 +47,7 @@ export function filesFor(hosts, bytes) {
   makeFile(folders.source, bytes);
   const check = (nameOf) => {
     for (const host of hosts.slice(1)) {
-      if (!sameFile(folders.source, nameOf(folders.folderOf(host))))
+      if (!sameFile(folders.source, nameOf(folders.folderOf(host), host)))
         throw new Error(`${host} has another file`);
     }
   };

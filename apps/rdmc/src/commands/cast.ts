@@ -253,7 +253,7 @@ function addTuningOptions(command: Command): Command {
     )
     .option('--rack <name>', 'the rack of this machine, for hybrid (default: a separate rack)')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
-    .option('--message-size <size>', 'largest message; every member holds three (default: 64MiB)')
+    .option('--message-size <size>', 'largest message; every member holds three (default: 12MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MiB/s, 300Mbit/s')

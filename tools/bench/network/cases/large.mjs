@@ -4,7 +4,7 @@ import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import * as mpi from '../rivals/mpi.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
-import { byTurns, have, MIB, median, round3, say } from '../tools.mjs';
+import { byTurns, comparisonRows, have, MIB, median } from '../tools.mjs';
 import { filesFor, withCluster } from '../with-lab.mjs';
 
 /** Size in MiB and numbers of hosts of the whole comparison. */
@@ -89,28 +89,7 @@ function compare(n, mib, options) {
     const list = await contestants({ ...options, lab, hosts, bytes, cluster, files, skews });
     const times = await byTurns(list, options.rounds);
     files.remove();
-    return rowsOf(n, mib, times, skews);
-  });
-}
-
-function rowsOf(n, mib, times, skews) {
-  const stream = median(times.get('stream'));
-  const nc = times.has('nc chain') ? median(times.get('nc chain')) : undefined;
-  return [...times].map(([name, all]) => {
-    const seconds = median(all);
-    const row = {
-      MiB: mib,
-      n,
-      name,
-      seconds: round3(seconds),
-      least: round3(Math.min(...all)),
-      most: round3(Math.max(...all)),
-      skew: skews.has(name) ? round3(median(skews.get(name))) : undefined,
-      toStream: round3(seconds / stream),
-      toChain: nc && round3(seconds / nc),
-    };
-    say(JSON.stringify(row));
-    return row;
+    return comparisonRows(n, mib, times, skews);
   });
 }
 

@@ -1,4 +1,5 @@
 // `rdmc cast`, file to file, with a key and the checksums it uses by itself (GMAC).
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -14,37 +15,29 @@ export function haveCast() {
   return existsSync(RDMC);
 }
 
-/**
- * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
- * its start until every receiver has said that all is stored; `sending`: the part of it after everybody had
- * connected, which is what the rivals' figures count; `command`: the whole command, Node's start included.
- */
-export async function cast(lab, hosts, path, folderOf, { options = [], meter = UNMEASURED } = {}) {
+/** What both ends need: the file of the key, and the addresses of the receivers. */
+function castOf(lab, hosts, folderOf) {
   const keyFile = join(folderOf(hosts[0]), 'key');
   writeFileSync(keyFile, `${'0123456789abcdef'.repeat(4)}\n`, { mode: 0o600 });
+  const to = hosts.slice(1).map((host) => `${lab.host(host).ipv4}:${PORT}`);
+  return { keyFile, to: to.join(',') };
+}
+
+/** Starts `rdmc receive` at all hosts but the first; resolves when all of them listen. */
+async function startReceivers(lab, hosts, folderOf, { keyFile, options = [], meter = UNMEASURED }) {
   const receivers = hosts.slice(1).map((host) => {
     const listen = `${lab.host(host).ipv4}:${PORT}`;
-    const args = [
-      RDMC,
-      'receive',
-      '--listen',
-      listen,
-      '--dir',
-      folderOf(host),
-      '--key-file',
-      keyFile,
-      '--once',
-    ];
-    const command = meter.wrap(host, process.execPath, [...args, '--quiet']);
-    const child = lab.exec(host, ...command, { stdio: ['ignore', 'ignore', 'inherit'] });
-    return { host, child, end: ended(child, `rdmc receive at ${host}`) };
+    const args = [RDMC, 'receive', '--listen', listen, '--dir', folderOf(host), '--key-file', keyFile];
+    const command = meter.wrap(host, process.execPath, [...args, '--quiet', ...options]);
+    return { host, child: lab.exec(host, ...command, { stdio: ['ignore', 'ignore', 'inherit'] }) };
   });
   for (const { child, host } of receivers)
     await until(() => listens(child.pid, PORT), `rdmc receive at ${host}`);
-  const to = hosts
-    .slice(1)
-    .map((host) => `${lab.host(host).ipv4}:${PORT}`)
-    .join(',');
+  return receivers;
+}
+
+/** The whole command, Node's start included, at the first host: its seconds, and its events with their times. */
+async function command(lab, hosts, path, { keyFile, to, options = [], meter = UNMEASURED }) {
   const args = [RDMC, 'cast', path, '--to', to, '--key-file', keyFile, '--json', ...options];
   const started = nowSeconds();
   const sender = lab.exec(hosts[0], ...meter.wrap(hosts[0], process.execPath, args), {
@@ -55,11 +48,41 @@ export async function cast(lab, hosts, path, folderOf, { options = [], meter = U
     events.push({ at: nowSeconds(), ...JSON.parse(line) }),
   );
   const closed = new Promise((resolve) => sender.stdout.once('close', resolve));
-  const command = (await ended(sender, 'rdmc cast')) - started;
+  const seconds = (await ended(sender, 'rdmc cast')) - started;
   await closed;
-  await Promise.all(receivers.map(({ end }) => end));
   const finished = events.find((event) => event.event === 'finished');
   if (finished?.outcome !== 'all') throw new Error(`rdmc cast: ${JSON.stringify(finished ?? events.at(-1))}`);
+  return { seconds, events, finished };
+}
+
+/**
+ * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
+ * its start until every receiver has said that all is stored; `sending`: the part of it after everybody had
+ * connected, which is what the rivals' figures count; `command`: the whole command, Node's start included.
+ */
+export async function cast(lab, hosts, path, folderOf, { options = [], meter = UNMEASURED } = {}) {
+  const facts = castOf(lab, hosts, folderOf);
+  const receivers = await startReceivers(lab, hosts, folderOf, { ...facts, meter, options: ['--once'] });
+  const ends = receivers.map(({ host, child }) => ended(child, `rdmc receive at ${host}`));
+  const { seconds, events, finished } = await command(lab, hosts, path, { ...facts, options, meter });
+  await Promise.all(ends);
   const sending = events.find(({ event, phase }) => event === 'progress' && phase === 'sending');
-  return { seconds: finished.seconds, command, sending: finished.at - (sending ?? finished).at };
+  return { seconds: finished.seconds, command: seconds, sending: finished.at - (sending ?? finished).at };
+}
+
+/**
+ * Receivers that run from now on. `cast(path, options)` resolves with the seconds of one whole command, Node's start
+ * included; `end()` ends the receivers.
+ */
+export async function runningCast(lab, hosts, folderOf) {
+  const facts = castOf(lab, hosts, folderOf);
+  const receivers = await startReceivers(lab, hosts, folderOf, facts);
+  return {
+    cast: async (path, options) => (await command(lab, hosts, path, { ...facts, options })).seconds,
+    async end() {
+      const ends = receivers.map(({ child }) => once(child, 'exit'));
+      for (const { child } of receivers) child.kill('SIGTERM');
+      await Promise.all(ends);
+    },
+  };
 }
