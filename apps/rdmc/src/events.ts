@@ -94,6 +94,8 @@ interface Unchanged {
   unchangedBytes: number;
   /** Entries that the sender does not have. */
   removed: number;
+  /** What was not set of the attributes of `--archive`; null where everything was. */
+  unset: { accepted: boolean; owners: number; modes: number } | null;
 }
 
 type ReceiverOutcome = Place &

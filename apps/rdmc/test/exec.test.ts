@@ -42,7 +42,7 @@ describe('the command line of --exec', () => {
 });
 
 describe('the destination of rdmc receive', () => {
-  const none = { mkdir: false, stdout: false, fsync: true, resume: true, json: false };
+  const none = { mkdir: false, stdout: false, fsync: true, resume: true, archive: false, json: false };
 
   it('is a directory, or standard output', () => {
     expect(() => checkDestination(none)).toThrow('--dir is missing');
@@ -55,6 +55,7 @@ describe('the destination of rdmc receive', () => {
       '--no-fsync': { fsync: false },
       '--no-resume': { resume: false },
       '--resume-limit': { resumeLimit: 0 },
+      '--archive': { archive: true },
       '--json': { json: true },
     }))
       expect(() => checkDestination({ ...none, stdout: true, ...part })).toThrow(
@@ -243,6 +244,7 @@ describe('standard input as the path of a cast', () => {
   const none = {
     ...{ keyStdin: false, compare: 'size-time', c: false, exclude: [], include: [], update: false },
     ...{ existing: false, wholeFile: false, delete: false, dryRun: false, plan: false, retries: 0 },
+    archive: false,
   };
   const rule = [{ action: 'exclude', pattern: 'x' }] as const;
 
@@ -263,6 +265,7 @@ describe('standard input as the path of a cast', () => {
     ['whole files', ['-'], { wholeFile: true }, '--whole-file is not possible with -'],
     ['removals', ['-'], { delete: true }, '--delete'],
     ['a dry run', ['-'], { dryRun: true }, '--dry-run'],
+    ['owners', ['-'], { archive: true }, '--archive'],
     ['a plan', ['-'], { plan: true }, '--plan'],
     ['retries', ['-'], { retries: 1 }, '--retries'],
   ])('is refused with %s', (_, paths, part, message) => {

@@ -68,6 +68,15 @@ export interface CastOptions {
   readonly delete?: boolean | undefined;
   /** Changes nothing; the summary has what a cast would change (default false). */
   readonly dryRun?: boolean | undefined;
+  /**
+   * Also tells owner, group, and the set-user-id, set-group-id and sticky bits of entries (default false). A receiver sets
+   * them only with its own option `archive`; its summary has what it did not set (`unset`). Owners need a receiver that runs
+   * as root. A user or group gets the id that its name has at the receiver, else its number. Not with `waitFor` and
+   * `joinWindowMs`.
+   */
+  readonly archive?: boolean | undefined;
+  /** With `archive`: owners are told as numbers, without names (default false). */
+  readonly numericIds?: boolean | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
   /** Largest message in bytes, 64 KiB to 1 GiB, default 12 MiB. Every member holds three. */

@@ -83,6 +83,7 @@ export class CastRun {
       unchangedFiles: done?.unchangedFiles ?? 0,
       unchangedBytes: done?.unchangedBytes ?? 0,
       removed: done?.removed ?? 0,
+      ...(done?.unset && { unset: done.unset }),
       ...(preview && { changes: preview.changes.get(link) ?? [] }),
       ...(error && { code: error.code, message: error.message }),
     });

@@ -16,6 +16,8 @@ const IMPOSSIBLE = [
   'wholeFiles',
   'delete',
   'dryRun',
+  'archive',
+  'numericIds',
   'resume',
   'waitFor',
   'joinWindowMs',

@@ -1,3 +1,5 @@
+import type { UnsetAttributes } from './archive/unset-attributes.js';
+
 /** An entry that did not arrive, and why. */
 export interface CastProblem {
   /** The entry's name in the cast; bytes that are not UTF-8 are replaced. */
@@ -13,7 +15,7 @@ export interface CastProblem {
 /** What a cast would do with one entry at a receiver. */
 export interface EntryChange {
   /**
-   * 'create': it is not there; 'replace': another one is there; 'attributes': only mode or time differ; 'remove': the
+   * 'create': it is not there; 'replace': another one is there; 'attributes': only mode, time or owner differ; 'remove': the
    * sender does not have it.
    */
   readonly change: 'create' | 'replace' | 'attributes' | 'remove';
@@ -49,6 +51,8 @@ export interface ReceiverSummary {
   readonly unchangedBytes: number;
   /** Entries removed there, because the sender does not have them. */
   readonly removed: number;
+  /** What it has not set of the attributes of an archive cast; undefined where it has set everything. */
+  readonly unset?: UnsetAttributes | undefined;
   /** Of a dry run: what a cast would change there. */
   readonly changes?: readonly EntryChange[] | undefined;
   /** Why it failed: a stable code; undefined when it is complete. */

@@ -23,6 +23,7 @@ import {
   textOption,
 } from './options.js';
 import type { PortRange } from './ports.js';
+import type { ArchiveOrder } from './reader/orders.js';
 import { keyRequired } from './receive-options.js';
 import type { StreamInput } from './sender/input-feed.js';
 
@@ -42,6 +43,8 @@ const KNOWN = [
   'existing',
   'delete',
   'dryRun',
+  'archive',
+  'numericIds',
   'wholeFiles',
   'resume',
   'meshPorts',
@@ -87,6 +90,8 @@ export interface CheckedCastOptions {
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the one directory that is cast. */
   readonly listed: readonly Uint8Array[] | undefined;
+  /** What is told about entries beside mode and time; undefined: nothing. */
+  readonly archive: ArchiveOrder | undefined;
   readonly meshPorts: PortRange | undefined;
   readonly messageBytes: number;
   readonly bandwidthLimit: number | undefined;

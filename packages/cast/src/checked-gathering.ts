@@ -16,6 +16,7 @@ const FIXED: Partial<CastOptions> = {
   existing: false,
   delete: false,
   dryRun: false,
+  archive: false,
   trafficClass: 0,
   serviceLevel: 0,
   trace: undefined,

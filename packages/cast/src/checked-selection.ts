@@ -9,6 +9,7 @@ import { checkPaths } from './paths-option.js';
 import { ListedPath } from './reader/listed-paths.js';
 
 const WHERE = 'castFiles';
+type FlagName = 'update' | 'existing' | 'delete' | 'dryRun' | 'wholeFiles' | 'archive' | 'numericIds';
 
 /**
  * Checks the options that say which entries are sent.
@@ -19,22 +20,28 @@ export function checkSelection(options: CastOptions) {
   const listed = options.only === undefined ? undefined : checkPaths(options.only);
   if (listed) ListedPath.tree(listed);
   const by = choiceOption<ComparisonKind>(WHERE, 'compare', options.compare ?? 'size-time', comparisons);
-  const flag = (name: 'update' | 'existing' | 'delete' | 'dryRun' | 'wholeFiles'): boolean =>
-    booleanOption(WHERE, name, options[name] ?? false);
+  const flag = (name: FlagName): boolean => booleanOption(WHERE, name, options[name] ?? false);
   const remove = flag('delete');
   if (remove && listed)
     throw invalidOption('delete needs whole directories; it cannot be combined with a list of paths');
   const [dryRun, wholeFiles] = [flag('dryRun'), flag('wholeFiles')];
+  const [archive, numericIds] = [flag('archive'), flag('numericIds')];
+  if (numericIds && !archive) throw invalidOption('numericIds: applies only with archive: true');
   const policy: ComparisonPolicy = {
     ...{ by, rules, remove },
     update: flag('update'),
     existing: flag('existing'),
     dryRun,
+    ...(archive && { archive: true }),
     delta: by !== 'none' && !dryRun && !wholeFiles,
     resume: by !== 'none' && !dryRun && booleanOption(WHERE, 'resume', options.resume ?? true),
   };
-  const isNeeded = by !== 'none' || policy.update || policy.existing || remove || policy.dryRun;
-  return { rules, listed, comparison: isNeeded ? policy : undefined };
+  const isNeeded = by !== 'none' || policy.update || policy.existing || remove || policy.dryRun || archive;
+  return {
+    ...{ rules, listed },
+    archive: archive ? { numericIds } : undefined,
+    comparison: isNeeded ? policy : undefined,
+  };
 }
 
 export function checkFilters(filters: unknown = []): readonly FilterRule[] {

@@ -1,4 +1,5 @@
 export type { Logger as CastLogger } from '@rdmc/common';
+export type { UnsetAttributes } from './archive/unset-attributes.js';
 export type { AfterCast, ArrivedCast } from './arrived-cast.js';
 export { Cast, castFile, castFiles } from './cast.js';
 export type { CastOptions, CastTarget } from './cast-options.js';

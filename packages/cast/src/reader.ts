@@ -1,3 +1,4 @@
+import { ToldAttributes } from './archive/told-attributes.js';
 import type { Checksum } from './checksum.js';
 import type { FileSurvey } from './file-survey.js';
 import { Filter } from './filters/filter.js';
@@ -33,6 +34,8 @@ import { WorkerRegions } from './worker-regions.js';
 let survey: Survey | undefined;
 /** Of the survey, which adds to them. */
 let entries: readonly Entry[] = [];
+/** In an archive cast. */
+let told: ToldAttributes | undefined;
 let manifest: ManifestReader | undefined;
 let blocks: BlockReader | undefined;
 let sent = new SentFiles(0);
@@ -58,12 +61,14 @@ const OF_INPUT: FileSurvey = {
 
 const calls = {
   /** Checks the paths. Entries are listed when they are needed. */
-  beginSurvey({ paths, rules, listed, input: given }: SurveyOrder): void {
+  beginSurvey({ paths, rules, listed, archive, input: given }: SurveyOrder): void {
     input = given;
     if (input) return;
     const roots = resolveRoots(paths);
     if (listed) checkListedRoot(roots);
+    told = archive && ToldAttributes.ofThisHost(archive.numericIds);
     survey = new Survey(roots, {
+      told,
       filter: new Filter(rules),
       listed: listed && ListedPath.tree(listed),
       lazy: true,
@@ -122,7 +127,7 @@ const calls = {
     const all = selection && withDirectories(entries, selection);
     selections.push(selection);
     if (checked) checks ??= new MessageChecks(checksum);
-    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent, checks };
+    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent, checks, told };
     streams.push(
       input
         ? new InputStream(input, checksum, checks)

@@ -44,6 +44,7 @@ const KNOWN = [
   'fsync',
   'resume',
   'resumeLimit',
+  'archive',
   'device',
   'transport',
   'signal',
@@ -70,6 +71,7 @@ export interface CheckedReceiveOptions {
   readonly fsync: boolean;
   readonly resume: boolean;
   readonly resumeLimit: ResumeLimit;
+  readonly archive: boolean;
   readonly device: string;
   readonly transport: Transport;
   readonly signal: AbortSignal | undefined;
@@ -103,6 +105,7 @@ export function checkReceiveOptions(options: ReceiveOptions): CheckedReceiveOpti
     fsync: booleanOption(WHERE, 'fsync', options.fsync ?? true),
     resume: booleanOption(WHERE, 'resume', options.resume ?? true),
     resumeLimit: checkResumeLimit(WHERE, options.resumeLimit ?? DEFAULT_RESUME_LIMIT),
+    archive: booleanOption(WHERE, 'archive', options.archive ?? false),
     device: textOption(WHERE, 'device', options.device ?? 'auto'),
     transport: choiceOption(WHERE, 'transport', options.transport ?? 'auto', TRANSPORTS),
     signal: signalOption(WHERE, options.signal),

@@ -1,3 +1,4 @@
+import type { UnsetAttributes } from './archive/unset-attributes.js';
 import type { DeviceRoute } from './cast-progress.js';
 import type { CastProblem } from './cast-summary.js';
 
@@ -48,6 +49,8 @@ export interface CastComplete extends CastFacts {
   readonly unchangedBytes: number;
   /** Entries that the sender does not have. */
   readonly removed: number;
+  /** What this receiver has not set of the attributes of an archive cast; undefined where it has set everything. */
+  readonly unset?: UnsetAttributes | undefined;
   /** Directories of the cast. */
   readonly directories: number;
   /** Symbolic and hard links of the cast. */

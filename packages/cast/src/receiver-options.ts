@@ -60,6 +60,11 @@ export interface ReceiveOptions {
    * leftovers are removed first. A cast that needs the room also removes them.
    */
   readonly resumeLimit?: number | string | undefined;
+  /**
+   * Sets what a cast with `archive` tells: owners, groups, and the set-user-id, set-group-id and sticky bits (default false).
+   * If this process runs as root, a sender with the key can then make files here that run as any user.
+   */
+  readonly archive?: boolean | undefined;
   /** 'auto' (default) or a kind of device of `openDevice`. */
   readonly device?: string | undefined;
   /** 'auto' (default), 'shm' or 'tcp': how the soft device reaches its peers. */

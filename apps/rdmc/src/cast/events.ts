@@ -1,7 +1,7 @@
 /** The lines of `rdmc cast --json`, one event each. */
 import { algorithms } from '@rdmc/schedule';
 import * as z from 'zod';
-import { deviceRoute, problem } from '../receive/events.js';
+import { deviceRoute, problem, unset } from '../receive/events.js';
 
 const count = z.number().int().nonnegative();
 const algorithm = z.enum(algorithms);
@@ -132,6 +132,7 @@ export const castEvent = z.discriminatedUnion('event', [
         unchangedFiles: count,
         unchangedBytes: count,
         removed: count,
+        unset,
         ...failure,
       }),
     ),

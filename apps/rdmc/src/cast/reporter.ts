@@ -1,5 +1,6 @@
 import type { CastLogger, CastProgress, ReceiverProgress } from '@rdmc/cast';
 import { problemEvent } from '../receive/events.js';
+import { describeUnset } from '../receive/unset.js';
 import { folded } from '../ui/fold.js';
 import type { Terminal } from '../ui/terminal.js';
 import type { CastEvent, CastEventOf } from './events.js';
@@ -33,7 +34,10 @@ function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEve
     outcome: kind,
     ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes },
     ...{ transferredBytes, encrypted, seconds },
-    receivers: receivers.map(({ changes: _, advice: _advice, ...receiver }) => receiver),
+    receivers: receivers.map(({ changes: _, advice: _advice, unset = null, ...receiver }) => ({
+      ...receiver,
+      unset,
+    })),
     problems: summary.problems.map(problemEvent),
     problemCount,
   };
@@ -102,6 +106,7 @@ export class Reporter {
     const { palette } = this.terminal;
     this.emit(finishedEvent(outcome));
     if (outcome.kind !== 'none') this.say(...describeSuccess(outcome, palette));
+    this.#noteUnset(outcome);
     const lack = describeLack(outcome, palette);
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...folded(this.terminal, lack));
   }
@@ -118,6 +123,13 @@ export class Reporter {
     if (outcome.kind !== 'none') this.say(describePreview(outcome.receivers, outcome.summary));
     const lack = describeLack(outcome, palette);
     if (lack.length > 0 && !this.outputs.json) this.terminal.note(...folded(this.terminal, lack));
+  }
+
+  /** What receivers have not set in an archive cast. */
+  #noteUnset({ receivers }: Outcome): void {
+    if (this.outputs.json || this.outputs.quiet) return;
+    const lines = receivers.flatMap(({ name, unset }) => (unset ? [describeUnset(name, unset)] : []));
+    if (lines.length > 0) this.terminal.note(...folded(this.terminal, lines));
   }
 
   /** Once for each attempt, when all receivers have told what they have. */

@@ -76,8 +76,9 @@ function begin({ paths }: CastCommandOptions, { to, labels }: Recipients, report
 }
 
 function selectionIn(options: CastCommandOptions) {
-  const { compare, filters, only, update, existing, wholeFiles, resume } = options;
-  return { compare, filters, only, update, existing, wholeFiles, resume, delete: options.delete };
+  const { compare, filters, only, update, existing, wholeFiles, resume, archive, numericIds } = options;
+  const entries = { filters, only, update, existing, delete: options.delete };
+  return { compare, wholeFiles, resume, archive, numericIds, ...entries };
 }
 
 /** Starts the cast of the paths, or of standard input. */

@@ -11,4 +11,8 @@ export interface Selection {
   readonly wholeFiles: boolean;
   /** Whether an interrupted cast is continued. */
   readonly resume: boolean;
+  /** Whether owners and special mode bits are told, too. */
+  readonly archive: boolean;
+  /** Whether owners are told as numbers only. */
+  readonly numericIds: boolean;
 }

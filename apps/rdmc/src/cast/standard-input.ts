@@ -20,6 +20,7 @@ interface GivenOptions {
   readonly wholeFile: boolean;
   readonly delete: boolean;
   readonly dryRun: boolean;
+  readonly archive: boolean;
   readonly plan: boolean;
   readonly retries: number;
   readonly waitFor?: number | undefined;
@@ -55,6 +56,7 @@ export function standardInputName(paths: readonly string[], given: GivenOptions)
     '--whole-file': given.wholeFile,
     '--delete': given.delete,
     '--dry-run': given.dryRun,
+    '--archive': given.archive,
     '--plan': given.plan,
     '--retries': given.retries > 0,
     '--wait-for': given.waitFor !== undefined,

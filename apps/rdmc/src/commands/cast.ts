@@ -126,7 +126,7 @@ async function targetsOf({ to = [], hostfile, config, slurm, ssh }: Raw): Promis
 }
 
 function remoteOf(raw: Raw): RemoteOptions | undefined {
-  const { ssh, remoteShell, remoteCommand, remoteDir, mkdir, fsync, meshPorts } = raw;
+  const { ssh, remoteShell, remoteCommand, remoteDir, mkdir, fsync, archive, meshPorts } = raw;
   if (!ssh) {
     const given = {
       '--remote-shell': remoteShell,
@@ -147,6 +147,7 @@ function remoteOf(raw: Raw): RemoteOptions | undefined {
     directory: remoteDir ?? '.',
     makeDirectory: mkdir,
     fsync,
+    archive,
     meshPorts,
     timeoutMs: raw.connectTimeout ?? START_TIMEOUT_MS,
   };

@@ -25,6 +25,7 @@ interface Given extends z.output<typeof schema> {
   readonly wholeFile: boolean;
   readonly delete: boolean;
   readonly dryRun: boolean;
+  readonly archive: boolean;
   readonly trafficClass: number;
   readonly serviceLevel: number;
   readonly trace?: string | undefined;
@@ -57,6 +58,7 @@ export function gatheringOf(given: Given, receivers: number): Gathering {
     '--whole-file': given.wholeFile,
     '--delete': given.delete,
     '--dry-run': given.dryRun,
+    '--archive': given.archive,
     '--traffic-class': given.trafficClass > 0,
     '--service-level': given.serviceLevel > 0,
     '--trace': given.trace !== undefined,

@@ -34,6 +34,7 @@ export const receiveSchema = z.strictObject({
   fsync: z.boolean().default(true),
   resume: z.boolean().default(true),
   resumeLimit: resumeLimit.optional(),
+  archive: z.boolean().default(false),
   clean: z.boolean().default(false),
   meshPorts: portRange.optional(),
   metrics: z.string().optional(),
@@ -62,6 +63,7 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     parts: partsOf(raw),
     resume: raw.resume,
     resumeLimit: raw.resumeLimit,
+    archive: raw.archive,
     logJson: raw.logJson,
     requireEncryption: raw.requireEncryption,
     directory: dir,
@@ -78,6 +80,7 @@ function besideControlled(raw: Raw): BesideControlled {
   const others = {
     ...destination,
     ...{ '--no-resume': !raw.resume, '--resume-limit': raw.resumeLimit, '--clean': raw.clean },
+    ...{ '--archive': raw.archive },
     ...{ '--listen': listen, '--exec-timeout': execTimeout, '--once': once, '--no-fsync': !fsync },
     ...{ '--mesh-ports': raw.meshPorts, '--metrics': raw.metrics, '--trace': raw.trace },
     ...{ '--key-file': raw.keyFile, '--key-stdin': raw.keyStdin },
@@ -144,6 +147,10 @@ function addDiskOptions(command: Command): Command {
       '--resume-limit <limit>',
       'how much interrupted casts may leave: 20GiB, or 10% of the disk (default: 50%)',
     )
+    .option(
+      '--archive',
+      'set the owners and the set-user-id, set-group-id and sticky bits that rdmc cast --archive tells',
+    )
     .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
 
@@ -188,6 +195,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
       'Nothing is written outside of the directory. Without a key, only the same user on this machine can send. Files are',
       'encrypted on their way, unless the sender gives --no-encrypt; --require-encryption refuses such casts. A complete',
       'cast is on disk, unless --no-fsync is given.',
+      'With --archive, run as root, every sender with the key can make files that run with the rights of any user.',
       'What an interrupted cast has brought is kept for seven days, in hidden directories, and the next cast of the same',
       'files continues there.',
       'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',

@@ -26,6 +26,8 @@ export const selectionOptions = {
   delete: z.boolean().default(false),
   wholeFile: z.boolean().default(false),
   resume: z.boolean().default(true),
+  archive: z.boolean().default(false),
+  numericIds: z.boolean().default(false),
 };
 const schema = z.strictObject(selectionOptions);
 export type RawSelection = z.output<typeof schema>;
@@ -42,12 +44,15 @@ export async function selectionOf(
     throw usageError('--files-from and --delete exclude each other', 'cast the whole directory to delete');
   if (filesFrom === '-' && raw.keyStdin)
     throw usageError('--key-stdin and --files-from - exclude each other', 'give the key as a file');
+  if (raw.numericIds && !raw.archive)
+    throw usageError('--numeric-ids applies only to --archive', 'add --archive');
   const placed = [...exclude, ...include].sort((a, b) => a.place - b.place);
   return {
     compare: raw.c ? 'content' : compare,
     filters: placed.map(({ action, pattern }) => ({ action, pattern })),
     only: filesFrom === undefined ? undefined : await readPathList(filesFrom, from0, process.stdin, signal),
     ...{ update, existing, delete: raw.delete, wholeFiles: raw.wholeFile, resume: raw.resume },
+    ...{ archive: raw.archive, numericIds: raw.numericIds },
   };
 }
 
@@ -93,6 +98,11 @@ export function addSelectionOptions(command: Command): Command {
       '--no-resume',
       'do not continue an interrupted cast: send again what it has left at the receivers',
     )
+    .option(
+      '--archive',
+      'also owners, groups, and set-user-id, set-group-id and sticky bits, at receivers with --archive',
+    )
+    .option('--numeric-ids', 'with --archive: owners by number, not by name')
     .option('--existing', 'create nothing at the receivers, only update')
     .option('--delete', 'at the end, remove at the receivers what the cast directories do not have');
 }

@@ -48,9 +48,10 @@ function refuseOthers(others: BesideControlled['others']): void {
 }
 
 function optionsOf(given: Instructions, requireEncryption: boolean): ReceiveCommandOptions {
-  const { host, port, directory, makeDirectory, once, fsync, meshPorts, device, transport } = given;
+  const { host, port, directory, makeDirectory, once, fsync, archive, meshPorts } = given;
+  const { device, transport } = given;
   return {
-    ...{ host, port, directory, makeDirectory, once, fsync, device, transport },
+    ...{ host, port, directory, makeDirectory, once, fsync, archive, device, transport },
     key: parseKey(given.key, 'in the instructions'),
     meshPorts: meshPorts ?? undefined,
     metrics: undefined,

@@ -14,12 +14,13 @@ export interface DestinationOptions {
   readonly fsync: boolean;
   readonly resume: boolean;
   readonly resumeLimit?: number | string | undefined;
+  readonly archive: boolean;
   readonly json: boolean;
 }
 
 /** @throws CliError ERR_RDMC_USAGE where files go to more than one of directory, standard output and memory, or to none */
 export function checkDestination(options: DestinationOptions): void {
-  const { dir, mkdir, stdout, shm, exec, fsync, json, resume, resumeLimit } = options;
+  const { dir, mkdir, stdout, shm, exec, fsync, json, resume, resumeLimit, archive } = options;
   if (!stdout && shm === undefined && dir === undefined)
     throw usageError(
       '--dir is missing',
@@ -28,7 +29,7 @@ export function checkDestination(options: DestinationOptions): void {
   if (!stdout && shm === undefined) return;
   const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
   const given = {
-    ...{ '--dir': dir, '--mkdir': mkdir, '--no-fsync': !fsync },
+    ...{ '--dir': dir, '--mkdir': mkdir, '--no-fsync': !fsync, '--archive': archive },
     ...resuming,
     ...(stdout && { '--shm': shm, '--exec': exec, '--json': json }),
   };
@@ -40,7 +41,7 @@ export function checkDestination(options: DestinationOptions): void {
 
 /** The directory that --clean cleans. @param others options that need a receiver, by their names @throws CliError ERR_RDMC_USAGE where it is missing, or where an option contradicts */
 export function checkClean(
-  { dir, stdout, shm, exec, mkdir, resume, resumeLimit }: DestinationOptions,
+  { dir, stdout, shm, exec, mkdir, resume, resumeLimit, archive }: DestinationOptions,
   others: Readonly<Record<string, unknown>>,
 ): string {
   const resuming = { '--no-resume': !resume, '--resume-limit': resumeLimit };
@@ -49,6 +50,7 @@ export function checkClean(
     '--shm': shm,
     '--exec': exec,
     '--mkdir': mkdir,
+    '--archive': archive,
     ...resuming,
     ...others,
   };

@@ -13,6 +13,9 @@ export const problem = z.strictObject({
   receiver: z.string().nullable(),
 });
 
+/** What a receiver has not set of the attributes of an archive cast; null where it has set everything. */
+export const unset = z.strictObject({ accepted: z.boolean(), owners: count, modes: count }).nullable();
+
 /**
  * The cast, its sender, and regular files and bytes: as announced; in `complete` and `failed` those that are stored.
  */
@@ -65,6 +68,7 @@ export const receiveEvent = z.discriminatedUnion('event', [
     unchangedFiles: count,
     unchangedBytes: count,
     removed: count,
+    unset,
     seconds: z.number().nonnegative(),
     problems: z.array(problem),
     problemCount: count,

@@ -28,6 +28,8 @@ export interface ReceiveCommandOptions {
   /** Refuses casts that are not encrypted. */
   readonly requireEncryption: boolean;
   readonly fsync: boolean;
+  /** Whether owners and special mode bits are set, where the sender tells them. */
+  readonly archive: boolean;
   /** Whether what interrupted casts have brought is kept for later ones. */
   readonly resume: boolean;
   /** Bytes, or a share of the disk; undefined: the library chooses. */

@@ -18,6 +18,7 @@ import { problemEvent, type ReceiveEvent, type ReceiveEventOf } from './events.j
 import { JsonLog } from './log.js';
 import type { ReceiveCommandOptions } from './options.js';
 import { describeComplete, describeFailed, describeMissing, drawReceiving } from './summary.js';
+import { describeUnset } from './unset.js';
 
 function toEvent(event: ReceiverEvent): ReceiveEvent {
   const { castId, from, files, bytes } = event;
@@ -39,8 +40,8 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       };
     case 'complete': {
       const { directories, links, seconds, problems, problemCount } = event;
-      const { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed } = event;
-      const here = { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed };
+      const { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed, unset = null } = event;
+      const here = { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed, unset };
       const counts = { directories, links, seconds, problemCount, ...here };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
@@ -133,6 +134,7 @@ export class ReceiveReporter {
     this.#say(describeComplete(event, palette));
     const missing = describeMissing(event, palette);
     if (missing.length > 0) this.#note(...missing);
+    if (event.unset && !this.options.quiet) this.#note(describeUnset('This receiver', event.unset));
   }
 
   #failed(event: CastFailed): void {

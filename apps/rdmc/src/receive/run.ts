@@ -47,11 +47,20 @@ async function open(
   { signal, trace }: Pick<ReceiveOptions, 'signal' | 'trace'>,
 ): Promise<FileReceiver> {
   const { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport } = options;
-  const { resume, resumeLimit } = options;
+  const { resume, resumeLimit, archive } = options;
   const { logger } = reporter;
   const wanted = { host, port, key, once, requireEncryption, fsync, meshPorts, device, transport };
   try {
-    return await receiveFiles({ ...wanted, resume, resumeLimit, ...destination, signal, trace, logger });
+    return await receiveFiles({
+      ...wanted,
+      resume,
+      resumeLimit,
+      archive,
+      ...destination,
+      signal,
+      trace,
+      logger,
+    });
   } catch (error) {
     throw withAdvice(error, 'receive');
   }

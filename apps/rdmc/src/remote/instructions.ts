@@ -26,6 +26,7 @@ export const instructions = z.object({
   once: z.boolean(),
   /** Older senders do not send it. */
   fsync: z.boolean().default(true),
+  archive: z.boolean().default(false),
   meshPorts: z.tuple([port, port]).nullable(),
   device: z.string(),
   transport: z.enum(['auto', 'shm', 'tcp']),

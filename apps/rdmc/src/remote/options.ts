@@ -9,6 +9,8 @@ export interface RemoteOptions {
   readonly makeDirectory: boolean;
   /** Whether receivers sync everything to disk before the cast is complete. */
   readonly fsync: boolean;
+  /** Whether receivers set owners and special mode bits. */
+  readonly archive: boolean;
   readonly meshPorts: readonly [number, number] | undefined;
   /** How long a receiver may take to listen, in milliseconds. */
   readonly timeoutMs: number;

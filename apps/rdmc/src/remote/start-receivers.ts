@@ -138,7 +138,7 @@ export class RemoteReceivers {
   }
 
   #instructions(request: StartRequest, target: Target, address: string | undefined): Instructions {
-    const { directory, makeDirectory, meshPorts, fsync } = request.remote;
+    const { directory, makeDirectory, meshPorts, fsync, archive } = request.remote;
     return {
       version: INSTRUCTIONS_VERSION,
       key: Buffer.from(this.key).toString('hex'),
@@ -148,6 +148,7 @@ export class RemoteReceivers {
       makeDirectory,
       once: request.once,
       fsync,
+      archive,
       meshPorts: meshPorts ? [...meshPorts] : null,
       device: remoteDevice(request.device),
       transport: request.transport,

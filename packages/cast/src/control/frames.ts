@@ -92,6 +92,8 @@ const comparison = record({
   remove: flag,
   delta: flag,
   resume: flag,
+  /** Entries have attributes: see `archive/layout.ts`. */
+  archive: optional(flag),
   dryRun: flag,
   rules: list(record({ action: choice(['include', 'exclude']), pattern: text(MAX_PATH_BYTES) })),
 });
@@ -210,6 +212,8 @@ const receiverFrame = variants('type', {
     unchangedFiles: count,
     unchangedBytes: bytes,
     removed: count,
+    /** Attributes of an archive cast that it has not set. */
+    unset: optional(record({ accepted: flag, owners: count, modes: count })),
     problems: list(problem),
     problemCount: whole(0),
   },

@@ -3,13 +3,14 @@
  * (raw deflate). Its entries follow each other without gaps. All integers are little endian.
  *
  *   byte  0      1       2      4           6             8             12     20        28     32
- *         +------+-------+------+-----------+-------------+-------------+------+---------+------+------+--------+--------
- *         | kind | flags | mode | pathBytes | targetBytes | targetIndex | size | seconds | nano | path | target | digest
- *         |  u8  |  u8   | u16  |    u16    |     u16     |     u32     | u64  |   i64   | u32  |      |        |  32 B
- *         +------+-------+------+-----------+-------------+-------------+------+---------+------+------+--------+--------
+ *         +------+-------+------+-----------+-------------+-------------+------+---------+------+------+--------+--------+-----------
+ *         | kind | flags | mode | pathBytes | targetBytes | targetIndex | size | seconds | nano | path | target | digest | attributes
+ *         |  u8  |  u8   | u16  |    u16    |     u16     |     u32     | u64  |   i64   | u32  |      |        |  32 B  |
+ *         +------+-------+------+-----------+-------------+-------------+------+---------+------+------+--------+--------+-----------
  *
  *   kind    1 directory, 2 file, 3 symbolic link, 4 hard link
- *   flags   1: the digest of a file's contents follows; else nothing follows the target
+ *   flags   1: the digest of a file's contents follows the target; 2, in an archive cast: attributes follow that, see
+ *           `archive/layout.ts`
  *   target  of a symbolic link: where it points; of a hard link: the path of the entry with index targetIndex
  *   time    seconds and nano; of a hard link: that of the file it is linked to
  *
@@ -30,3 +31,4 @@ export const AT = {
 
 export const EntryKind = { directory: 1, file: 2, symbolicLink: 3, hardLink: 4 } as const;
 export const HAS_DIGEST = 1;
+export const HAS_ATTRIBUTES = 2;

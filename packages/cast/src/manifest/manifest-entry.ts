@@ -14,4 +14,6 @@ export interface ManifestEntry {
   readonly targetIndex: number;
   /** Digest of a file's contents, where contents are compared. */
   readonly digest: Buffer | undefined;
+  /** In an archive cast, unless it is a hard link: a block of `archive/layout.ts`. */
+  readonly attributes?: Buffer | undefined;
 }

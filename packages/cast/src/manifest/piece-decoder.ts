@@ -1,10 +1,11 @@
 import { inflateRawSync } from 'node:zlib';
+import { attributesLength } from '../archive/entry-attributes.js';
 import { MAX_PATH_BYTES, MAX_PIECE_BYTES, MODE_MASK } from '../constants.js';
 import { messageOf, protocolError } from '../errors.js';
 import { DIGEST_BYTES } from '../stream/layout.js';
 import { checkPath } from '../stream/paths.js';
 import { readSigned64, readUnsigned64 } from '../stream/words.js';
-import { AT, ENTRY_BYTES, EntryKind, HAS_DIGEST } from './layout.js';
+import { AT, ENTRY_BYTES, EntryKind, HAS_ATTRIBUTES, HAS_DIGEST } from './layout.js';
 import type { ManifestEntry } from './manifest-entry.js';
 
 const NANOSECONDS = 1_000_000_000;
@@ -14,17 +15,27 @@ const KINDS = new Map(
 
 /**
  * Decodes and checks a piece of the manifest. Its entries are views of one buffer.
+ *
+ * @param isArchive whether entries may have attributes; only the length of these is checked
  * @throws CastError ERR_RDMC_CAST_PROTOCOL, ERR_RDMC_UNSAFE_PATH, at the entry concerned
  */
-export function* decodePiece(count: number, data: string): Generator<ManifestEntry, void, undefined> {
+export function* decodePiece(
+  count: number,
+  data: string,
+  isArchive = false,
+): Generator<ManifestEntry, void, undefined> {
   const bytes = inflated(data);
   let at = 0;
   for (let number = 0; number < count; number += 1) {
-    const entry = entryAt(bytes, at);
+    const entry = entryAt(bytes, at, isArchive);
     yield entry;
-    at += ENTRY_BYTES + entry.path.length + entry.target.length + (entry.digest?.length ?? 0);
+    at += lengthOf(entry);
   }
   if (at !== bytes.length) throw wrong('has bytes after its last entry');
+}
+
+function lengthOf({ path, target, digest, attributes }: ManifestEntry): number {
+  return ENTRY_BYTES + path.length + target.length + (digest?.length ?? 0) + (attributes?.length ?? 0);
 }
 
 function inflated(data: string): Buffer {
@@ -35,18 +46,17 @@ function inflated(data: string): Buffer {
   }
 }
 
-function entryAt(bytes: Buffer, at: number): ManifestEntry {
+function entryAt(bytes: Buffer, at: number, isArchive: boolean): ManifestEntry {
   if (bytes.length - at < ENTRY_BYTES) throw wrong('ends within an entry');
   const fields = bytes.subarray(at);
   const kind = KINDS.get(fields[AT.KIND] as (typeof EntryKind)[keyof typeof EntryKind]);
   if (kind === undefined) throw wrong(`has an entry of the unknown kind ${fields[AT.KIND]}`);
-  const flags = fields[AT.FLAGS]!;
-  if (flags > HAS_DIGEST || (flags === HAS_DIGEST && kind !== 'file')) throw wrong('has unknown flags');
+  const { hasDigest, hasAttributes } = flagsAt(fields, kind, isArchive);
   const pathBytes = fields.readUInt16LE(AT.PATH_BYTES);
   const targetBytes = fields.readUInt16LE(AT.TARGET_BYTES);
   const targetAt = ENTRY_BYTES + pathBytes;
   const digestAt = targetAt + targetBytes;
-  const end = digestAt + (flags === HAS_DIGEST ? DIGEST_BYTES : 0);
+  const end = digestAt + (hasDigest ? DIGEST_BYTES : 0);
   if (end > fields.length) throw wrong('ends within an entry');
   const entry = {
     kind,
@@ -56,11 +66,28 @@ function entryAt(bytes: Buffer, at: number): ManifestEntry {
     size: sizeAt(fields),
     target: fields.subarray(targetAt, digestAt),
     targetIndex: fields.readUInt32LE(AT.TARGET_INDEX),
-    digest: flags === HAS_DIGEST ? fields.subarray(digestAt, end) : undefined,
+    digest: hasDigest ? fields.subarray(digestAt, end) : undefined,
+    attributes: hasAttributes ? attributesAt(fields.subarray(end)) : undefined,
   };
   checkPath(entry.path);
   checkTarget(entry);
   return entry;
+}
+
+function flagsAt(fields: Buffer, kind: ManifestEntry['kind'], isArchive: boolean) {
+  const flags = fields[AT.FLAGS]!;
+  const hasDigest = (flags & HAS_DIGEST) !== 0;
+  const hasAttributes = (flags & HAS_ATTRIBUTES) !== 0;
+  const isKnown = (flags & ~(HAS_DIGEST | HAS_ATTRIBUTES)) === 0;
+  const isPossible = (kind === 'file' || !hasDigest) && (isArchive || !hasAttributes);
+  if (!isKnown || !isPossible) throw wrong('has unknown flags');
+  if (isArchive && hasAttributes === (kind === 'hardLink'))
+    throw wrong(hasAttributes ? 'has a hard link with attributes' : 'has an entry without attributes');
+  return { hasDigest, hasAttributes };
+}
+
+function attributesAt(fields: Buffer): Buffer {
+  return fields.subarray(0, attributesLength(fields));
 }
 
 function checkTarget({ kind, target }: ManifestEntry): void {

@@ -18,6 +18,8 @@ export interface ComparisonPolicy {
   readonly delta: boolean;
   /** What interrupted casts have left is continued; this one leaves something if it is interrupted. */
   readonly resume: boolean;
+  /** Entries have attributes: see `archive/layout.ts` (default false). */
+  readonly archive?: boolean | undefined;
   /** Nothing is changed. */
   readonly dryRun: boolean;
   /** Excluded entries are not removed. */

@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, futimesSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, futimesSync, renameSync, writeSync } from 'node:fs';
 import { MAX_OPEN_PULL_FILES, PULL_PIECE_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
@@ -73,8 +73,7 @@ export class PulledFiles {
     let file: TakenFile | undefined;
     const isReady = this.parts.outcomes.attempt(index, path, () => {
       file = this.#incomplete.take(index, entry);
-      if (file.isAdopted) fchmodSync(file.descriptor, mode);
-      else this.#modes.complete(file.descriptor, mode);
+      this.#modes.complete(file.descriptor, { index, mode }, file.isAdopted);
       const seconds = secondsOf(time);
       futimesSync(file.descriptor, seconds, seconds);
     });

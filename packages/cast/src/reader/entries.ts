@@ -16,14 +16,20 @@ interface Located {
   readonly path: Buffer;
 }
 
-export interface DirectoryEntry extends Located {
+/** An entry with an owner of its own. */
+interface Owned extends Located {
+  /** In an archive cast: a block of `archive/layout.ts`. */
+  readonly attributes: Buffer | undefined;
+}
+
+export interface DirectoryEntry extends Owned {
   readonly kind: 'directory';
   readonly mode: number;
   readonly time: Timestamp;
 }
 
 /** A file as it was when the entries were listed. They are read again when it is opened. */
-export interface FileEntry extends Located {
+export interface FileEntry extends Owned {
   readonly kind: 'file';
   readonly size: number;
   /** As `size`, without the holes of a sparse file as far as its block count shows them. */
@@ -32,7 +38,7 @@ export interface FileEntry extends Located {
   readonly time: Timestamp;
 }
 
-export interface SymbolicLinkEntry extends Located {
+export interface SymbolicLinkEntry extends Owned {
   readonly kind: 'symbolicLink';
   readonly time: Timestamp;
   readonly target: Buffer;

@@ -68,17 +68,27 @@ export class ManifestReader {
     if (entry.kind === 'hardLink') {
       const { targetIndex } = entry;
       const { time, path: target } = this.entries[targetIndex] as FileEntry;
-      return { kind, path, mode: 0, time, size: 0, target, targetIndex, digest: undefined };
+      return {
+        kind,
+        path,
+        mode: 0,
+        time,
+        size: 0,
+        target,
+        targetIndex,
+        digest: undefined,
+        attributes: undefined,
+      };
     }
-    const { time } = entry;
+    const { time, attributes } = entry;
     if (entry.kind === 'symbolicLink') {
       const { target } = entry;
-      return { kind, path, mode: 0, time, size: 0, target, targetIndex: 0, digest: undefined };
+      return { kind, path, mode: 0, time, size: 0, target, targetIndex: 0, digest: undefined, attributes };
     }
     const { mode } = entry;
     const size = entry.kind === 'file' ? entry.size : 0;
     const digest = entry.kind === 'file' ? this.#digest(entry, index) : undefined;
-    return { kind, path, mode, time, size, target: NOTHING, targetIndex: 0, digest };
+    return { kind, path, mode, time, size, target: NOTHING, targetIndex: 0, digest, attributes };
   }
 
   /** Undefined where the file cannot be read, or has changed: then it is sent, and fails there for a named reason. */

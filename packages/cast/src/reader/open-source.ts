@@ -48,6 +48,15 @@ export function checkCompared({ size, time }: FileEntry, { stats, identity }: Fi
   throw changed('it changed after it was compared, and receivers may have it as it was; cast it again');
 }
 
+/**
+ * Receivers give the file the owner that was told: contents of another owner must not get it.
+ * @param now what would be told now @throws CastError ERR_RDMC_FILE_CHANGED
+ */
+export function checkTold({ attributes }: FileEntry, now: Buffer): void {
+  if (attributes?.equals(now) === false)
+    throw changed('its owner or mode changed after it was listed; cast it again');
+}
+
 export function changed(message: string): CastError {
   return new CastError('ERR_RDMC_FILE_CHANGED', message);
 }

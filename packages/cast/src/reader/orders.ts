@@ -5,11 +5,19 @@ import type { RunSeal } from '../seal/run-key.js';
 import type { StreamTotals } from '../stream/records.js';
 import type { InputOrder } from './input-stream.js';
 
+/** What an archive cast tells. */
+export interface ArchiveOrder {
+  /** Without the names of users and groups. */
+  readonly numericIds: boolean;
+}
+
 export interface SurveyOrder {
   readonly paths: readonly Uint8Array[];
   readonly rules: readonly FilterRule[];
   /** Only these paths, relative to the only one of `paths`. */
   readonly listed: readonly Uint8Array[] | undefined;
+  /** Whether attributes are told: see `archive/layout.ts`; undefined: they are not. */
+  readonly archive?: ArchiveOrder | undefined;
   /** A file of unknown length, in the place of paths. */
   readonly input?: InputOrder | undefined;
 }

@@ -1,3 +1,4 @@
+import type { ToldAttributes } from '../archive/told-attributes.js';
 import type { Checksum } from '../checksum.js';
 import { KEPT_MESSAGE_BYTES, MODE_MASK } from '../constants.js';
 import { codeOf, messageOf } from '../errors.js';
@@ -13,7 +14,7 @@ import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
 import { type FileSource, isSameIdentity, type ReadHook } from './file-source.js';
 import type { FilledMessage, MessageSource } from './message-source.js';
-import { changed, checkCompared, OpenSource } from './open-source.js';
+import { changed, checkCompared, checkTold, OpenSource } from './open-source.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Selected } from './selection.js';
 import { SentFiles } from './sent-files.js';
@@ -33,6 +34,8 @@ export interface StreamReaderOptions {
   readonly sent?: SentFiles;
   /** Where a receiver checks messages by themselves; shared by the streams of a cast. */
   readonly checks?: MessageChecks | undefined;
+  /** In an archive cast: what is told about entries. */
+  readonly told?: ToldAttributes | undefined;
 }
 
 /**
@@ -56,6 +59,7 @@ export class StreamReader implements MessageSource {
   readonly #blocks: ReadonlyMap<number, SentBlocks>;
   readonly #sent: SentFiles;
   readonly #checks: MessageChecks | undefined;
+  readonly #told: ToldAttributes | undefined;
   #forgottenBelow = 0;
   #ended = false;
   readonly #source: OpenSource;
@@ -70,6 +74,7 @@ export class StreamReader implements MessageSource {
       blocks = new Map(),
       sent = new SentFiles(entries.length),
       checks,
+      told,
     }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
@@ -79,6 +84,7 @@ export class StreamReader implements MessageSource {
     this.#blocks = blocks;
     this.#sent = sent;
     this.#checks = checks;
+    this.#told = told;
   }
 
   /** Bytes of file contents in all messages so far. */
@@ -275,6 +281,7 @@ export class StreamReader implements MessageSource {
     try {
       const source = this.#source.first(entry, index);
       if (this.#selection?.[index] === Selected.UNCHANGED) checkCompared(entry, source);
+      if (this.#told) checkTold(entry, this.#told.of(source.stats));
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,

@@ -1,4 +1,5 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync, readlinkSync } from 'node:fs';
+import type { ToldAttributes } from '../archive/told-attributes.js';
 import { MAX_ENTRIES, MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
@@ -24,6 +25,8 @@ export interface SurveyOptions {
   readonly filter?: Filter | undefined;
   /** Only these paths below the root, which is the only one. */
   readonly listed?: ListedPath | undefined;
+  /** In an archive cast: what is told about entries. */
+  readonly told?: ToldAttributes | undefined;
   /** Lists nothing before `advance` (default false: everything). */
   readonly lazy?: boolean;
 }
@@ -110,7 +113,9 @@ export class Survey {
       : namesIn(source).map((name) => ({ name, listed: undefined }));
     const mode = Number(stats.mode) & MODE_MASK;
     const index = this.entries.length;
-    this.entries.push({ kind: 'directory', root, parent, path, mode, time: timestamp(stats.mtimeNs) });
+    const attributes = this.options.told?.of(stats);
+    const time = timestamp(stats.mtimeNs);
+    this.entries.push({ kind: 'directory', root, parent, path, mode, time, attributes });
     this.#directories += 1;
     return children
       .map((child) => ({
@@ -135,7 +140,8 @@ export class Survey {
     const contentBytes = Math.min(size, Number(stats.blocks) * SECTOR_BYTES);
     const mode = Number(stats.mode) & MODE_MASK;
     const time = timestamp(stats.mtimeNs);
-    this.entries.push({ kind: 'file', root, parent, path, size, contentBytes, mode, time });
+    const attributes = this.options.told?.of(stats);
+    this.entries.push({ kind: 'file', root, parent, path, size, contentBytes, mode, time, attributes });
     this.#files += 1;
     this.#bytes += size;
     this.#contentBytes += contentBytes;
@@ -150,6 +156,7 @@ export class Survey {
       path,
       target,
       time: timestamp(stats.mtimeNs),
+      attributes: this.options.told?.of(stats),
     });
     this.#links += 1;
   }

@@ -12,14 +12,14 @@ interface Takers {
 /** What the writer's thread must know of a cast. */
 export function openOrder(
   invitation: Invitation,
-  { directory, sharedMemory, parts, fsync, resume, resumeLimit }: CheckedReceiveOptions,
+  { directory, sharedMemory, parts, fsync, resume, resumeLimit, archive }: CheckedReceiveOptions,
   { sinks, memory }: Takers,
 ): OpenOrder {
   const to = memory ?? sharedMemory;
   const { castId, comparison, checksum, checksumKey, encrypted, contentBytes } = invitation;
   const neededBytes = comparison ? 0 : contentBytes;
   return {
-    ...{ directory, sinks, castId, fsync },
+    ...{ directory, sinks, castId, fsync, archive },
     memory: to === undefined ? undefined : { to, parts },
     policy: comparison,
     checksum: { kind: checksum, key: Buffer.from(checksumKey, 'hex') },

@@ -71,8 +71,8 @@ export class Session {
 
   async #cast(): Promise<SessionOutcome> {
     const { publisher, options, paths } = this;
-    const { rules, listed } = options;
-    await this.#reader.beginSurvey({ paths, rules, listed, input: this.#feed?.order() });
+    const { rules, listed, archive } = options;
+    await this.#reader.beginSurvey({ paths, rules, listed, archive, input: this.#feed?.order() });
     // Where entries are compared, they are listed meanwhile.
     if (!options.comparison) await this.#surveyed();
     publisher.enter('connecting');

@@ -1,3 +1,4 @@
+import type { ArchivedEntries } from '../archive/archived-entries.js';
 import type { Checksum } from '../checksum.js';
 import { MAX_PATH_BYTES } from '../constants.js';
 import { protocolError } from '../errors.js';
@@ -24,6 +25,8 @@ export interface ComparisonParts {
   readonly checksum: Checksum;
   readonly tree: ReceivingTree;
   readonly older: OlderFiles;
+  /** Undefined where the cast tells only modes. */
+  readonly archived: ArchivedEntries | undefined;
   readonly outcomes: Outcomes;
   readonly timeUnitNs: bigint;
   /** Whether everything is synced before the cast is reported as complete. */
@@ -51,11 +54,12 @@ export class Comparison {
   readonly #order = new ManifestOrder();
 
   constructor(private readonly parts: ComparisonParts) {
-    const { policy, checksum, tree, older, outcomes, timeUnitNs, durable, active, kept } = parts;
+    const { policy, checksum, tree, older, outcomes, timeUnitNs, durable, active, kept, archived } = parts;
     const filter = new Filter(policy.rules);
     const onDirectory = (entry: ManifestEntry, index: number): void => this.#defer(entry, index);
-    const file = new ExistingFile(new ContentComparison(checksum), durable, active);
-    this.#examiner = new Examiner(policy, { tree, outcomes, file, older, timeUnitNs, onDirectory, kept });
+    const file = new ExistingFile(new ContentComparison(checksum), durable, active, archived);
+    const shared = { tree, outcomes, older, timeUnitNs, kept, archived };
+    this.#examiner = new Examiner(policy, { ...shared, file, onDirectory });
     this.#surplus = policy.remove ? new Surplus(tree, filter, onDirectory) : undefined;
     this.#removal = new Removal(tree, filter, outcomes, parts.step);
   }
@@ -89,9 +93,10 @@ export class Comparison {
       throw protocolError(`a piece of the manifest begins with entry ${first}, not ${this.#examiner.count}`);
     const states = new Uint8Array(count);
     let at = 0;
-    for (const entry of decodePiece(count, data)) {
+    for (const entry of decodePiece(count, data, this.parts.policy.archive)) {
       this.#order.add(entry);
       this.#surplus?.add(entry, first + at);
+      this.parts.archived?.note(entry, first + at);
       states[at] = this.#examiner.examine(entry);
       at += 1;
       this.parts.active();

@@ -8,6 +8,7 @@ import {
   rmSync,
   symlinkSync,
 } from 'node:fs';
+import type { ArchivedEntries } from '../archive/archived-entries.js';
 import { MODE_MASK } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { StagedTree } from '../resume/staged-tree.js';
@@ -42,6 +43,8 @@ export class DeferredEntries {
     private readonly temporary: TemporaryDirectory,
     private readonly outcomes: Outcomes,
     private readonly active: () => void,
+    /** Undefined where the cast tells only modes. */
+    private readonly archived?: ArchivedEntries | undefined,
   ) {}
 
   get directories(): number {
@@ -143,6 +146,7 @@ export class DeferredEntries {
   #make({ index, path, target, time }: SymbolicLinkRecord): void {
     const temporary = this.temporary.file(index);
     symlinkSync(target, temporary);
+    this.archived?.setLink(index, temporary);
     const seconds = secondsOf(time);
     lutimesSync(temporary, seconds, seconds);
     const { directory, name } = this.tree.place(path);
@@ -163,12 +167,12 @@ export class DeferredEntries {
     rmSync(temporary, { force: true });
   }
 
-  #setAttributes({ path, mode, time }: DirectoryRecord): number {
+  #setAttributes({ index, path, mode, time }: DirectoryRecord): number {
     // Opened first: the new mode may forbid it.
     const descriptor = this.tree.openApart(path);
     try {
       const seconds = secondsOf(time);
-      fchmodSync(descriptor, mode & MODE_MASK);
+      if (!this.archived?.set(index, descriptor, mode)) fchmodSync(descriptor, mode & MODE_MASK);
       futimesSync(descriptor, seconds, seconds);
       return descriptor;
     } catch (error) {

@@ -1,4 +1,5 @@
 import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs';
+import type { ArchivedEntries } from '../archive/archived-entries.js';
 import { MODE_MASK } from '../constants.js';
 import { EntryState, type EntryStateValue, isLacking } from '../manifest/entry-states.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
@@ -23,6 +24,8 @@ export interface ExaminerParts {
   readonly timeUnitNs: bigint;
   /** What interrupted casts have left; undefined where the receiver keeps nothing. */
   readonly kept: KeptStore | undefined;
+  /** Undefined where the cast tells only modes. */
+  readonly archived: ArchivedEntries | undefined;
   /** A directory exists, with another mode or time than that of the entry. */
   readonly onDirectory: (entry: ManifestEntry, index: number) => void;
 }
@@ -106,7 +109,7 @@ export class Examiner {
     }
     if (entry.kind === 'directory') return this.#directory(entry, index, stats);
     if (entry.kind === 'file') return this.#file(entry, index, stats, place);
-    if (entry.kind === 'symbolicLink') return this.#symbolicLink(entry, stats, place);
+    if (entry.kind === 'symbolicLink') return this.#symbolicLink(entry, index, stats, place);
     return this.#hardLink(entry, stats);
   }
 
@@ -123,7 +126,8 @@ export class Examiner {
   }
 
   #directory(entry: ManifestEntry, index: number, stats: BigIntStats): EntryStateValue {
-    if (hasMode(entry, stats) && this.#isSameTime(entry.time, stats)) return EntryState.HAS;
+    if (this.#hasAttributes(entry, index, stats) && this.#isSameTime(entry.time, stats))
+      return EntryState.HAS;
     this.parts.onDirectory(entry, index);
     return EntryState.ATTRIBUTES;
   }
@@ -132,11 +136,12 @@ export class Examiner {
     if (!stats.isFile()) return EntryState.DIFFERS;
     const isSameTime = this.#isSameTime(entry.time, stats);
     const isSame = this.#isSameFile(entry, index, stats, place, isSameTime);
-    if (isSame && isSameTime && hasMode(entry, stats)) return EntryState.HAS;
+    if (isSame && isSameTime && this.#hasAttributes(entry, index, stats)) return EntryState.HAS;
     if (this.policy.update && !isSame && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
-    if (!isSame || this.policy.by === 'none') return this.#replaced(entry, index, stats);
+    const isResent = !isSame || this.policy.by === 'none' || this.parts.archived?.isPrivileged(index);
+    if (isResent) return this.#replaced(entry, index, stats);
     if (this.policy.dryRun) return stats.nlink === 1n ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
-    return this.parts.file.setAttributes(place, stats, entry)
+    return this.parts.file.setAttributes(place, stats, entry, index)
       ? EntryState.ATTRIBUTES
       : this.#replaced(entry, index, stats);
   }
@@ -179,11 +184,12 @@ export class Examiner {
     return entry.digest !== undefined && this.parts.file.hasDigest(place, stats, index, entry.digest);
   }
 
-  #symbolicLink(entry: ManifestEntry, stats: BigIntStats, place: Buffer): EntryStateValue {
+  #symbolicLink(entry: ManifestEntry, index: number, stats: BigIntStats, place: Buffer): EntryStateValue {
     const isSame =
       stats.isSymbolicLink() &&
       readlinkSync(place, 'buffer').equals(entry.target) &&
-      this.#isSameTime(entry.time, stats);
+      this.#isSameTime(entry.time, stats) &&
+      this.#matches(index, stats);
     return isSame ? EntryState.HAS : EntryState.DIFFERS;
   }
 
@@ -195,6 +201,15 @@ export class Examiner {
     if (target?.ino === stats.ino && target.dev === stats.dev) return EntryState.HAS;
     if (this.policy.update && stats.isFile() && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
     return isReplaced || target ? EntryState.DIFFERS : EntryState.SKIPPED;
+  }
+
+  #hasAttributes({ mode }: ManifestEntry, index: number, stats: BigIntStats): boolean {
+    return (Number(stats.mode) & MODE_MASK) === mode && this.#matches(index, stats);
+  }
+
+  /** Whether it has the owner that is told in an archive cast, as far as this receiver may give it. */
+  #matches(index: number, stats: BigIntStats): boolean {
+    return this.parts.archived?.matches(index, stats) ?? true;
   }
 
   #isSameTime(time: Timestamp, { mtimeNs }: BigIntStats): boolean {
@@ -214,10 +229,6 @@ export class Examiner {
       throw error;
     });
   }
-}
-
-function hasMode({ mode }: ManifestEntry, stats: BigIntStats): boolean {
-  return (Number(stats.mode) & MODE_MASK) === mode;
 }
 
 function nanosecondsOf({ seconds, nanoseconds }: Timestamp): bigint {

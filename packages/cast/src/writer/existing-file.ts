@@ -9,6 +9,7 @@ import {
   openSync,
   readSync,
 } from 'node:fs';
+import type { ArchivedEntries } from '../archive/archived-entries.js';
 import { CHUNK_BYTES } from '../constants.js';
 import type { ContentComparison } from '../manifest/content-comparison.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
@@ -26,6 +27,8 @@ export class ExistingFile {
     /** Whether a file is on disk before the cast is reported as complete. */
     private readonly durable: boolean,
     private readonly active: () => void,
+    /** Undefined where the cast tells only modes. */
+    private readonly archived: ArchivedEntries | undefined,
   ) {}
 
   /** Whether the contents have the digest. False also where the file cannot be read, or changes meanwhile. */
@@ -45,14 +48,14 @@ export class ExistingFile {
   }
 
   /**
-   * Sets mode and time. Does nothing and returns false where the file has further names, which may be outside of the
+   * Sets mode and time, in an archive cast also the owner. Does nothing and returns false where the file has further names, which may be outside of the
    * receiving directory, or where it cannot be opened.
    */
-  setAttributes(place: Buffer, stats: BigIntStats, { mode, time }: ManifestEntry): boolean {
+  setAttributes(place: Buffer, stats: BigIntStats, { mode, time }: ManifestEntry, index: number): boolean {
     if (stats.nlink !== 1n) return false;
     return this.#open(place, stats, (descriptor) => {
       const seconds = secondsOf(time);
-      fchmodSync(descriptor, mode);
+      if (!this.archived?.set(index, descriptor, mode)) fchmodSync(descriptor, mode);
       futimesSync(descriptor, seconds, seconds);
       if (this.durable) fsyncSync(descriptor);
       return true;

@@ -13,7 +13,7 @@ import type {
 } from '../stream/records.js';
 import type { Commits } from './commits.js';
 import type { ReceivingTree } from './directory-tree.js';
-import { FileModes } from './file-modes.js';
+import type { FileModes } from './file-modes.js';
 import { FileSink } from './file-sink.js';
 import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
@@ -33,6 +33,7 @@ interface AssemblerPorts {
   readonly active: () => void;
   readonly older: OlderFiles;
   readonly targets: SinkTargets;
+  readonly modes: FileModes;
 }
 
 const ZEROS = Buffer.alloc(HOLE_BYTES);
@@ -48,7 +49,6 @@ export class FileAssembler {
   readonly unbuilt = new Map<number, Buffer>();
   #chunk: Buffer | undefined;
   #file: OpenFile | undefined;
-  readonly #modes = new FileModes();
   /** Large files that are complete: several streams may have them, of which others can have ranges of older files. */
   readonly #complete = new Set<number>();
 
@@ -72,9 +72,9 @@ export class FileAssembler {
     this.#file = file;
     if (!isWanted || this.#complete.has(begin.index)) return;
     this.outcomes.attempt(begin.index, begin.path, () => {
-      const { older, targets, active } = this.ports;
+      const { older, targets, modes, active } = this.ports;
       const target = targets.open(begin, older.part(begin));
-      file.sink = new FileSink(begin, target, this.checksum, this.#modes, active);
+      file.sink = new FileSink(begin, target, this.checksum, modes, active);
     });
   }
 

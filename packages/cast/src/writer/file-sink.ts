@@ -1,14 +1,6 @@
-import {
-  closeSync,
-  fchmodSync,
-  ftruncateSync,
-  futimesSync,
-  renameSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, ftruncateSync, futimesSync, renameSync, unlinkSync, writeSync } from 'node:fs';
 import type { Checksum } from '../checksum.js';
-import { CHUNK_BYTES, EARLY_SYNC_BYTES, MODE_MASK } from '../constants.js';
+import { CHUNK_BYTES, EARLY_SYNC_BYTES } from '../constants.js';
 import { ContentDigest } from '../content-digest.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { eraseRange } from '../resume/erase-range.js';
@@ -86,7 +78,7 @@ export class FileSink {
   }
 
   /**
-   * Checks the contents, and sets length, mode and times. Only the name is missing then.
+   * Checks the contents, and sets length, owner, mode and times. Only the name is missing then.
    * @throws CastError ERR_RDMC_HASH_MISMATCH; errors of the system
    */
   seal(digest: Buffer): void {
@@ -97,8 +89,7 @@ export class FileSink {
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
-    if (this.target.journal) fchmodSync(this.#fd, this.begin.mode & MODE_MASK);
-    else this.modes.complete(this.#fd, this.begin.mode & MODE_MASK);
+    this.modes.complete(this.#fd, this.begin, this.target.journal !== undefined);
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
   }

@@ -25,6 +25,8 @@ export interface OpenOrder {
   readonly checksum: Checksum;
   /** Whether everything is synced before the cast is reported as complete. */
   readonly fsync: boolean;
+  /** Whether the attributes that an archive cast tells are set. */
+  readonly archive?: boolean;
   /** What interrupted casts leave; undefined: nothing. */
   readonly resume?: ResumePort | undefined;
   /** How entries are compared before they are sent; undefined where they are not. */

@@ -88,7 +88,7 @@ export class SinkWriter {
       throw protocolError(`a piece of the manifest begins with entry ${first}, not ${this.#examined}`);
     const states = new Uint8Array(count).fill(policy.existing ? EntryState.SKIPPED : EntryState.ABSENT);
     let index = first;
-    for (const entry of decodePiece(count, data)) {
+    for (const entry of decodePiece(count, data, this.ports.policy?.archive)) {
       this.#manifestOrder.add(entry);
       const mayBePartly = policy.delta && !policy.existing;
       if (mayBePartly && this.taker.answers?.isPartly(index, entry))

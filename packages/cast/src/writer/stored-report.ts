@@ -1,3 +1,4 @@
+import type { UnsetAttributes } from '../archive/unset-attributes.js';
 import type { CastProblem } from '../cast-summary.js';
 
 /** Number and bytes of files that have their names. */
@@ -21,6 +22,8 @@ export interface StoredReport {
   readonly unchangedBytes: number;
   /** Entries that the sender does not have. */
   readonly removed: number;
+  /** Attributes of an archive cast that were not set. */
+  readonly unset?: UnsetAttributes | undefined;
   readonly problems: readonly CastProblem[];
   readonly problemCount: number;
   /** Names of the paths that were given at the sender. */

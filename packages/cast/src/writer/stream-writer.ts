@@ -1,4 +1,5 @@
 import { closeSync } from 'node:fs';
+import { ArchivedEntries } from '../archive/archived-entries.js';
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
 import { encodeHeld } from '../delta/hash-frames.js';
@@ -13,6 +14,7 @@ import { commitAtOnce } from './commits.js';
 import { Comparison, type SurplusReport } from './comparison.js';
 import { DeferredEntries } from './deferred-entries.js';
 import { FileAssembler } from './file-assembler.js';
+import { FileModes } from './file-modes.js';
 import { OlderFiles } from './older-files.js';
 import { openDirectory } from './open-directory.js';
 import { Outcomes } from './outcomes.js';
@@ -36,6 +38,8 @@ export class StreamWriter {
   readonly #resumption: Resumption;
   readonly #storage: RecordStorage;
   readonly #older: OlderFiles;
+  /** In an archive cast. */
+  readonly #archived: ArchivedEntries | undefined;
   readonly #files: FileAssembler;
   readonly #deferred: DeferredEntries;
   readonly #comparison: Comparison | undefined;
@@ -60,6 +64,7 @@ export class StreamWriter {
       commits = commitAtOnce,
       policy,
       durable = false,
+      archive = false,
       resume,
     }: WriterPorts = {},
   ) {
@@ -83,11 +88,12 @@ export class StreamWriter {
       throw asCastError(error);
     }
     this.#tree = new StagedTree(this.#root, this.#temporary.descriptor);
+    this.#archived = policy?.archive ? ArchivedEntries.atThisHost(archive) : undefined;
     this.#older = new OlderFiles(this.#tree, checksum);
     const targets = new SinkTargets(this.#temporary, this.#resumption.keeping);
-    const ports = { commits, active, targets, older: this.#older };
+    const ports = { commits, active, targets, older: this.#older, modes: new FileModes(this.#archived) };
     this.#files = new FileAssembler(this.#tree, this.#outcomes, checksum, ports);
-    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active);
+    this.#deferred = new DeferredEntries(this.#tree, this.#temporary, this.#outcomes, active, this.#archived);
     try {
       this.#comparison = policy && this.#compareBy(policy, checksum);
     } catch (error) {
@@ -105,6 +111,7 @@ export class StreamWriter {
       ...{ policy, checksum, durable: this.durable, kept: this.#resumption.store },
       tree: this.#tree,
       older: this.#older,
+      archived: this.#archived,
       outcomes: this.#outcomes,
       timeUnitNs: this.#temporary.timeUnitNs(),
       onDirectory: (directory) => this.#deferred.directory(directory),
@@ -245,6 +252,7 @@ export class StreamWriter {
   report(): StoredReport {
     this.close();
     const { kept, count } = this.#outcomes.problems;
+    const unset = this.#archived?.unset;
     return {
       ...this.stored,
       directories: this.#deferred.directories,
@@ -254,6 +262,7 @@ export class StreamWriter {
       unchangedFiles: this.#comparison?.unchanged.files ?? 0,
       unchangedBytes: this.#comparison?.unchanged.bytes ?? 0,
       removed: this.#comparison?.removed ?? 0,
+      ...(unset && { unset }),
       problems: kept,
       problemCount: count,
       names: [...(this.#comparison?.roots ?? this.#storage.roots)].map(

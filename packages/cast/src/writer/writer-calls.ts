@@ -26,8 +26,8 @@ type Writer = StreamWriter | DurableWriter | SinkWriter;
 
 /** Opens a cast. */
 function writerOf(order: OpenOrder, sync: SyncPort, ports: SinkWriterPorts): Writer {
-  const { directory, sinks, memory, castId, checksum, fsync, policy, resume } = order;
-  const all = { ...ports, policy, resume };
+  const { directory, sinks, memory, castId, checksum, fsync, policy, resume, archive } = order;
+  const all = { ...ports, policy, resume, archive };
   const taker = sinks ? new SinkTaker(new SinkPort(sinks)) : memory && memoryTaker(memory, castId);
   if (taker) return new SinkWriter(taker, checksum, all);
   if (fsync) return new DurableWriter(directory!, castId, checksum, sync, all);

@@ -14,6 +14,8 @@ export interface WriterPorts {
   readonly policy?: ComparisonPolicy | undefined;
   /** Whether what is changed without a stream must be on disk, too. */
   readonly durable?: boolean;
+  /** Whether the attributes that an archive cast tells are set (default false). */
+  readonly archive?: boolean | undefined;
   /** What interrupted casts leave (default: nothing). */
   readonly resume?: ResumePort | undefined;
 }

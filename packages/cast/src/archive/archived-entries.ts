@@ -1,0 +1,132 @@
+import { fchmodSync, fchownSync, fstatSync, lchownSync, lstatSync } from 'node:fs';
+import { MODE_MASK } from '../constants.js';
+import { codeOf } from '../errors.js';
+import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { accountsHere } from './accounts.js';
+import { decodeAttributes, type EntryAttributes } from './entry-attributes.js';
+import { SET_GROUP_ID, SET_USER_ID, SPECIAL_MODE_MASK } from './layout.js';
+import { isSameOwner, type Owner, OwnerRules, specialBits } from './owner-rules.js';
+import type { UnsetAttributes } from './unset-attributes.js';
+
+/** What the system says when a process may not give an entry that owner, or its user namespace does not have it. */
+const NOT_PERMITTED = new Set(['EPERM', 'EINVAL', 'ENOSYS', 'ENOTSUP']);
+
+const OWNER_UNSET = 1;
+const MODE_UNSET = 2;
+
+/** Owner and mode of an entry that exists. */
+type Found = Owner & { readonly mode: number };
+
+/**
+ * The attributes that the sender of an archive cast has told about its entries, and their way to this receiver's files. A
+ * receiver that does not accept them only counts them. What the process may not set is counted, and is no failure.
+ */
+export class ArchivedEntries {
+  readonly #attributes: (EntryAttributes | undefined)[] = [];
+  /** By index: what was not set. */
+  readonly #unset: number[] = [];
+  #lastBlock: Buffer | undefined;
+  #last: EntryAttributes | undefined;
+
+  constructor(
+    private readonly accepted: boolean,
+    private readonly rules: OwnerRules,
+  ) {}
+
+  /** @param accepted whether the receiver sets what the sender tells */
+  static atThisHost(accepted: boolean): ArchivedEntries {
+    const groups = new Set([process.getegid!(), ...process.getgroups!()]);
+    return new ArchivedEntries(accepted, new OwnerRules({ uid: process.geteuid!(), groups }, accountsHere()));
+  }
+
+  /** The sender has told about an entry. @throws CastError ERR_RDMC_CAST_PROTOCOL */
+  note({ attributes: block }: ManifestEntry, index: number): void {
+    if (!block) return;
+    const attributes = this.#decoded(block);
+    if (this.accepted) this.#attributes[index] = attributes;
+    else this.#unset[index] = OWNER_UNSET | (attributes.special === 0 ? 0 : MODE_UNSET);
+  }
+
+  /** Whether an existing entry has everything that this receiver may give it. */
+  matches(index: number, stats: Found | { readonly [K in keyof Found]: bigint }): boolean {
+    const attributes = this.#attributes[index];
+    if (!attributes) return true;
+    const [uid, gid, mode] = [Number(stats.uid), Number(stats.gid), Number(stats.mode)];
+    const wanted = this.rules.wanted(attributes);
+    const possible = this.rules.possible(wanted, { uid, gid });
+    const special = specialBits(attributes.special, wanted, possible);
+    const isSame = isSameOwner(possible, { uid, gid }) && (mode & SPECIAL_MODE_MASK) === special;
+    if (isSame) this.#count(index, attributes, wanted, { uid, gid, mode });
+    return isSame;
+  }
+
+  /**
+   * Whether an entry runs with the rights of its owner or group. An existing file does not become such a file, even if size
+   * and time are those of the sender: somebody else may have written it. The sender sends it again.
+   */
+  isPrivileged(index: number): boolean {
+    const special = this.#attributes[index]?.special ?? 0;
+    return (special & (SET_USER_ID | SET_GROUP_ID)) !== 0;
+  }
+
+  /** Sets owner and mode. Does nothing and returns false where the sender has told nothing. @throws errors of the system */
+  set(index: number, descriptor: number, mode: number): boolean {
+    const attributes = this.#attributes[index];
+    if (!attributes) return false;
+    const wanted = this.rules.wanted(attributes);
+    const owner = this.#own(wanted, fstatSync(descriptor), (uid, gid) => fchownSync(descriptor, uid, gid));
+    // Behind the owner: a change of that clears set-user-id and set-group-id.
+    const full = (mode & MODE_MASK) | specialBits(attributes.special, wanted, owner);
+    fchmodSync(descriptor, full);
+    this.#count(index, attributes, wanted, { ...owner, mode: full });
+    return true;
+  }
+
+  /** Sets the owner of a symbolic link. @throws errors of the system */
+  setLink(index: number, place: Buffer): void {
+    const attributes = this.#attributes[index];
+    if (!attributes) return;
+    const wanted = this.rules.wanted(attributes);
+    const owner = this.#own(wanted, lstatSync(place), (uid, gid) => lchownSync(place, uid, gid));
+    this.#count(index, attributes, wanted, { ...owner, mode: attributes.special });
+  }
+
+  /** Undefined where everything that was told is set. */
+  get unset(): UnsetAttributes | undefined {
+    let [owners, modes] = [0, 0];
+    for (const bits of this.#unset) {
+      if (bits === undefined) continue;
+      if ((bits & OWNER_UNSET) !== 0) owners += 1;
+      if ((bits & MODE_UNSET) !== 0) modes += 1;
+    }
+    return owners + modes === 0 ? undefined : { accepted: this.accepted, owners, modes };
+  }
+
+  /** Most entries have those of the entry before. */
+  #decoded(block: Buffer): EntryAttributes {
+    if (this.#last && this.#lastBlock?.equals(block)) return this.#last;
+    // The block is a view of a piece of the manifest.
+    this.#lastBlock = Buffer.from(block);
+    this.#last = decodeAttributes(block);
+    return this.#last;
+  }
+
+  /** Returns the owner that the entry has then. @throws errors of the system, except where it is not permitted */
+  #own(wanted: Owner, found: Owner, change: (uid: number, gid: number) => void): Owner {
+    const possible = this.rules.possible(wanted, found);
+    if (isSameOwner(possible, found)) return found;
+    try {
+      change(possible.uid, possible.gid);
+      return possible;
+    } catch (error) {
+      if (!NOT_PERMITTED.has(codeOf(error) ?? '')) throw error;
+      return found;
+    }
+  }
+
+  #count(index: number, { special }: EntryAttributes, wanted: Owner, found: Found): void {
+    const isOwner = isSameOwner(wanted, found);
+    const isMode = (found.mode & SPECIAL_MODE_MASK) === special;
+    this.#unset[index] = (isOwner ? 0 : OWNER_UNSET) | (isMode ? 0 : MODE_UNSET);
+  }
+}

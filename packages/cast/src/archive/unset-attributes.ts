@@ -1,0 +1,9 @@
+/** Attributes that an archive cast has told, and that a receiver has not set. This is no failure. */
+export interface UnsetAttributes {
+  /** False: it has set nothing of this, because it was started without `archive`. True: it may not set them. */
+  readonly accepted: boolean;
+  /** Entries with another owner or group than at the sender. */
+  readonly owners: number;
+  /** Entries without the set-user-id, set-group-id or sticky bits that they have at the sender. */
+  readonly modes: number;
+}
