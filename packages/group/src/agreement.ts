@@ -14,6 +14,7 @@ export interface Agreement {
   readonly order: string;
   readonly algorithm: string;
   readonly blockBytes: 'auto' | number;
+  readonly relay: string;
   readonly racks: readonly (string | number)[] | null;
   readonly receiveWindow: number;
   readonly smallMessageBytes: number;
@@ -32,6 +33,7 @@ const FIELDS = [
   'order',
   'algorithm',
   'blockBytes',
+  'relay',
   'racks',
   'receiveWindow',
   'smallMessageBytes',
@@ -50,6 +52,7 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
   order: SAME_VALUE,
   algorithm: SAME_VALUE,
   blockBytes: SAME_VALUE,
+  relay: SAME_VALUE,
   racks: SAME_VALUE,
   receiveWindow: SAME_VALUE,
   smallMessageBytes: SAME_VALUE,
@@ -60,7 +63,7 @@ const ADVICE: Readonly<Record<(typeof FIELDS)[number], string>> = {
 
 export function agreementOf(options: CheckedGroupOptions): Agreement {
   const { members, incarnations, first, senders, order, algorithm, blockBytes, racks } = options;
-  const { receiveWindow, smallMessageBytes, delivery, quorum, arrivals } = options;
+  const { relay, receiveWindow, smallMessageBytes, delivery, quorum, arrivals } = options;
   return {
     version: GROUP_PROTOCOL_VERSION,
     members,
@@ -70,6 +73,7 @@ export function agreementOf(options: CheckedGroupOptions): Agreement {
     order,
     algorithm,
     blockBytes,
+    relay,
     racks: racks ?? null,
     receiveWindow,
     smallMessageBytes,

@@ -2,7 +2,7 @@ import { type Algorithm, algorithms, isAlgorithm, type RackId } from '@rdmc/sche
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from '@rdmc/verbs';
 import * as limits from './constants.js';
 import { GroupError, invalidOption } from './errors.js';
-import type { Delivery, GroupOptions, IncomingHandler } from './group-options.js';
+import type { Delivery, GroupOptions, IncomingHandler, RelayBy } from './group-options.js';
 import { checkSenders } from './many/sender-options.js';
 import type { SenderOrder } from './many/senders.js';
 import { booleanOption, choiceOption, integerOption, onlyKnownOptions, signalOption } from './options.js';
@@ -21,6 +21,7 @@ export interface CheckedGroupOptions {
   readonly order: SenderOrder;
   readonly algorithm: Algorithm;
   readonly blockBytes: 'auto' | number;
+  readonly relay: RelayBy;
   readonly racks: readonly RackId[] | undefined;
   readonly incoming: IncomingHandler | undefined;
   readonly receive: ReceiveAhead | undefined;
@@ -51,6 +52,7 @@ const KNOWN = [
   'order',
   'algorithm',
   'blockBytes',
+  'relay',
   'racks',
   'incoming',
   'receive',
@@ -89,6 +91,7 @@ export function checkGroupOptions(
     ...checkSenders(options, members),
     algorithm: checkAlgorithm(options.algorithm ?? 'binomial-pipeline'),
     blockBytes: checkBlockSize(options.blockBytes ?? 'auto'),
+    relay: choiceOption(WHERE, 'relay', options.relay ?? 'worker', ['worker', 'device']),
     racks: checkRacks(options, members.length),
     incoming: checkIncoming(options.incoming),
     receive: checkReceive(options.receive),

@@ -7,9 +7,9 @@ export const KIB = 1024;
 export const MIB = 1024 * 1024;
 
 /** Size of the header in front of every block, drawn in `worker/header.ts`. */
-export const HEADER_BYTES = 16;
+export const HEADER_BYTES = 20;
 /** Words of 32 bits in the header. */
-export const HEADER_WORDS = 4;
+export const HEADER_WORDS = 5;
 
 export const MIN_BLOCK_BYTES = 1;
 /** A work request carries less than 2^31 bytes, including the header. */

@@ -18,6 +18,11 @@ export const groupErrors = errorTable({
     'the list does not have this member',
     'let the members of the list create the group',
   ],
+  ERR_RDMC_RELAY_UNSUPPORTED: [
+    'usage',
+    "`relay: 'device'`, and the device does not execute requests that wait",
+    'leave `relay` out, or take the soft device',
+  ],
   ERR_RDMC_GROUP_EXISTS: [
     'usage',
     'the id is in use at this node',

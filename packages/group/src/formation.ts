@@ -177,12 +177,14 @@ export class Formation {
   async #open(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { environment, options, slot } = this;
     const { algorithm, members, racks, receiveWindow, retryTimeoutMs } = options;
-    const { sendWindow = DEFAULT_SEND_WINDOW } = options;
+    const { sendWindow = this.#sendsAhead } = options;
     const { weight, trafficClass, serviceLevel } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
     const receivesBlocks = rank !== 0 && !options.senders;
-    const bytes = groupMemoryBytes({ receiveWindow, sendWindow, maxBlockBytes, receivesBlocks });
+    const relaysAhead = options.relay === 'device' ? receiveWindow : 0;
+    const windows = { receiveWindow, sendWindow, relaysAhead, maxBlockBytes };
+    const bytes = groupMemoryBytes({ ...windows, receivesBlocks });
     this.#region = await environment.allocate(bytes);
     const slots = receivesBlocks ? await reception.prepare() : null;
     const links = await this.links.allocate();
@@ -199,9 +201,9 @@ export class Formation {
       slots,
       ...links,
     };
-    const windows = { receiveWindow, sendWindow, retryTimeoutMs, maxBlockBytes, region: this.#region.handle };
+    const queues = { ...windows, retryTimeoutMs, region: this.#region.handle };
     const priority = { weight, trafficClass, serviceLevel };
-    await environment.link.open({ ...setup, ...windows, ...priority }, events);
+    await environment.link.open({ ...setup, ...queues, ...priority }, events);
     await Promise.all(
       neighbours.map(async (neighbour, pair) => {
         const address = await environment.link.commands.createPair({ group: slot.number, pair });
@@ -265,12 +267,18 @@ export class Formation {
     });
   }
 
+  /** Where the device relays, blocks that have come do not keep relays of further ones waiting. */
+  get #sendsAhead(): number {
+    const { relay, receiveWindow } = this.options;
+    return relay === 'device' && this.neighbourhood.rank !== 0 ? receiveWindow : DEFAULT_SEND_WINDOW;
+  }
+
   /** Those of the options, and the automatic ones where an option is not given. */
   #windows(): WorkAhead {
     const { algorithm, members, sendWindow, readyWindow } = this.options;
     const automatic = automaticWindows(algorithm, members.length, this.transports);
     return {
-      sendWindow: sendWindow ?? automatic.sendWindow,
+      sendWindow: sendWindow ?? (automatic.sendWindow > 1 ? this.#sendsAhead : 1),
       readyWindow: readyWindow ?? automatic.readyWindow,
     };
   }

@@ -8,6 +8,7 @@ import type { GroupEnd } from './group-end.js';
 import type { Trouble } from './records.js';
 import { errorOfVerdict } from './verdict-error.js';
 import type { Verdict } from './wire-messages.js';
+import { RELAYS_BROKEN } from './worker/troubles.js';
 
 const PORT_ADVICE = 'check that the port of its RDMA device is active';
 
@@ -30,7 +31,8 @@ export class GroupFailure {
     this.#inquiry = new FailureInquiry(environment.mesh, options.id);
   }
 
-  verdictFor(asker: number): Promise<Verdict | null> {
+  async verdictFor(asker: number): Promise<Verdict | null> {
+    if (this.core.options.relay === 'device') await this.#examine(asker);
     return this.#inquiry.answer(asker);
   }
 
@@ -166,6 +168,23 @@ export class GroupFailure {
   #isHarmless(member: number): boolean {
     const { barrier } = this.core;
     return barrier.ownPartDone && barrier.hasStored(member);
+  }
+
+  /**
+   * The device breaks the queue pair of a member for which relays wait, when the one of their blocks breaks. So that member may
+   * ask before this member's worker has reported anything.
+   */
+  async #examine(asker: number): Promise<void> {
+    const { core } = this;
+    const { members } = core.options;
+    const pair = core.neighbourhood.neighbours.indexOf(members.indexOf(asker));
+    if (core.state !== 'open' || pair === -1) return;
+    const group = core.slot.number;
+    const origin = await core.environment.link.commands.brokenBehind({ group, pair }).catch(() => null);
+    if (origin === null || origin === pair) return;
+    this.trouble({
+      ...{ group, pair: origin, kind: 'queue-pair', code: 'ERR_RDMC_MEMBER_LOST', reason: RELAYS_BROKEN },
+    });
   }
 
   async #investigate(suspect: number, code: string, reason: string, isFlushed: boolean): Promise<void> {

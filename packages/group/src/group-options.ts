@@ -26,6 +26,9 @@ export type IncomingHandler = (
 /** When a message is given to the application. */
 export type Delivery = 'received' | 'stable';
 
+/** Who sends a received block on to the next members. */
+export type RelayBy = 'worker' | 'device';
+
 /** The options of `createGroup`. */
 export interface GroupOptions {
   /** The same at all members, 0 to 2^31 − 1. Open groups have different ids. */
@@ -54,6 +57,13 @@ export interface GroupOptions {
   readonly algorithm?: Algorithm;
   /** Bytes, 1 to 2^30, or 'auto' (default): chosen by the root for each message. The same at all members. */
   readonly blockBytes?: 'auto' | number;
+  /**
+   * `'worker'` (default): a member's worker thread sends a block on when it has seen it. `'device'`: the worker hands relays to
+   * its device ahead, up to a window of them, and the device executes each when its block has come, while the worker sleeps.
+   * Needs a device with `attributes.waitFor`, which the soft device has; others are refused with ERR_RDMC_RELAY_UNSUPPORTED.
+   * For groups of one sender. The same at all members.
+   */
+  readonly relay?: RelayBy;
   /** The rack of each member, root first: needed by 'hybrid'. The same at all members. */
   readonly racks?: readonly RackId[];
   /** Returns memory for a message that begins to arrive (default: `node.allocate`). */
@@ -91,7 +101,7 @@ export interface GroupOptions {
   /** Receives posted ahead, over all neighbours together: 1 to 64, default 32. The same at all members. */
   readonly receiveWindow?: number;
   /**
-   * Blocks this member sends at once: 1 to 64. Default 4; 1 in a group of 5 or more members over a network, with 'hybrid', and
+   * Blocks this member sends at once: 1 to 64. Default 4, or `receiveWindow` at a receiver whose device relays; 1 in a group of 5 or more members over a network, with 'hybrid', and
    * with 'binomial-pipeline' if their number is not a power of two.
    */
   readonly sendWindow?: number;

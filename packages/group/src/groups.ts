@@ -7,7 +7,7 @@ import {
   TopicDirectory,
 } from '@rdmc/node';
 import type { MemoryRegion, Subscription } from '@rdmc/verbs';
-import { checkGroupOptions } from './checked-group-options.js';
+import { type CheckedGroupOptions, checkGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
 import { Group } from './group.js';
@@ -91,7 +91,7 @@ export class Groups {
    *
    * @throws GroupError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_UNKNOWN_ALGORITHM,
    *   ERR_RDMC_GROUP_TOO_SMALL, ERR_RDMC_DUPLICATE_MEMBER, ERR_RDMC_UNKNOWN_MEMBER, ERR_RDMC_NOT_A_MEMBER,
-   *   ERR_RDMC_GROUP_EXISTS, ERR_RDMC_TOO_MANY_GROUPS, ERR_RDMC_NODE_CLOSED; ERR_RDMC_GROUP_MISMATCH with `field`,
+   *   ERR_RDMC_RELAY_UNSUPPORTED, ERR_RDMC_GROUP_EXISTS, ERR_RDMC_TOO_MANY_GROUPS, ERR_RDMC_NODE_CLOSED; ERR_RDMC_GROUP_MISMATCH with `field`,
    *   ERR_RDMC_GROUP_TIMEOUT with `missing`, ERR_RDMC_MEMBER_LOST with `memberId`; AbortError
    */
   async create(options: GroupOptions): Promise<Group> {
@@ -99,6 +99,7 @@ export class Groups {
     const { id: own, mesh, logger } = this.#context;
     const incarnationOf = (id: number) => (id === own ? mesh.incarnation : mesh.peers.get(id)?.incarnation);
     const checked = checkGroupOptions(options, own, incarnationOf);
+    this.#checkRelay(checked);
     const session = new GroupSession(this.#environment(), checked, this.#slots.take());
     this.#sessions.add(session);
     session.lifetime.signal.addEventListener('abort', () => this.#sessions.delete(session), { once: true });
@@ -122,6 +123,17 @@ export class Groups {
     this.#directory.close();
     this.#verdicts.close();
     this.#deviceEvents.close();
+  }
+
+  /** @throws GroupError ERR_RDMC_RELAY_UNSUPPORTED */
+  #checkRelay({ relay }: CheckedGroupOptions): void {
+    const { device } = this.#context.plane;
+    if (relay === 'worker' || device.attributes.waitFor) return;
+    throw new GroupError(
+      'ERR_RDMC_RELAY_UNSUPPORTED',
+      `createGroup: relay 'device' needs a device that executes requests that wait (waitFor), and ${device.name} does not; ` +
+        'leave relay out, or take the soft device',
+    );
   }
 
   #assertOpen(): void {

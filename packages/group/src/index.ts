@@ -5,7 +5,14 @@ export type { MemoryRegion, OpenDeviceOptions } from '@rdmc/verbs';
 export { automaticBlockSize } from './block-size.js';
 export { AbortError, GroupError, type GroupErrorCode, groupErrors } from './errors.js';
 export { type CloseOptions, Group, type SendOptions } from './group.js';
-export type { Delivery, GroupMember, GroupOptions, IncomingHandler, RegionRange } from './group-options.js';
+export type {
+  Delivery,
+  GroupMember,
+  GroupOptions,
+  IncomingHandler,
+  RegionRange,
+  RelayBy,
+} from './group-options.js';
 export type { WritableOptions } from './group-writable.js';
 export { Groups, groups } from './groups.js';
 export type { SenderOrder, Senders } from './many/senders.js';

@@ -55,6 +55,11 @@ export const groupRecords = recordTable({
     kickTable: post(numbers<[group: number]>(1)),
     /** Answers when the others have this member's row, except for those at the links in the set `skipped`. */
     settleTable: call(numbers<[group: number, skipped: number]>(2)),
+    /**
+     * Answers with the neighbour whose queue pair broke first where the device broke that of `pair`, because relays waited for
+     * its blocks; null: the queue pair of `pair` works.
+     */
+    brokenBehind: call(json<{ readonly group: number; readonly pair: number }>(), json<number | null>()),
     /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
     abort: call(numbers<[group: number]>(1)),
   },
@@ -89,6 +94,8 @@ export interface GroupSetup {
   readonly receiveWindow: number;
   /** The most sends at once; `start` may lower it. */
   readonly sendWindow: number;
+  /** Relays that wait in the device for their blocks, at most; 0: the worker relays. */
+  readonly relaysAhead: number;
   readonly retryTimeoutMs: number;
   /** Of `ConnectOptions`. */
   readonly weight: number;

@@ -3,25 +3,27 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OPEN_MESSAGES } from '../src/constants.js';
 import { Counter } from '../src/worker/counters.js';
-import { type Simulation, simulate } from './support/simulated-group.js';
+import { type Outcome, type Simulation, simulate } from './support/simulated-group.js';
 
 const MAX_BLOCK = 16;
 
-function expectDelivered(simulation: Simulation): void {
+function expectDelivered(simulation: Simulation): Outcome {
   const outcome = simulate(simulation);
   const all = simulation.messages.map((_, index) => index);
   expect(outcome.corrupt).toEqual([]);
   expect(outcome.finished).toEqual(Array.from({ length: simulation.nodes }, () => all));
   expect(outcome.mostReceives).toBeLessThanOrEqual(simulation.receiveWindow);
-  const { limits, readyTokens, receiveWindow, sendWindow } = simulation;
+  const { limits, readyTokens, receiveWindow, sendWindow, relaysAhead = 0 } = simulation;
   const ready = limits && limits.ready < receiveWindow ? limits.ready : (readyTokens ?? receiveWindow);
   expect(outcome.mostAnnounced).toBeLessThanOrEqual(ready);
-  expect(outcome.mostSends).toBeLessThanOrEqual(Math.min(sendWindow, limits?.sends ?? sendWindow));
+  const sends = Math.min(sendWindow, limits?.sends ?? sendWindow);
+  expect(outcome.mostSends).toBeLessThanOrEqual(sends + Math.min(relaysAhead, limits?.ready ?? relaysAhead));
   expect(outcome.mostOpen).toBeLessThanOrEqual(OPEN_MESSAGES);
   const copied = simulation.messages.filter(({ byteLength }) => byteLength > 0).length;
   expect(outcome.copies).toEqual(
     Array.from({ length: simulation.nodes }, (_, rank) => (rank === 0 ? 0 : copied)),
   );
+  return outcome;
 }
 
 const groups = fc.record({
@@ -30,6 +32,7 @@ const groups = fc.record({
   receiveWindow: fc.integer({ min: 1, max: 9 }),
   sendWindow: fc.integer({ min: 1, max: 4 }),
   readyTokens: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+  relaysAhead: fc.integer({ min: 0, max: 9 }),
   limits: fc.option(
     fc.record({ sends: fc.integer({ min: 1, max: 5 }), ready: fc.integer({ min: 1, max: 9 }) }),
     {
@@ -101,6 +104,43 @@ describe('GroupMachine over a simulated wire', () => {
     expect(counters[0]![Counter.MESSAGES_SENT]).toBe(3);
     const sent = counters.reduce((sum, one) => sum + one[Counter.BYTES_SENT]!, 0);
     expect(sent).toBe(3 * 116);
+  });
+
+  it.each(['chain', 'binomial-pipeline'] as const)(
+    '%s: devices relay ahead, with fewer turns',
+    (algorithm) => {
+      const simulation = {
+        algorithm,
+        nodes: 4,
+        messages: [{ byteLength: 300, blockBytes: 1 }],
+        maxBlockBytes: 1,
+        receiveWindow: 16,
+        sendWindow: 4,
+        seed: 7,
+      };
+      const worker = expectDelivered(simulation);
+      const device = expectDelivered({ ...simulation, relaysAhead: 16 });
+      expect(worker.relayedAhead).toEqual([0, 0, 0, 0]);
+      expect(device.relayedAhead.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(100);
+      const turns = (outcome: Outcome) => outcome.turns.slice(1).reduce((sum, each) => sum + each, 0);
+      expect(turns(device)).toBeLessThan(turns(worker));
+    },
+  );
+
+  it.each(algorithms)('%s: devices relay with the smallest windows', (algorithm) => {
+    for (const nodes of [2, 3, 4, 5, 8, 11, 16]) {
+      expectDelivered({
+        algorithm,
+        nodes,
+        racks: Array.from({ length: nodes }, (_, rank) => rank % 3),
+        messages: [65, 0, 8, 9].map((byteLength) => ({ byteLength, blockBytes: 8 })),
+        maxBlockBytes: 8,
+        receiveWindow: 1,
+        sendWindow: 1,
+        relaysAhead: 1,
+        seed: nodes,
+      });
+    }
   });
 
   it('reads long plans in chunks', () => {

@@ -4,32 +4,42 @@ import { describe, expect, it } from 'vitest';
 import { automaticBlockSize, LEAST_AUTO_BLOCK_BYTES, MOST_AUTO_BLOCK_BYTES } from '../src/block-size.js';
 import { blockCount, blockLength } from '../src/blocks.js';
 import { CloseBarrier } from '../src/close-barrier.js';
-import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY, HEADER_WORDS } from '../src/constants.js';
+import { CONTROL_SEND_DEPTH, CONTROL_SIGNAL_EVERY, HEADER_BYTES, HEADER_WORDS } from '../src/constants.js';
 import { parseMessage, parseVerdict } from '../src/wire-messages.js';
 import { Announcements } from '../src/worker/announcements.js';
 import { createCounters } from '../src/worker/counters.js';
-import { headerBlockSize, headerMessage, headerSize, writeHeader } from '../src/worker/header.js';
+import {
+  headerBlock,
+  headerBlockSize,
+  headerMessage,
+  headerSize,
+  writeHeader,
+} from '../src/worker/header.js';
 import { Plans } from '../src/worker/plans.js';
 import type { GroupPort } from '../src/worker/port.js';
 
 describe('header', () => {
   it('has the drawn layout, byte by byte', () => {
     const words = new Uint32Array(2 * HEADER_WORDS);
-    writeHeader(words, 1, 0x1_2345_6789_abcd, 0x11223344, 0x55667788);
-    const bytes = Buffer.from(words.buffer, 16, 16);
-    expect(bytes.toString('hex')).toBe('cdab896745230100' + '44332211' + '88776655');
+    const message = { byteLength: 0x1_2345_6789_abcd, blockBytes: 0x11223344, number: 0x55667788 };
+    writeHeader(words, 1, message, 0x0a0b0c0d);
+    const bytes = Buffer.from(words.buffer, HEADER_BYTES, HEADER_BYTES);
+    expect(bytes.toString('hex')).toBe('cdab896745230100' + '44332211' + '88776655' + '0d0c0b0a');
     expect(words.subarray(0, HEADER_WORDS)).toEqual(new Uint32Array(HEADER_WORDS));
   });
 
   it('carries sizes up to 2^53 − 1', () => {
     const words = new Uint32Array(HEADER_WORDS);
+    const word = fc.nat(0xffff_ffff);
     fc.assert(
-      fc.property(fc.maxSafeNat(), fc.nat(0xffff_ffff), fc.nat(0xffff_ffff), (size, block, message) => {
-        writeHeader(words, 0, size, block, message);
-        expect([headerSize(words, 0), headerBlockSize(words, 0), headerMessage(words, 0)]).toEqual([
-          size,
+      fc.property(fc.maxSafeNat(), word, word, word, (byteLength, blockBytes, number, block) => {
+        writeHeader(words, 0, { byteLength, blockBytes, number }, block);
+        const sizes = [headerSize(words, 0), headerBlockSize(words, 0)];
+        expect([...sizes, headerMessage(words, 0), headerBlock(words, 0)]).toEqual([
+          byteLength,
+          blockBytes,
+          number,
           block,
-          message,
         ]);
       }),
     );

@@ -8,6 +8,8 @@ import { type GroupPort, ProtocolViolation } from '../src/worker/port.js';
 
 const WINDOW = 4;
 const MAX_BLOCK = 16;
+/** A message of three blocks. */
+const FORTY = { byteLength: 40, blockBytes: MAX_BLOCK, number: 0 };
 
 /** Rank 1 of a chain of three: it receives blocks from pair 0, and sends them to pair 1. */
 function relay(skipsNumbers = false) {
@@ -46,18 +48,19 @@ describe('violations of the wire protocol', () => {
   it('accepts a message that follows the schedule', () => {
     const { machine, headers, posted } = relay();
     expect(posted).toEqual([{ pair: 0, slot: 0 }]);
-    writeHeader(headers, 0, 40, MAX_BLOCK, 0);
+    writeHeader(headers, 0, FORTY, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
     machine.place(0, 1000, NO_KEY);
     machine.advance();
     // The two other blocks, and the first one of the next message.
     expect(posted).toHaveLength(4);
-    writeHeader(headers, posted[1]!.slot, 40, MAX_BLOCK, 0);
+    writeHeader(headers, posted[1]!.slot, FORTY, 1);
     machine.blockArrived(posted[1]!.slot, 1, HEADER_BYTES + MAX_BLOCK);
   });
 
   it.each([
     ['another block', { immediate: 1 }],
+    ['another block in the header', { block: 1 }],
     ['too few bytes', { bytes: HEADER_BYTES + 15 }],
     ['too many bytes', { bytes: HEADER_BYTES + 17 }],
     ['another message', { message: 1 }],
@@ -70,13 +73,14 @@ describe('violations of the wire protocol', () => {
     const { machine, headers } = relay();
     const good = {
       immediate: 0,
+      block: 0,
       bytes: HEADER_BYTES + MAX_BLOCK,
       message: 0,
       blockSize: MAX_BLOCK,
       size: 40,
     };
-    const { immediate, bytes, message, blockSize, size } = { ...good, ...wrong };
-    writeHeader(headers, 0, size, blockSize, message);
+    const { immediate, block, bytes, message, blockSize, size } = { ...good, ...wrong };
+    writeHeader(headers, 0, { byteLength: size, blockBytes: blockSize, number: message }, block);
     expect(() => machine.blockArrived(0, immediate, bytes)).toThrow(
       expect.objectContaining({ name: 'ProtocolViolation', pair: 0 }),
     );
@@ -84,37 +88,39 @@ describe('violations of the wire protocol', () => {
 
   it.each([
     ['another block', { immediate: 2 }],
+    ['another block that a device has relayed', { block: 2 }],
     ['another size', { size: 41 }],
     ['another block size', { blockSize: 8 }],
     ['another message', { message: 7 }],
     ['too few bytes', { bytes: HEADER_BYTES }],
   ])('refuses %s later', (_name, wrong) => {
     const { machine, headers, posted } = relay();
-    writeHeader(headers, 0, 40, MAX_BLOCK, 0);
+    writeHeader(headers, 0, FORTY, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + MAX_BLOCK);
     machine.place(0, 1000, NO_KEY);
     machine.advance();
     const { slot } = posted[1]!;
     const good = {
       immediate: 1,
+      block: 1,
       bytes: HEADER_BYTES + MAX_BLOCK,
       message: 0,
       blockSize: MAX_BLOCK,
       size: 40,
     };
-    const { immediate, bytes, message, blockSize, size } = { ...good, ...wrong };
-    writeHeader(headers, slot, size, blockSize, message);
+    const { immediate, block, bytes, message, blockSize, size } = { ...good, ...wrong };
+    writeHeader(headers, slot, { byteLength: size, blockBytes: blockSize, number: message }, block);
     expect(() => machine.blockArrived(slot, immediate, bytes)).toThrow(ProtocolViolation);
   });
 
   it('accepts numbers with gaps only where small messages may have them, and none twice', () => {
     const { machine, headers, posted } = relay(true);
-    writeHeader(headers, 0, 4, MAX_BLOCK, 5);
+    writeHeader(headers, 0, { byteLength: 4, blockBytes: MAX_BLOCK, number: 5 }, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + 4);
     machine.place(5, 1000, NO_KEY);
     machine.advance();
     const { slot } = posted[1]!;
-    writeHeader(headers, slot, 4, MAX_BLOCK, 5);
+    writeHeader(headers, slot, { byteLength: 4, blockBytes: MAX_BLOCK, number: 5 }, 0);
     expect(() => machine.blockArrived(slot, 0, HEADER_BYTES + 4)).toThrow('message 6 or a later one');
   });
 

@@ -9,6 +9,7 @@ const ONE_SENDER_OPTIONS = [
   'first',
   'algorithm',
   'blockBytes',
+  'relay',
   'racks',
   'incoming',
   'receive',

@@ -36,6 +36,8 @@ export class Announcements {
   readonly #received: Uint32Array;
   readonly #used: Uint32Array;
   readonly #owedReceives: Uint32Array;
+  /** Receives of each neighbour that were free at its last announcement. */
+  readonly #level: Uint32Array;
   #tokens: ReadyTokens | undefined;
 
   constructor(
@@ -56,6 +58,7 @@ export class Announcements {
     this.#received = new Uint32Array(pairs);
     this.#used = new Uint32Array(pairs);
     this.#owedReceives = new Uint32Array(pairs);
+    this.#level = new Uint32Array(pairs);
   }
 
   /** Limits the announced receives that are not filled. Call it before the first receive is posted. */
@@ -80,6 +83,15 @@ export class Announcements {
     this.#used[pair]! += 1;
   }
 
+  /**
+   * Whether `pair` posts further receives after the last block that was sent to it: half of its receives are used, or nearly
+   * all. So a member that waits for nothing else wakes up once for half of its window.
+   */
+  wantsMore(pair: number): boolean {
+    const left = (this.#received[pair]! - this.#used[pair]!) >>> 0;
+    return left <= 1 || left === this.#level[pair]! >>> 1;
+  }
+
   /** Changes with every block and every announcement that comes from `pair`. */
   cameFrom(pair: number): number {
     return this.#arrived[pair]! + this.#received[pair]!;
@@ -102,6 +114,7 @@ export class Announcements {
     }
     this.options.trace?.ready(pair, count);
     this.#received[pair] = count;
+    this.#level[pair] = ahead;
     this.#owedReceives[pair]! += 1;
   }
 

@@ -33,6 +33,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
     releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
     liftSlots: (group) => this.#groups.get(group)?.liftSlots(),
+    brokenBehind: ({ group, pair }) => this.#groups.get(group)?.brokenBehind(pair) ?? null,
     abort: (group) => this.#abort(group),
   };
 

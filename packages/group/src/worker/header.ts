@@ -1,31 +1,35 @@
 /*
- * The header of every block, in its own scatter/gather entry (16 bytes, little endian):
+ * The header of every block, in its own scatter/gather entry (20 bytes, little endian):
  *
- *   byte  0                        8                 12                16
- *         +------------------------+-----------------+-----------------+
- *         | size of the message    | size of a block | message number  |
- *         |  u64 bytes             |  u32 bytes      |  u32, from 0    |
- *         +------------------------+-----------------+-----------------+
+ *   byte  0                        8                 12                16                20
+ *         +------------------------+-----------------+-----------------+-----------------+
+ *         | size of the message    | size of a block | message number  | block number    |
+ *         |  u64 bytes             |  u32 bytes      |  u32, from 0    |  u32, from 0    |
+ *         +------------------------+-----------------+-----------------+-----------------+
  *
  * RDMC (DSN 2018, section 4.2) puts the size into the immediate. The immediate has 32 bits, and a member needs the
- * exact size at its first block, which can be any block; so here the immediate is the block's number.
+ * exact size at its first block, which can be any block; so here the immediate is the block's number. The header has that
+ * number, too: a device that relays a block before the member has looked at it sends the immediate of the expected block,
+ * and the header of the block that came.
  */
 import { HEADER_WORDS } from '../constants.js';
 
 const TWO_32 = 4_294_967_296;
 
-export function writeHeader(
-  words: Uint32Array,
-  slot: number,
-  byteLength: number,
-  blockBytes: number,
-  message: number,
-): void {
+/** The message in a header. */
+export interface HeaderMessage {
+  readonly byteLength: number;
+  readonly blockBytes: number;
+  readonly number: number;
+}
+
+export function writeHeader(words: Uint32Array, slot: number, message: HeaderMessage, block: number): void {
   const base = slot * HEADER_WORDS;
-  words[base] = byteLength;
-  words[base + 1] = byteLength / TWO_32;
-  words[base + 2] = blockBytes;
-  words[base + 3] = message;
+  words[base] = message.byteLength;
+  words[base + 1] = message.byteLength / TWO_32;
+  words[base + 2] = message.blockBytes;
+  words[base + 3] = message.number;
+  words[base + 4] = block;
 }
 
 /** The size of the message. An invalid header may give a number beyond the safe integers. */
@@ -40,4 +44,8 @@ export function headerBlockSize(words: Uint32Array, slot: number): number {
 
 export function headerMessage(words: Uint32Array, slot: number): number {
   return words[slot * HEADER_WORDS + 3]!;
+}
+
+export function headerBlock(words: Uint32Array, slot: number): number {
+  return words[slot * HEADER_WORDS + 4]!;
 }

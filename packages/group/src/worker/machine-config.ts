@@ -1,6 +1,14 @@
 import type { LocalKey } from '@rdmc/verbs';
 import type { GroupTrace } from './group-trace.js';
 import type { Topology } from './plans.js';
+import type { RelayPort } from './port.js';
+
+/** The relays of a member that its device executes. */
+export interface DeviceRelays {
+  /** Relays that wait for their blocks, at most: 1 to `MAX_WINDOW`. */
+  readonly ahead: number;
+  readonly port: RelayPort;
+}
 
 /** The configuration of a member's state machine; addresses are those of registered memory. */
 export interface MachineConfig {
@@ -19,6 +27,8 @@ export interface MachineConfig {
    * announce each posted receive; the implementation of the RDMC paper announced one.
    */
   readonly readyTokens?: number | undefined;
+  /** The device relays blocks; default: this member's worker does. The same at all members. */
+  readonly relays?: DeviceRelays | undefined;
   /** Messages may have gaps between their numbers, which are those of small messages; default: no. */
   readonly skipsNumbers?: boolean | undefined;
   /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
@@ -27,7 +37,7 @@ export interface MachineConfig {
   readonly buffersAddress: number;
   /** Key of the memory region of the first-block buffers. */
   readonly buffersLkey: LocalKey;
-  /** Headers: first those of the receive slots, then those of the send slots. */
+  /** Headers: first those of the receive slots (`receiveSlots` of `group-memory.ts`), then those of the send slots. */
   readonly headers: Uint32Array;
   /** The counters of the group, as of `createCounters`; the machine adds to them. */
   readonly counters: Float64Array;

@@ -48,10 +48,11 @@ export class GroupMachine {
 
   /**
    * Narrows the windows: at most `sends` sends that have not completed, and `ready` receives that are announced and not filled.
+   * As many relays wait in the device.
    * Call it before the first `advance`.
    */
   limit(sends: number, ready: number): void {
-    this.#sendSide.limit(sends);
+    this.#sendSide.limit(sends, ready);
     if (ready < this.config.receiveWindow) this.#announcements.limit(ready);
   }
 
@@ -61,6 +62,8 @@ export class GroupMachine {
     this.#sendSide.advance();
     this.#finish();
     this.#receiveSide.advance();
+    // Relays of blocks whose receives have just been posted.
+    if (this.config.relays) this.#sendSide.advance();
     this.#announcements.announce();
     this.#waits?.look();
   }
@@ -120,7 +123,12 @@ export class GroupMachine {
     return this.#announcements.cameFrom(pair);
   }
 
-  /** The number of sends that have not completed: 0 to `sendWindow`. */
+  /** The neighbours for whose blocks the device waits before it sends others to `pair`. */
+  relaySources(pair: number): readonly number[] {
+    return this.#sendSide.relaySources(pair);
+  }
+
+  /** The number of sends that have not completed: 0 to `sendWindow`; and of relays. */
   get outstandingSends(): number {
     return this.#sendSide.outstanding;
   }

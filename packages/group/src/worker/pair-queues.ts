@@ -47,13 +47,13 @@ export class PairQueues {
     private readonly pair: number,
     private readonly listener: PairListener,
     receiveWindow: number,
-    sendWindow: number,
+    sendDepth: number,
   ) {
     const { protectionDomain, completionQueue } = context;
     const queues = { sendQueue: completionQueue, receiveQueue: completionQueue };
     this.#data = protectionDomain.createQueuePair({
       ...queues,
-      sendDepth: sendWindow,
+      sendDepth,
       receiveDepth: receiveWindow,
     });
     this.#control = protectionDomain.createQueuePair({
@@ -69,6 +69,16 @@ export class PairQueues {
     return { data: this.#data.address, control: this.#control.address };
   }
 
+  /** The number of the queue pair for blocks. */
+  get dataNumber(): number {
+    return this.#data.number;
+  }
+
+  /** Whether the queue pair for blocks has failed. A call of the addon. */
+  get isBroken(): boolean {
+    return this.#data.state === 'ERROR';
+  }
+
   /** Resolves with the transport. */
   async connect(peer: PairAddress, options: ConnectOptions): Promise<string> {
     await Promise.all([this.#data.connect(peer.data, options), this.#control.connect(peer.control, options)]);
@@ -80,10 +90,12 @@ export class PairQueues {
     this.context.submission.begin(Opcode.RECEIVE, this.#data.number, id, WorkRequestFlag.SIGNALED);
   }
 
-  beginSend(slot: number, block: number): void {
+  /** `wakes`: the completion at the neighbour is solicited. */
+  beginSend(slot: number, block: number, wakes: boolean): void {
     const { submission } = this.context;
     const id = Purpose.SEND * TWO_32 + slot;
-    submission.begin(Opcode.SEND_WITH_IMM, this.#data.number, id, FOR_BOTH_SIDES);
+    const flags = wakes ? FOR_BOTH_SIDES : WorkRequestFlag.SIGNALED;
+    submission.begin(Opcode.SEND_WITH_IMM, this.#data.number, id, flags);
     submission.immediate(block);
   }
 

@@ -14,9 +14,9 @@ export interface GroupPort {
   postReceive(pair: number, slot: number, range: BlockRange): void;
   /**
    * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does
-   * not keep `range`.
+   * not keep `range`. `wakes`: the neighbour's worker has something to do when the block has arrived.
    */
-  postSend(pair: number, slot: number, block: number, range: BlockRange): void;
+  postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void;
   /** Posts a receive for one announcement of a neighbour. */
   receiveAnnouncement(pair: number): void;
   /**
@@ -30,6 +30,28 @@ export interface GroupPort {
   incoming(message: number, byteLength: number): void;
   /** A message is complete here, and this member has relayed its part. Called in order of number. */
   finished(message: number): void;
+}
+
+/** A send of a block that has not arrived yet. The device executes it when the block's receive has succeeded. */
+export interface Relay {
+  /** The neighbour that gets the block. */
+  readonly pair: number;
+  /** Of the send: behind the slots of ordinary sends. */
+  readonly slot: number;
+  readonly block: number;
+  /** As for `postSend`. */
+  readonly wakes: boolean;
+  /** The receive slot whose header is sent on, as it was received. */
+  readonly headerSlot: number;
+  /** The neighbour that sends the block, and the number of its blocks that have come then, from the first on. */
+  readonly from: number;
+  readonly receives: number;
+}
+
+/** The output of a state machine whose device relays. */
+export interface RelayPort {
+  /** Posts a relay: the header of the receive slot, then the bytes of `range`. It keeps neither `relay` nor `range`. */
+  postRelay(relay: Relay, range: BlockRange): void;
 }
 
 /** The neighbour `pair` broke the wire protocol. */

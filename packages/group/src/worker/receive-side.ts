@@ -4,11 +4,12 @@ import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constant
 import type { Announcements } from './announcements.js';
 import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
-import { headerBlockSize, headerMessage, headerSize } from './header.js';
+import { headerBlock, headerBlockSize, headerMessage, headerSize } from './header.js';
 import type { MachineConfig } from './machine-config.js';
 import { OpenMessage } from './open-message.js';
 import type { Plans } from './plans.js';
 import { type GroupPort, ProtocolViolation } from './port.js';
+import { ReceiveSlots } from './receive-slots.js';
 
 /**
  * Posts receives in the order of the schedule, at most `receiveWindow`, and handles the arrived blocks.
@@ -21,13 +22,7 @@ import { type GroupPort, ProtocolViolation } from './port.js';
  * The order is one over all neighbours, so the first receive of a message follows the last one of the previous message.
  */
 export class ReceiveSide {
-  /** The receive slots that are free, as a stack. */
-  readonly #freeSlots: Uint8Array;
-  #freeCount: number;
-  /** For each slot in use: the expected block and the message; `undefined` for a message that is not known yet. */
-  readonly #blocks: Uint32Array;
-  readonly #messages: (OpenMessage | undefined)[];
-  readonly #pairs: Uint16Array;
+  readonly slots: ReceiveSlots;
   readonly #range = new BlockRange();
   /** First-block buffers in use. */
   #buffersInUse = 0;
@@ -45,18 +40,14 @@ export class ReceiveSide {
     /** Messages that have begun and not finished, in order of number. */
     private readonly open: OpenMessage[],
   ) {
-    const slots = config.receiveWindow;
-    this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
-    this.#freeCount = slots;
-    this.#blocks = new Uint32Array(slots);
-    this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
-    this.#pairs = new Uint16Array(slots);
+    const { receiveWindow, neighbours, relays } = config;
+    this.slots = new ReceiveSlots(receiveWindow, relays?.ahead ?? 0, neighbours.length);
   }
 
   /** Posts all receives that are possible now. */
   advance(): void {
     if (this.config.firstPair === -1) return;
-    while (this.#freeCount > 0) {
+    while (this.slots.mayPost) {
       const message = this.#posting;
       if (!message) {
         if (!this.#postFirst()) return;
@@ -75,14 +66,14 @@ export class ReceiveSide {
    * @throws ProtocolViolation if block, header or length differ from the schedule
    */
   arrived(slot: number, immediate: number, bytes: number): void {
-    let message = this.#messages[slot];
+    let message = this.slots.message(slot);
     const isFirst = message === undefined;
     message ??= this.#begin(slot, immediate);
     this.#check(slot, message, immediate, bytes);
     this.config.trace?.received(slot, message.number, immediate);
     message.markReceived(immediate);
-    this.announcements.arrived(this.#pairs[slot]!);
-    this.#release(slot);
+    this.announcements.arrived(this.slots.pair(slot));
+    this.slots.filled(slot);
     const { counters } = this.config;
     counters[Counter.BLOCKS_RECEIVED]! += 1;
     counters[Counter.BYTES_RECEIVED]! += bytes - HEADER_BYTES;
@@ -161,7 +152,7 @@ export class ReceiveSide {
     if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
       throw new Error('The schedule lets the first block come from different members');
     }
-    this.#blocks[slot] = plan.receives.block(0);
+    this.slots.expect(slot, plan.receives.block(0));
     message.receivesPosted = 1;
     message.firstBlock = immediate;
     message.buffer = this.#waitingBuffer;
@@ -187,36 +178,28 @@ export class ReceiveSide {
 
   #check(slot: number, message: OpenMessage, immediate: number, bytes: number): void {
     const { headers } = this.config;
-    const expected = this.#blocks[slot]!;
+    const expected = this.slots.block(slot);
     const found =
       immediate === expected &&
+      headerBlock(headers, slot) === expected &&
       bytes === HEADER_BYTES + message.length(expected) &&
       headerMessage(headers, slot) === message.number &&
       headerSize(headers, slot) === message.byteLength &&
       headerBlockSize(headers, slot) === message.blockBytes;
     if (found) return;
     throw new ProtocolViolation(
-      this.#pairs[slot]!,
-      `sent block ${immediate} of message ${headerMessage(headers, slot)} in ${bytes} bytes; the schedule has ` +
+      this.slots.pair(slot),
+      `sent block ${headerBlock(headers, slot)} of message ${headerMessage(headers, slot)} as block ${immediate} in ` +
+        `${bytes} bytes; the schedule has ` +
         `block ${expected} of message ${message.number} in ${HEADER_BYTES + message.length(expected)} bytes`,
     );
   }
 
   #take(pair: number, message: OpenMessage | undefined, block: number): number {
-    this.#freeCount -= 1;
-    const slot = this.#freeSlots[this.#freeCount]!;
-    this.#pairs[slot] = pair;
-    this.#messages[slot] = message;
-    this.#blocks[slot] = block;
+    const slot = this.slots.take(pair, message, block);
     this.announcements.posted(pair);
     this.config.trace?.receivePosted(slot, pair, message?.number, message && block);
     return slot;
-  }
-
-  #release(slot: number): void {
-    this.#messages[slot] = undefined;
-    this.#freeSlots[this.#freeCount] = slot;
-    this.#freeCount += 1;
   }
 
   #takeBuffer(): number {

@@ -1,3 +1,4 @@
+import { receiveSlots } from '../group-memory.js';
 import type { Announcements } from './announcements.js';
 import { BlockRange } from './block-range.js';
 import { Counter } from './counters.js';
@@ -6,10 +7,15 @@ import type { MachineConfig } from './machine-config.js';
 import type { OpenMessage } from './open-message.js';
 import type { GroupPort } from './port.js';
 import type { ReceiveSide } from './receive-side.js';
+import { RelaySide } from './relay-side.js';
+
+/** A member uses its neighbours by turns; so the next send to one is among so many for each neighbour. */
+const LOOK_AHEAD = 2;
 
 /**
  * Sends blocks strictly in the order of the schedule, message after message, at most `sendWindow` at once. The next
- * block is sent when it is here and its target has announced a receive for it.
+ * block is sent when it is here and its target has announced a receive for it. Where the device relays, a block that is not
+ * here yet is posted as a relay.
  */
 export class SendSide {
   readonly #freeSlots: Uint8Array;
@@ -20,6 +26,9 @@ export class SendSide {
   readonly #fromBuffer: Uint8Array;
   readonly #lengths: Float64Array;
   readonly #range = new BlockRange();
+  readonly #relays: RelaySide | undefined;
+  /** The first header of the send slots. */
+  readonly #headersAt: number;
   /** Number in `open` of the message whose sends are being posted. */
   #cursor = 0;
 
@@ -36,25 +45,35 @@ export class SendSide {
     this.#most = slots;
     this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
     this.#fromBuffer = new Uint8Array(slots);
-    this.#lengths = new Float64Array(slots);
+    const { relays, receiveWindow } = config;
+    const relaysAhead = relays?.ahead ?? 0;
+    this.#headersAt = receiveSlots({ receiveWindow, relaysAhead });
+    this.#relays = relays && new RelaySide(relays, slots, receiveSide.slots);
+    this.#lengths = new Float64Array(slots + relaysAhead);
   }
 
   /** The number of sends that have not completed. */
   get outstanding(): number {
-    return this.#most - this.#freeCount;
+    return this.#most - this.#freeCount + (this.#relays?.outstanding ?? 0);
   }
 
-  /** Narrows the window. Call it before the first `advance`. */
-  limit(sends: number): void {
+  /** Narrows the windows: `relays` that wait for their blocks, at most. Call it before the first `advance`. */
+  limit(sends: number, relays: number): void {
     this.#most = Math.min(this.#most, sends);
     this.#freeCount = this.#most;
+    this.#relays?.limit(relays);
   }
 
   /** Whether the completion of a send could allow progress: a further send, or the end of a message. */
   get waitsForOwn(): boolean {
     if (this.outstanding === 0) return false;
     if (this.#cursor > 0 && this.open[0]!.received === this.open[0]!.blocks) return true;
-    return this.#freeCount === 0 && this.#mayPost();
+    return (this.#freeCount === 0 && this.#mayPost()) || this.#relayWaitsForSlot();
+  }
+
+  /** The neighbours for whose blocks the device waits before it sends others to `pair`. */
+  relaySources(pair: number): readonly number[] {
+    return this.#relays?.sourcesOf(pair) ?? [];
   }
 
   /** The message of the next send; undefined if all are posted. */
@@ -78,25 +97,27 @@ export class SendSide {
         this.#cursor += 1;
         continue;
       }
-      if (this.#freeCount === 0) return;
       const block = sends.block(index);
       const pair = sends.pair(index);
-      if (!message.has(block) || !this.announcements.mayUse(pair)) return;
+      if (!this.announcements.mayUse(pair)) return;
+      if (!message.has(block)) {
+        if (!this.#relay(message, pair, block)) return;
+        continue;
+      }
+      if (this.#freeCount === 0) return;
       this.#post(message, pair, block);
     }
   }
 
   /** The send in `slot` completed. */
   completed(slot: number): void {
-    const message = this.#messages[slot]!;
-    this.#messages[slot] = undefined;
-    this.#freeSlots[this.#freeCount] = slot;
-    this.#freeCount += 1;
+    const isRelay = slot >= this.config.sendWindow;
+    const message = isRelay ? this.#relays!.completed(slot) : this.#free(slot);
     message.sendsCompleted += 1;
     this.config.trace?.sendFinished(slot);
     this.config.counters[Counter.BLOCKS_SENT]! += 1;
     this.config.counters[Counter.BYTES_SENT]! += this.#lengths[slot]!;
-    if (this.#fromBuffer[slot] === 0) return;
+    if (isRelay || this.#fromBuffer[slot] === 0) return;
     message.sendsFromBuffer -= 1;
     this.receiveSide.freeBuffer(message);
   }
@@ -116,26 +137,78 @@ export class SendSide {
     return message.has(sends.block(index)) && this.announcements.mayUse(sends.pair(index));
   }
 
+  /** Whether the next send of the schedule is a relay that waits only for a slot. */
+  #relayWaitsForSlot(): boolean {
+    const message = this.open[this.#cursor];
+    if (!message || !this.#relays?.isFull) return false;
+    const { sends } = message.plan;
+    const index = message.sendsPosted;
+    if (!sends.has(index) || !this.announcements.mayUse(sends.pair(index))) return false;
+    return this.#relays.receiveOf(message, sends.block(index)) !== -1;
+  }
+
+  #free(slot: number): OpenMessage {
+    const message = this.#messages[slot]!;
+    this.#messages[slot] = undefined;
+    this.#freeSlots[this.#freeCount] = slot;
+    this.#freeCount += 1;
+    return message;
+  }
+
+  /** Lets the device send the block when it comes. Returns whether that is possible. */
+  #relay(message: OpenMessage, pair: number, block: number): boolean {
+    const relays = this.#relays;
+    if (!relays || relays.isFull) return false;
+    const headerSlot = relays.receiveOf(message, block);
+    if (headerSlot === -1) return false;
+    const wakes = this.#begin(message, pair);
+    const slot = relays.post(message, pair, headerSlot, wakes);
+    this.#lengths[slot] = message.length(block);
+    this.config.trace?.sendStarted(slot, pair, message.number, block);
+    return true;
+  }
+
+  /** Counts a send. Returns whether the target's worker has something to do when the block arrives. */
+  #begin(message: OpenMessage, pair: number): boolean {
+    const index = message.sendsPosted;
+    message.sendsPosted += 1;
+    this.announcements.used(pair);
+    if (!this.#relays || this.announcements.wantsMore(pair)) return true;
+    return this.#isLast(message, index, pair);
+  }
+
+  /** Whether no further block of the message goes to that neighbour; also true where that is not known. */
+  #isLast({ plan }: OpenMessage, index: number, pair: number): boolean {
+    const furthest = index + LOOK_AHEAD * this.config.neighbours.length;
+    for (let next = index + 1; next <= furthest; next += 1) if (plan.sends.peek(next) === pair) return false;
+    return true;
+  }
+
   #post(message: OpenMessage, pair: number, block: number): void {
     this.#freeCount -= 1;
     const slot = this.#freeSlots[this.#freeCount]!;
     const fromBuffer = !message.placed;
     const length = message.length(block);
-    message.sendsPosted += 1;
+    const wakes = this.#begin(message, pair);
     this.#messages[slot] = message;
     this.#lengths[slot] = length;
     this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
-    this.announcements.used(pair);
     this.config.trace?.sendStarted(slot, pair, message.number, block);
-    const headerSlot = this.config.receiveWindow + slot;
-    writeHeader(this.config.headers, headerSlot, message.byteLength, message.blockBytes, message.number);
+    const headerSlot = this.#headersAt + slot;
+    writeHeader(this.config.headers, headerSlot, message, block);
     // Before the application gives memory only the first block is here: it is sent from its buffer.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);
-      this.port.postSend(pair, slot, block, this.#range.at(address, length, this.config.buffersLkey));
+      this.port.postSend(pair, slot, block, this.#range.at(address, length, this.config.buffersLkey), wakes);
     } else {
-      this.port.postSend(pair, slot, block, this.#range.at(message.place(block), length, message.lkey));
+      this.port.postSend(
+        pair,
+        slot,
+        block,
+        this.#range.at(message.place(block), length, message.lkey),
+        wakes,
+      );
     }
   }
 }

@@ -1,24 +1,26 @@
 import type { MemoryRegion } from '@rdmc/verbs';
-import { HEADER_BYTES } from '../constants.js';
-import { buffersOffset } from '../group-memory.js';
+import { buffersOffset, headersBytes } from '../group-memory.js';
 import type { GroupSetup } from '../records.js';
 import type { GroupTrace } from './group-trace.js';
 import type { MachineConfig } from './machine-config.js';
+import type { RelayPort } from './port.js';
 
 /** The configuration of a live group's machine. `region` is the group's memory: see `group-memory.ts`. */
 export function setupConfig(
   setup: GroupSetup,
   region: MemoryRegion,
   counters: Float64Array,
+  port: RelayPort,
   trace?: GroupTrace,
 ): MachineConfig {
-  const { neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes } = setup;
+  const { neighbours, firstPair, receiveWindow, sendWindow, relaysAhead, maxBlockBytes } = setup;
   const { algorithm, nodes, rank, racks, small } = setup;
-  const headerBytes = (receiveWindow + sendWindow) * HEADER_BYTES;
+  const headerBytes = headersBytes(setup);
   const headers = region.view(0, headerBytes);
   return {
     topology: { algorithm, nodes, rank, racks },
     ...{ neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, counters, trace },
+    relays: relaysAhead > 0 ? { ahead: relaysAhead, port } : undefined,
     skipsNumbers: small !== null,
     buffersAddress: region.address + buffersOffset(setup),
     buffersLkey: region.lkey,

@@ -36,6 +36,12 @@ export class TransferList {
     return this.#pairs[index - this.#start]!;
   }
 
+  /** The neighbour of entry `index`, or −1 where there is not one, or where it could not be read without leaving others. */
+  peek(index: number): number {
+    if (index >= this.#end && !this.keepsAll) return -1;
+    return this.has(index) ? this.pair(index) : -1;
+  }
+
   block(index: number): number {
     return this.#blocks[index - this.#start]!;
   }

@@ -7,6 +7,9 @@ import { ProtocolViolation } from './port.js';
  */
 export class CopyFailed extends Error {}
 
+/** Of a neighbour: text to append to its name. */
+export const RELAYS_BROKEN = 'its queue pair failed, and with it the relays of its blocks';
+
 /** The trouble that a failed request shows. `isOwn`: one that this member sent. */
 export function troubleOf(
   group: number,

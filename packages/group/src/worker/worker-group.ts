@@ -1,6 +1,7 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
 import { HEADER_BYTES } from '../constants.js';
+import { receiveSlots } from '../group-memory.js';
 import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { connectOptions } from './connect-options.js';
@@ -9,14 +10,14 @@ import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
-import type { GroupPort } from './port.js';
+import type { GroupPort, Relay, RelayPort } from './port.js';
 import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
-import { CopyFailed, troubleOf, troubleOfThrown } from './troubles.js';
+import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown } from './troubles.js';
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
-export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGroup, TableHost {
+export class WorkerGroup implements GroupPort, RelayPort, PairListener, WatchPort, SmallGroup, TableHost {
   readonly machine: GroupMachine;
   /** The small-message path; undefined if the group does not have one. */
   readonly small: SmallPath | undefined;
@@ -51,13 +52,13 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this.#trace), this);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
   createPair(pair: number): PairAddress {
-    const { receiveWindow, sendWindow } = this.setup;
-    const queues = new PairQueues(this.context, pair, this, receiveWindow, sendWindow);
+    const { receiveWindow, sendWindow, relaysAhead } = this.setup;
+    const queues = new PairQueues(this.context, pair, this, receiveWindow, sendWindow + relaysAhead);
     this.#pairs[pair] = queues;
     this.machine.prepare(pair);
     return queues.address;
@@ -152,20 +153,26 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     await Promise.all([...queues, this.small?.close(), this.table?.close()]);
   }
 
-  postSend(pair: number, slot: number, block: number, range: BlockRange): void {
+  postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void {
     this.#outstanding += 1;
-    this.#pairs[pair]!.beginSend(slot, block);
-    this.#header(this.setup.receiveWindow + slot);
-    const { address, byteLength, lkey } = range;
-    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
+    this.#pairs[pair]!.beginSend(slot, block, wakes);
+    this.#header(receiveSlots(this.setup) + slot);
+    this.#entry(range);
+  }
+
+  postRelay({ pair, slot, block, wakes, headerSlot, from, receives }: Relay, range: BlockRange): void {
+    this.#outstanding += 1;
+    this.#pairs[pair]!.beginSend(slot, block, wakes);
+    this.context.submission.waitFor(this.#pairs[from]!.dataNumber, receives);
+    this.#header(headerSlot);
+    this.#entry(range);
   }
 
   postReceive(pair: number, slot: number, range: BlockRange): void {
     this.#outstanding += 1;
     this.#pairs[pair]!.beginReceive(slot);
     this.#header(slot);
-    const { address, byteLength, lkey } = range;
-    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
+    this.#entry(range);
   }
 
   receiveAnnouncement(pair: number): void {
@@ -248,7 +255,9 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
   failed(pair: number, purpose: number, failure: CompletionFailure): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
     const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.ANNOUNCEMENT_RECEIVE;
-    this.broke(pair, isOwn, failure);
+    const origin = this.#originOf(pair);
+    if (origin === pair) this.broke(pair, isOwn, failure);
+    else this.broke(origin, false, behind(failure));
   }
 
   advanceSoon(): void {
@@ -277,6 +286,25 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     else this.context.events.trouble(trouble);
   }
 
+  /**
+   * A neighbour whose queue pair is broken, and with it that of `pair`: the device breaks a queue pair with a relay that waits
+   * for blocks of a broken one. Undefined: the queue pair of `pair` works.
+   */
+  brokenBehind(pair: number): number | undefined {
+    return this.#pairs[pair]?.isBroken && this.#state !== 'aborting' ? this.#originOf(pair) : undefined;
+  }
+
+  /** `pair`, or the neighbour for whose blocks its queue pair waited until that one's broke. */
+  #originOf(pair: number): number {
+    let origin = pair;
+    for (let steps = 0; steps < this.#pairs.length; steps += 1) {
+      const before = this.machine.relaySources(origin).find((source) => this.#pairs[source]!.isBroken);
+      if (before === undefined) break;
+      origin = before;
+    }
+    return origin;
+  }
+
   readonly #advance = (): void => this.machine.advance();
 
   #guard(action: () => void): void {
@@ -289,6 +317,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
 
   #header(slot: number): void {
     this.context.submission.sge(this.#region.address + slot * HEADER_BYTES, HEADER_BYTES, this.#region.lkey);
+  }
+
+  #entry({ address, byteLength, lkey }: BlockRange): void {
+    if (byteLength > 0) this.context.submission.sge(address, byteLength, lkey);
   }
 
   /** Whether completions still count. If so, schedules an advance. */
@@ -319,4 +351,10 @@ export class WorkerGroup implements GroupPort, PairListener, WatchPort, SmallGro
     this.#trace?.ended();
     this.context.events.trouble(trouble);
   }
+}
+
+/** The failure of the queue pair whose blocks were to be relayed. A removed device breaks all of them. */
+function behind(failure: CompletionFailure): CompletionFailure {
+  if (failure.status === 'FATAL') return failure;
+  return { status: 'GENERAL_ERROR', refusal: undefined, reason: RELAYS_BROKEN };
 }

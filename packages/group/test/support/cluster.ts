@@ -47,7 +47,7 @@ export function clusterForEach(count: number, options?: ClusterOptions): readonl
 }
 
 /** A group's id for each test: not that of the test before, of which receivers may still be open. */
-export function groupIdForEach(): { readonly id: number } {
+export function groupIdForEach(): { id: number } {
   const group = { id: 0 };
   beforeEach(() => {
     group.id += 1;

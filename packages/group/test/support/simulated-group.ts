@@ -4,7 +4,7 @@ import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.j
 import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
 import { GroupMachine } from '../../src/worker/machine.js';
-import type { GroupPort } from '../../src/worker/port.js';
+import type { GroupPort, Relay, RelayPort } from '../../src/worker/port.js';
 
 export interface SimulatedMessage {
   readonly byteLength: number;
@@ -22,6 +22,8 @@ export interface Simulation {
   /** Narrower windows, as `start` gives them. */
   readonly limits?: { readonly sends: number; readonly ready: number } | undefined;
   readonly readyTokens?: number | undefined;
+  /** The devices relay. */
+  readonly relaysAhead?: number | undefined;
   readonly seed: number;
 }
 
@@ -34,6 +36,11 @@ interface PostedReceive {
 interface PostedSend {
   readonly slot: number;
   readonly block: number;
+  /** Where its header is. */
+  readonly headerSlot: number;
+  readonly wakes: boolean;
+  /** The neighbour for whose blocks it waits, and for how many of them; undefined: it does not wait. */
+  readonly after: { readonly from: number; readonly receives: number } | undefined;
   readonly address: number;
   readonly byteLength: number;
 }
@@ -58,7 +65,7 @@ interface Completion {
 const POISON = 0xee;
 
 /** One member with its own memory; the machine's port to a wire on which every step is one event. */
-class Member implements GroupPort {
+class Member implements GroupPort, RelayPort {
   readonly machine: GroupMachine;
   readonly counters = createCounters();
   readonly headers: Uint32Array;
@@ -67,6 +74,8 @@ class Member implements GroupPort {
   readonly receives: PostedReceive[][];
   readonly controlReceives: number[];
   readonly sends: PostedSend[][];
+  /** Blocks that have come from each neighbour. */
+  readonly came: number[];
   readonly announcements: Announcement[][];
   /** The content of its completion queue. */
   readonly completions: Completion[] = [];
@@ -83,6 +92,9 @@ class Member implements GroupPort {
   mostAnnounced = 0;
   mostReceives = 0;
   mostSends = 0;
+  /** Relays that were posted before their blocks had come, over all. */
+  relayedAhead = 0;
+  turns = 0;
   mostOpen = 0;
   copies = 0;
   #free: number;
@@ -99,7 +111,9 @@ class Member implements GroupPort {
     const total = messages.reduce((sum, message) => sum + message.byteLength, 0);
     this.memory = new Uint8Array(OPEN_MESSAGES * maxBlockBytes + total + messages.length);
     this.#free = OPEN_MESSAGES * maxBlockBytes;
-    this.headers = new Uint32Array((receiveWindow + sendWindow) * HEADER_WORDS);
+    const { relaysAhead = 0 } = simulation;
+    this.headers = new Uint32Array((receiveWindow + relaysAhead + sendWindow) * HEADER_WORDS);
+    this.came = this.neighbours.map(() => 0);
     this.receives = this.neighbours.map(() => []);
     this.sends = this.neighbours.map(() => []);
     this.announcements = this.neighbours.map(() => []);
@@ -113,6 +127,7 @@ class Member implements GroupPort {
         receiveWindow,
         sendWindow,
         readyTokens,
+        relays: relaysAhead > 0 ? { ahead: relaysAhead, port: this } : undefined,
         maxBlockBytes,
         buffersAddress: 0,
         buffersLkey: NO_KEY,
@@ -127,6 +142,7 @@ class Member implements GroupPort {
 
   /** One turn of its worker: takes some completions, advances, and sleeps if there are no further ones. */
   turn(most: number): void {
+    this.turns += 1;
     for (const { take } of this.completions.splice(0, most)) take();
     this.machine.advance();
     this.asleep = this.completions.length === 0 && this.machine.waitsForNeighbours;
@@ -150,9 +166,29 @@ class Member implements GroupPort {
     this.mostReceives = Math.max(this.mostReceives, this.outstandingReceives);
   }
 
-  postSend(pair: number, slot: number, block: number, { address, byteLength }: BlockRange): void {
-    this.sends[pair]!.push({ slot, block, address, byteLength });
+  postSend(
+    pair: number,
+    slot: number,
+    block: number,
+    { address, byteLength }: BlockRange,
+    wakes: boolean,
+  ): void {
+    const { receiveWindow, relaysAhead = 0 } = this.simulation;
+    const headerSlot = receiveWindow + relaysAhead + slot;
+    this.sends[pair]!.push({ slot, block, headerSlot, wakes, after: undefined, address, byteLength });
     this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
+  }
+
+  postRelay({ pair, from, receives, ...send }: Relay, { address, byteLength }: BlockRange): void {
+    this.sends[pair]!.push({ ...send, after: { from, receives }, address, byteLength });
+    this.mostSends = Math.max(this.mostSends, this.machine.outstandingSends);
+    if (this.came[from]! < receives) this.relayedAhead += 1;
+  }
+
+  /** Whether the device may execute the first request of that queue. */
+  runs(pair: number): boolean {
+    const [send] = this.sends[pair]!;
+    return send !== undefined && (!send.after || this.came[send.after.from]! >= send.after.receives);
   }
 
   receiveAnnouncement(pair: number): void {
@@ -195,6 +231,10 @@ export interface Outcome {
   /** Messages a receiver worked on at once. */
   readonly mostOpen: number;
   readonly copies: number[];
+  /** Relays of each member that were posted before their blocks had come. */
+  readonly relayedAhead: number[];
+  /** Turns of each member's worker. */
+  readonly turns: number[];
   /** The final counters of every member. */
   readonly counters: Float64Array[];
 }
@@ -253,6 +293,8 @@ export function simulate(simulation: Simulation): Outcome {
     mostSends: Math.max(...members.map((member) => member.mostSends)),
     mostOpen: Math.max(...members.map((member) => member.mostOpen)),
     copies: members.map((member) => member.copies),
+    relayedAhead: members.map((member) => member.relayedAhead),
+    turns: members.map((member) => member.turns),
     counters: members.map((member) => member.counters),
   };
 }
@@ -261,7 +303,7 @@ function eventsOf(member: Member, members: Member[], draw: (bound: number) => nu
   const events: (() => void)[] = [];
   member.neighbours.forEach((rank, pair) => {
     const peer = members[rank]!;
-    if (member.sends[pair]!.length > 0) events.push(() => deliverBlock(member, pair, peer));
+    if (member.runs(pair)) events.push(() => deliverBlock(member, pair, peer, draw));
     if (member.announcements[pair]!.length > 0) events.push(() => deliverAnnouncement(member, pair, peer));
   });
   if (member.wakeful) events.push(() => member.turn(1 + draw(4)));
@@ -269,20 +311,23 @@ function eventsOf(member: Member, members: Member[], draw: (bound: number) => nu
   return events;
 }
 
-function deliverBlock(from: Member, pair: number, to: Member): void {
-  const { slot, block, address, byteLength } = from.sends[pair]!.shift()!;
+function deliverBlock(from: Member, pair: number, to: Member, draw: (bound: number) => number): void {
+  const { slot, block, headerSlot, wakes, after, address, byteLength } = from.sends[pair]!.shift()!;
   const back = to.neighbours.indexOf(from.rank);
   const receive = to.receives[back]!.shift();
   if (!receive) throw new Error(`RNR: ${from.rank} sent block ${block} to ${to.rank}, which was not ready`);
   if (byteLength > receive.byteLength)
     throw new Error(`block ${block} does not fit its receive at ${to.rank}`);
-  const header = (from.simulation.receiveWindow + slot) * HEADER_WORDS;
+  const header = headerSlot * HEADER_WORDS;
   to.headers.set(from.headers.subarray(header, header + HEADER_WORDS), receive.slot * HEADER_WORDS);
   to.memory.set(from.memory.subarray(address, address + byteLength), receive.address);
   to.outstandingReceives -= 1;
   to.outstandingAnnounced -= 1;
-  arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + byteLength));
-  complete(from, () => from.machine.sendCompleted(slot));
+  to.came[back]! += 1;
+  arrive(to, () => to.machine.blockArrived(receive.slot, block, HEADER_BYTES + byteLength), wakes);
+  const sent: Completion = { solicited: false, take: () => from.machine.sendCompleted(slot) };
+  // The completion of a relay may be polled before that of its receive, because they are of two queue pairs.
+  from.completions.splice(after ? draw(from.completions.length + 1) : from.completions.length, 0, sent);
 }
 
 function deliverAnnouncement(from: Member, pair: number, to: Member): void {
@@ -294,8 +339,8 @@ function deliverAnnouncement(from: Member, pair: number, to: Member): void {
   if (confirmAs !== 0) complete(from, () => from.machine.announcementConfirmed(pair, confirmAs));
 }
 
-function arrive(at: Member, take: () => void): void {
-  at.completions.push({ solicited: true, take });
+function arrive(at: Member, take: () => void, solicited = true): void {
+  at.completions.push({ solicited, take });
 }
 
 function complete(at: Member, take: () => void): void {
