@@ -98,9 +98,7 @@ export class ArchivedEntries {
     if (!attributes) return;
     const found = ownerOf(lstatSync(place));
     const wanted = this.rules.wanted(attributes);
-    const owner = this.accepted
-      ? this.#own(wanted, found, (uid, gid) => lchownSync(place, uid, gid))
-      : found;
+    const owner = this.accepted ? this.#own(wanted, found, (uid, gid) => lchownSync(place, uid, gid)) : found;
     this.#count(index, attributes, { ...owner, mode: attributes.special });
   }
 
