@@ -28,9 +28,11 @@ export interface TransferWishes {
 
 /** How the messages of a cast are sent. */
 export interface TransferChoice {
+  /** Of every group of the cast. */
   readonly algorithm: Algorithm;
   /** Largest message. */
   readonly messageBytes: number;
+  /** Bytes of a block. */
   readonly blockBytes: number;
   /** Why that algorithm, for people. */
   readonly algorithmReason: string;
