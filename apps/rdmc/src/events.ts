@@ -119,6 +119,8 @@ interface CastFinished {
   sentBytes: number;
   /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
   transferredBytes: number;
+  /** With `--compress`: what these bytes took in messages; else null. */
+  compressedBytes: number | null;
   /** Whether files were encrypted on their way. */
   encrypted: boolean;
   seconds: number;
@@ -185,6 +187,8 @@ export type CastEvent =
       address: string;
       /** Whether files are encrypted from the sender to each receiver. */
       encrypted: boolean;
+      /** How contents are compressed; null: not. */
+      compression: 'zstd' | 'deflate' | null;
     })
   | CastProgress
   /** A receiver is complete, or failed. A retry may follow `failed`. */

@@ -41,6 +41,16 @@ export const castErrors = errorTable({
     'a file changed while it was read',
     'cast it again when nothing writes to it',
   ],
+  ERR_RDMC_COMPRESSION_UNSUPPORTED: [
+    'refused',
+    'a receiver cannot decompress what the sender would send',
+    'cast without compression, or install the same release at both ends',
+  ],
+  ERR_RDMC_DECOMPRESS_FAILED: [
+    'internal',
+    'a compressed piece of a file does not become what the sender announced; nothing of it is stored',
+    'cast again',
+  ],
   ERR_RDMC_DUPLICATE_HOST: [
     'usage',
     'a receiver is named twice, perhaps under two names',
