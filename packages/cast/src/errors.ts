@@ -48,7 +48,7 @@ export const castErrors = errorTable({
   ],
   ERR_RDMC_DECOMPRESS_FAILED: [
     'internal',
-    'a compressed piece of a file does not become what the sender announced; nothing of it is stored',
+    'a compressed piece of a file becomes something else than was announced',
     'cast again',
   ],
   ERR_RDMC_DUPLICATE_HOST: [
