@@ -99,7 +99,13 @@ interface Unchanged {
   /** Entries that the sender does not have. */
   removed: number;
   /** What was not set of the attributes of `--archive`; null where everything was. */
-  unset: { accepted: boolean; owners: number; modes: number } | null;
+  unset: {
+    accepted: boolean;
+    owners: number;
+    modes: number;
+    attributes: number;
+    attributeCode?: string | undefined;
+  } | null;
 }
 
 type ReceiverOutcome = Place &

@@ -41,6 +41,16 @@ export const castErrors = errorTable({
     'a file changed while it was read',
     'cast it again when nothing writes to it',
   ],
+  ERR_RDMC_ATTRIBUTES_TOO_LARGE: [
+    'resource',
+    'an entry has more extended attributes than a cast carries',
+    'cast it without archive',
+  ],
+  ERR_RDMC_ATTRIBUTES_UNAVAILABLE: [
+    'resource',
+    'extended attributes cannot be read or set on this platform',
+    'install the package @rdmc/cast with its dependencies, or cast without archive',
+  ],
   ERR_RDMC_COMPRESSION_UNSUPPORTED: [
     'refused',
     'a receiver cannot decompress what the sender would send',

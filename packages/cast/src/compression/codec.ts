@@ -22,7 +22,7 @@ interface Zstd {
 }
 const zstd = zlib as unknown as Zstd;
 
-/** Level 3 of 'zstd' is its default; level 1 of 'deflate' is three times as fast as its default (docs/results/network.md). */
+/** Level 3 of 'zstd' is its default; level 1 of 'deflate' is faster than its default (docs/results/network.md). */
 const ZSTD_LEVEL = 3;
 const DEFLATE_LEVEL = 1;
 /** Least size of a piece of output of `node:zlib`. */

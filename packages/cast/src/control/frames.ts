@@ -218,7 +218,15 @@ const receiverFrame = variants('type', {
     unchangedBytes: bytes,
     removed: count,
     /** Attributes of an archive cast that it has not set. */
-    unset: optional(record({ accepted: flag, owners: count, modes: count })),
+    unset: optional(
+      record({
+        accepted: flag,
+        owners: count,
+        modes: count,
+        attributes: count,
+        attributeCode: optional(code),
+      }),
+    ),
     problems: list(problem),
     problemCount: whole(0),
   },

@@ -10,7 +10,7 @@ import type { MessageChecks } from '../stream/message-check.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
 import type { SentBlocks } from './block-reader.js';
-import { type Entry, type FileEntry, timestamp } from './entries.js';
+import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
 import { type FileFacts, isAbandoned, NO_DIGEST, runAt } from './file-facts.js';
 import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
@@ -310,7 +310,7 @@ export class StreamReader implements MessageSource {
     try {
       const source = this.#source.first(entry, index);
       if (this.#selection?.[index] === Selected.UNCHANGED) checkCompared(entry, source);
-      if (this.#told) checkTold(entry, this.#told.of(source.stats));
+      if (this.#told) checkTold(entry, this.#told.of(source.stats, sourceOf(entry)));
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,
