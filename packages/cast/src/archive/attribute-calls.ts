@@ -12,7 +12,13 @@ export interface AttributeCalls {
   remove(path: string, name: string): void;
 }
 
-type Library = typeof import('@napi-rs/xattr');
+/** The part of `@napi-rs/xattr` that is used. Loaded when it is needed: most casts do not tell attributes. */
+interface Library {
+  listAttributesSync(path: string): string[];
+  getAttributeSync(path: string, name: string): Buffer | null;
+  setAttributeSync(path: string, name: string, value: Uint8Array): void;
+  removeAttributeSync(path: string, name: string): void;
+}
 
 const NAMES = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]));
 /** What the system says where a file system has no extended attributes, or not these. */
