@@ -1,5 +1,5 @@
 import { readShape } from '@rdmc/common/shapes';
-import type { Mesh } from '@rdmc/mesh';
+import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
 import { KvError } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import type { Leftovers } from './leftovers.js';
@@ -7,7 +7,7 @@ import { type Share, type TakeoverMessage, Topic, takeoverAnswer } from './messa
 import type { LogRange, PlacementState } from './placement-state.js';
 
 export interface AttemptsOptions {
-  readonly mesh: Pick<Mesh, 'request'>;
+  readonly orders: Pick<CoordinatorChannel, 'request'>;
   readonly state: Pick<PlacementState, 'next' | 'plan'>;
   readonly leftovers: Pick<Leftovers, 'abandon'>;
   readonly ended: AbortSignal;
@@ -32,13 +32,13 @@ export class Attempts {
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
    */
   async run(leader: number, logId: string, shares: Share[]) {
-    const { mesh, state, ended, isHere } = this.options;
+    const { orders, state, ended, isHere } = this.options;
     const takeover = await state.next();
     if (isHere(logId)) throw isBack(logId);
     this.#current = { takeover, logId, shares };
     try {
       const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
-      const answer = await mesh.request(leader, Topic.TAKEOVER, this.#current, options);
+      const answer = await orders.request(leader, Topic.TAKEOVER, this.#current, options);
       this.#failed.delete(logId);
       return readShape(takeoverAnswer, answer);
     } catch (error) {
