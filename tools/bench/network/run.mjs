@@ -32,6 +32,7 @@ Options:
   --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
+  --relay a,b        of the groups, in large and cpu: worker, device (default: worker)
   --block KIB        block size of the groups                   (default: automatic)
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
   --no-encrypt       of running: casts are not encrypted
@@ -57,6 +58,7 @@ function optionsOf(argv) {
       only: { type: 'string' },
       algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
       windows: { type: 'string', default: 'default' },
+      relay: { type: 'string', default: 'worker' },
       block: { type: 'string' },
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
@@ -76,6 +78,7 @@ function optionsOf(argv) {
     only: values.only?.split(','),
     algorithms: values.algorithm.split(','),
     windows: values.windows.split(',').map(windowsOf),
+    relays: values.relay.split(','),
     blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
     messages: numbers(values.messages),
     encrypt: !values['no-encrypt'],

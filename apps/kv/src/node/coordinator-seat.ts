@@ -58,7 +58,7 @@ export class CoordinatorSeat {
       leaseMs,
       clock,
     } = options;
-    const isFirst = (await new PlacementState(store).storedOwners([])) === undefined;
+    const isFirst = (await new PlacementState(store).storedTenures([])) === undefined;
     const servers = members.map(({ id }) => id).filter(isServer);
     // Servers that are connected know this coordinator at once.
     const isFound = [...mesh.peers.values()].some(({ id, state }) => isServer(id) && state === 'connected');
