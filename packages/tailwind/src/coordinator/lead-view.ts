@@ -17,7 +17,9 @@ export const leadMessage = openRecord({ term: whole(1) });
 
 /** A coordinator: its member and the term in which it acts. */
 export interface Lead {
+  /** The member that coordinates. */
   readonly member: number;
+  /** Rises with each coordinator over the same state. */
   readonly term: number;
 }
 

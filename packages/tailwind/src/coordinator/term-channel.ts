@@ -11,6 +11,7 @@ type Handler = (from: number, body: unknown) => unknown;
 export class CoordinatorChannel {
   constructor(
     private readonly mesh: Pick<Mesh, 'request' | 'send' | 'broadcast' | 'onRequest'>,
+    /** In each message. */
     readonly term: number,
   ) {}
 
