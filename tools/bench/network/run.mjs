@@ -33,7 +33,8 @@ Options:
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --relay a,b        of the groups, in large and cpu: worker, device (default: worker)
-  --block KIB        block size of the groups                   (default: automatic)
+  --block KIB        block size of the groups; of racks: a list (default: automatic)
+  --only-racks       of racks: only hybrid, and the chain by rack
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
   --no-encrypt       of running: casts are not encrypted
   --few              fewer of MPI's algorithms are tried
@@ -43,6 +44,7 @@ Options:
 Times are seconds from the submission at the root to the slowest member's arrival; data is checked.
 `;
 const USAGE = 2;
+const KIB = 1024;
 
 const numbers = (text) => text?.split(',').map(Number);
 
@@ -62,6 +64,7 @@ function optionsOf(argv) {
       block: { type: 'string' },
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
+      'only-racks': { type: 'boolean', default: false },
       few: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -79,7 +82,9 @@ function optionsOf(argv) {
     algorithms: values.algorithm.split(','),
     windows: values.windows.split(',').map(windowsOf),
     relays: values.relay.split(','),
-    blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
+    blockBytes: values.block ? numbers(values.block)[0] * KIB : 'auto',
+    blockSizes: values.block ? numbers(values.block).map((kib) => kib * KIB) : ['auto'],
+    onlyRacks: values['only-racks'],
     messages: numbers(values.messages),
     encrypt: !values['no-encrypt'],
     few: values.few,
