@@ -25,6 +25,7 @@ keys       in these slots
 MiB        bytes of its log that are in use; log MiB: of all segments of the log
 lease      whether it may answer reads
 backup of  logs of other servers of which it keeps segments
+buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
 Exit code: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
