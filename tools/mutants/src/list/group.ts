@@ -4,6 +4,7 @@ const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
+const LARGE = ['packages/group/test/formation-large.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
 const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
@@ -272,6 +273,24 @@ export const group: readonly Mutant[] = [
     replace: 'true',
     fault: 'A member that forms a group drops the message that the others have lost it.',
     tests: FORMATION,
+  },
+  {
+    id: 'group/large-open-before-connected',
+    package: PACKAGE,
+    function: 'RollCall.allConnected',
+    find: 'return this.#connected.has(this.#root);',
+    replace: 'return true;',
+    fault: 'A member of a large group opens it before the root has said that all members are connected.',
+    tests: LARGE,
+  },
+  {
+    id: 'group/large-failure-untold',
+    package: PACKAGE,
+    function: 'Formation.#undo',
+    find: 'if (this.#introduced.size > 0 && !this.#introduced.has(to)) this.#introduceTo(to);',
+    replace: '',
+    fault: 'Members of a large group that do not know a member yet do not learn that it has given up.',
+    tests: LARGE,
   },
   {
     id: 'group/probe-age-unlimited',
