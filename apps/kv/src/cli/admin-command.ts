@@ -5,6 +5,7 @@ import { statusText } from '../admin/status-text.js';
 import { DEFAULT_PORT } from '../limits.js';
 import { endpoints } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
+import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
 import { clientTlsOptions } from './tls-options.js';
 
@@ -40,6 +41,7 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     .description('lists the servers, their slots, keys and leases, and the recoveries that are under way')
     .addHelpText('after', STATUS_HELP);
   connectOptions(status).action((flags: AdminFlags) => tellStatus(flags, tell));
+  addSnapshotCommands(admin, connectOptions, tell);
 }
 
 function connectOptions(command: Command): Command {

@@ -10,9 +10,11 @@ export interface DiskFacts {
   readonly bytesPerSecond: number;
   /** Of the last flushes; undefined: there were too few. */
   readonly flushedBytesPerSecond: number | undefined;
+  /** How long this machine runs after its power has failed. */
   readonly holdSeconds: number;
-  /** Buffers that are granted, and that were configured. */
+  /** Buffers that are granted. */
   readonly granted: number;
+  /** Buffers that were configured. */
   readonly configured: number;
 }
 
