@@ -46,6 +46,9 @@ export const PAUSE_FORWARDED_BYTES = 4 * 1024 * 1024;
 /** Keys that one step of FLUSHDB removes: some milliseconds; then others have a turn. */
 export const FLUSH_STEP_KEYS = 2000;
 
+/** Keys that leave the index before others have a turn: a millisecond. */
+export const FORGET_STEP_KEYS = 2000;
+
 /** Replies of one turn share memory in slabs of this size. */
 export const SLAB_BYTES = 64 * 1024;
 
@@ -97,11 +100,24 @@ export const REGISTER_RETRY_MS = 500;
 export const BACKUPS_WAIT_MS = 10_000;
 /** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
 export const DEFAULT_RETURN_MS = 20_000;
+/** The same for servers that were connected with a standby when it took the lead: they register at once. */
+export const STANDBY_ROLL_CALL_MS = 5_000;
+/** The wait before a coordinator that got the lead, and no answer of etcd after that, tries again. */
+export const SEAT_RETRY_MS = 500;
+/** A coordinator that was connected with no server for so long gives up the lead where another one could lead. */
+export const ISOLATION_MS = 10_000;
 /** The waits of a coordinator that starts are counted in ticks, however late each comes. */
 export const ROLL_CALL_TICK_MS = 250;
 /** How soon the coordinator asks again for a server that is not here, at first and at last. */
 export const ABSENCE_CHECK_MS = 100;
 export const ABSENCE_CHECK_MAX_MS = 1_600;
+/** A page of a snapshot has about this size. */
+export const SNAPSHOT_PAGE_BYTES = 1024 * 1024;
+/** A snapshot waits for slots without a server, and a restore for writes that are refused for now, so long at most. */
+export const SNAPSHOT_WAIT_MS = 60_000;
+export const SNAPSHOT_RETRY_MS = 200;
+/** Commands of a restore that one server gets at once. */
+export const RESTORE_BATCH_BYTES = 256 * 1024;
 /** How long `kv admin status` waits for each member. */
 export const STATUS_TIMEOUT_MS = 2_000;
 /** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */

@@ -235,6 +235,9 @@ describe('an outcome', () => {
       describeSuccess(outcomeOf(summaryOf([receiver], part), [], nameOf), palette)[0];
     const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
     expect(text({ encrypted: false })).toBe(`${head}verified, not encrypted, in 2.00 s, 19.1 MiB/s.`);
+    expect(text({ compressedBytes: 9_000_000 })).toBe(
+      `${head}verified, encrypted, compressed to 8.6 MiB, in 2.00 s, 19.1 MiB/s.`,
+    );
     expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
     expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
       `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 2 removed, in 2.00 s, 976.6 KiB/s.`,
@@ -299,10 +302,13 @@ describe('the report of a cast', () => {
     transports: ['tcp'],
     transportReason: 'asked for',
     algorithm: 'chain',
+    algorithmReason: 'two racks',
     messageBytes: 4 << 20,
     blockBytes: 65_536,
+    blockReason: 'for 3 members',
     address: '10.0.0.1:5',
     encrypted: true,
+    compression: null,
   } as const;
   const snapshots: CastProgress[] = [
     snapshot([receiver('a'), receiver('b')]),
@@ -344,7 +350,8 @@ describe('the report of a cast', () => {
       '  device     soft: asked for',
       '  GID        none: this device does not have an RDMA port',
       '  transport  TCP: asked for',
-      '  schedule   chain, messages of up to 4 MiB in blocks of 64 KiB',
+      '  schedule   chain: two racks',
+      '  blocks     64 KiB, of messages of up to 4 MiB: for 3 members',
       '  encryption AES-256-GCM, from this machine to each receiver',
       '  address    10.0.0.1:5, at which receivers reach this machine',
       '  a complete',
@@ -417,6 +424,7 @@ describe('a plan', () => {
     messageSize: undefined,
     checksum: 'gmac',
     encrypt: true,
+    compress: false,
     bandwidthLimit: undefined,
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,
@@ -460,13 +468,16 @@ describe('a plan', () => {
     });
   });
 
-  it('uses hybrid where all racks are known', () => {
+  it('uses a chain by rack where all racks are known and shared', () => {
     const racked = {
       ...options,
       targets: options.targets.map(({ host }, i) => ({ host, rack: `r${i % 2}` })),
     };
-    expect(planTransfer(1 << 20, racked).algorithm).toBe('hybrid');
-    expect(planTransfer(1 << 20, { ...racked, algorithm: 'chain' }).algorithm).toBe('chain');
+    expect(planTransfer(1 << 20, racked)).toMatchObject({
+      algorithm: 'chain',
+      algorithmReason: '3 racks: ordered by rack, it crosses each uplink once',
+    });
+    expect(planTransfer(1 << 20, { ...racked, algorithm: 'hybrid' }).algorithmReason).toBe('asked for');
   });
 
   it('of an empty cast has no steps', () => {

@@ -12,7 +12,7 @@ export interface CastTarget {
   readonly host: string;
   /** Control port of `receiveFiles`, default 7411. */
   readonly port?: number | undefined;
-  /** For the algorithm 'hybrid': receivers with equal racks are near one another. All have a rack, or none has. */
+  /** Receivers with equal racks are near one another. Racks have an effect where all receivers have one. */
   readonly rack?: RackId | undefined;
 }
 
@@ -22,9 +22,12 @@ export interface CastOptions {
   readonly to: readonly CastTarget[];
   /** Key of at least 16 bytes, the same at all receivers. Without one: the key of the user, on loopback only. */
   readonly key?: Key | undefined;
-  /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
+  /**
+   * Default: what fits the receivers and the size. Where every target names its rack, and members share uplinks: a chain that
+   * visits one rack after the other, or 'hybrid' if there are few blocks for each member; else 'binomial-pipeline'.
+   */
   readonly algorithm?: Algorithm | undefined;
-  /** The rack of this machine, for 'hybrid' (default: a separate rack). */
+  /** The rack of this machine (default: a separate rack). */
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): one size, chosen for the whole cast. */
   readonly blockBytes?: 'auto' | number | undefined;
@@ -33,6 +36,12 @@ export interface CastOptions {
    * that you trust; control connections are encrypted in any case.
    */
   readonly encrypt?: boolean | undefined;
+  /**
+   * Compresses contents (default false): with Zstandard where all ends run Node.js 22.15 or newer, else with DEFLATE. It is done
+   * once, before encryption. Pieces that do not shrink are sent as they are. For links that are slower than about 100 Mbit/s.
+   * Not with `waitFor` and `joinWindowMs`.
+   */
+  readonly compress?: boolean | undefined;
   /**
    * Checksum of file contents: 'gmac' (default, cheap), or 'sha256', with which no receiver that forwards bytes can alter
    * them unnoticed.
@@ -95,7 +104,7 @@ export interface CastOptions {
    * For receivers that start at different times: the cast begins when so many of them have answered (default with
    * `joinWindowMs`: 1; else all are called once). The others are called for `joinWindowMs`. One that answers while the cast runs
    * joins between two messages: it gets the rest with the others, and the beginning afterwards, together with all others that
-   * lack it. Not with `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`, `trafficClass`,
+   * lack it. Not with `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`, `compress`, `trafficClass`,
    * `serviceLevel` and `trace`, nor with another `algorithm` than 'binomial-pipeline'.
    */
   readonly waitFor?: number | undefined;

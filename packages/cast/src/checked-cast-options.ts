@@ -35,6 +35,7 @@ const KNOWN = [
   'rack',
   'blockBytes',
   'encrypt',
+  'compress',
   'checksum',
   'compare',
   'filters',
@@ -66,6 +67,8 @@ const KNOWN = [
 ] as const satisfies readonly (keyof CastOptions)[];
 const KNOWN_OF_TARGET = ['host', 'port', 'rack'] as const satisfies readonly (keyof CastTarget)[];
 const MAX_BLOCK_BYTES = 1024 * limits.MIB;
+/** The rack of a sender that names none. */
+const SEPARATE_RACK = '(sender)';
 
 export interface Target {
   readonly host: string;
@@ -79,11 +82,13 @@ export interface CheckedCastOptions {
   readonly to: readonly Target[];
   readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
-  readonly algorithm: Algorithm;
-  /** The sender's rack; set where the algorithm needs racks. */
-  readonly rack: RackId | undefined;
+  /** Undefined: `chooseTransfer` chooses. */
+  readonly algorithm: Algorithm | undefined;
+  /** The sender's rack. */
+  readonly rack: RackId;
   readonly blockBytes: 'auto' | number;
   readonly encrypt: boolean;
+  readonly compress: boolean;
   readonly checksum: ChecksumKind;
   /** Undefined where everything is sent without a question. */
   readonly comparison: ComparisonPolicy | undefined;
@@ -131,6 +136,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
         ? 'auto'
         : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
     encrypt: booleanOption(WHERE, 'encrypt', options.encrypt ?? true),
+    compress: booleanOption(WHERE, 'compress', options.compress ?? false),
     checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
     ...checkSelection(options),
     meshPorts: portsOption(WHERE, options.meshPorts),
@@ -198,10 +204,9 @@ function checkRack(name: string, rack: unknown): RackId | undefined {
 
 function checkAlgorithm(options: CastOptions, to: readonly Target[]) {
   const racked = to.filter(({ rack }) => rack !== undefined).length;
-  const fallback = racked === to.length ? 'hybrid' : 'binomial-pipeline';
-  const algorithm = choiceOption<Algorithm>(WHERE, 'algorithm', options.algorithm ?? fallback, algorithms);
-  if (algorithm !== 'hybrid') return { algorithm, rack: undefined };
-  if (racked < to.length)
+  const { algorithm } = options;
+  if (algorithm !== undefined) choiceOption<Algorithm>(WHERE, 'algorithm', algorithm, algorithms);
+  if (algorithm === 'hybrid' && racked < to.length)
     throw invalidOption(`algorithm 'hybrid' needs the rack of every receiver; ${racked} have one`);
-  return { algorithm, rack: checkRack('rack', options.rack) ?? '(sender)' };
+  return { algorithm, rack: checkRack('rack', options.rack) ?? SEPARATE_RACK };
 }

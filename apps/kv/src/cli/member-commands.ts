@@ -10,7 +10,15 @@ import {
   DEFAULT_SLOW_LOG_US,
 } from '../limits.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
-import { members, metricsAddress, slowLogThreshold, wholeNumber } from '../values.js';
+import {
+  type Endpoint,
+  endpoint,
+  members,
+  metricsAddress,
+  seconds,
+  slowLogThreshold,
+  wholeNumber,
+} from '../values.js';
 import { clusterKey } from './key.js';
 import { type ReplicationFlags, replicationOptions } from './replication-options.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
@@ -19,6 +27,14 @@ import type { Tell } from './tell.js';
 import { type ServerTlsFlags, serverTls, serverTlsOptions } from './tls-options.js';
 
 const MIB = 1024 * 1024;
+const MAX_STANDBYS = 100;
+
+const COORDINATOR_HELP = `
+A standby joins the cluster and waits. When the coordinator has been silent for --lead-seconds, the standby coordinates: servers
+find it at once, and nothing is started again. A coordinator that comes back waits in turn.
+
+  kv coordinator --members $M --etcd http://10.0.0.9:2379                                        # the first of --members
+  kv coordinator --members $M --etcd http://10.0.0.9:2379 --standby 1 --listen 10.0.0.5:7400     # on another host`;
 
 interface MemberFlags {
   readonly members?: Member[];
@@ -35,6 +51,7 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly segmentMib: number;
   readonly segments: number;
   readonly buffers: number;
+  readonly powerHoldSeconds?: number;
   readonly device?: string;
   readonly maxClients: number;
   readonly redirect: boolean;
@@ -45,7 +62,11 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly latencyMonitorThreshold: number;
 }
 
-type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
+interface CoordinatorFlags extends MemberFlags, CoordinatorStateFlags {
+  readonly standby?: number;
+  readonly listen?: Endpoint;
+  readonly leadSeconds: number;
+}
 
 function memberOptions(command: Command): Command {
   return command
@@ -67,10 +88,24 @@ export function addMemberCommands(program: Command, tell: Tell): void {
   addServerCommand(program, tell);
   const coordinator = program
     .command('coordinator')
-    .description('runs the coordinator, which assigns keys to servers: one per cluster');
-  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
-    startCoordinator(flags, tell),
-  );
+    .description(
+      'runs the coordinator, which assigns keys to servers. With --etcd there may be standbys, of which one leads',
+    )
+    .addHelpText('after', COORDINATOR_HELP);
+  coordinatorStateOptions(memberOptions(coordinator))
+    .option(
+      '--standby <n>',
+      'run standby 1, 2, …, which takes over when the coordinator is lost; needs --etcd and --listen',
+      wholeNumber(1, MAX_STANDBYS),
+    )
+    .option('--listen <host:port>', 'address of a standby, which is not in --members', endpoint)
+    .option(
+      '--lead-seconds <n>',
+      'with --etcd: another coordinator takes over from one that is silent for so long',
+      wholeNumber(2, 3600),
+      10,
+    )
+    .action((flags: CoordinatorFlags) => startCoordinator(flags, tell));
 }
 
 function addServerCommand(program: Command, tell: Tell): void {
@@ -91,6 +126,11 @@ function addServerCommand(program: Command, tell: Tell): void {
     .option('--segment-mib <n>', 'size of a segment', wholeNumber(4, 1024), 8)
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
     .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
+    .option(
+      '--power-hold-seconds <n>',
+      'time that this machine runs after its power fails: grant only as many buffers as the disk, which is measured, writes in it',
+      seconds,
+    )
     .option(
       '--redirect',
       'answer MOVED for keys of other servers, as Redis Cluster, instead of forwarding: for clients of clusters only',
@@ -144,7 +184,7 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   }
   if (id === undefined || id >= flags.members.length)
     throw needsMembers('--id must be the number of a server in --members');
-  const { mode, buffers, device, windowMs, announce, segments } = flags;
+  const { mode, buffers, powerHoldSeconds, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${id}`);
   const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
@@ -154,6 +194,7 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
       redirects: flags.redirect,
       directory,
       buffers,
+      powerHoldSeconds,
       device,
       windowMs,
       announce,
@@ -175,9 +216,13 @@ function monitorOptions(flags: ServerFlags): MonitorOptions {
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   if (!flags.members) throw needsMembers('a coordinator needs --members');
-  const { etcd, etcdPrefix, etcdCaFile } = flags;
-  const directory = join(flags.directory, 'coordinator');
-  return runCoordinator({ ...common(flags, flags.members), directory, etcd, etcdPrefix, etcdCaFile }, tell);
+  const { etcd, etcdPrefix, etcdCaFile, standby, listen } = flags;
+  if (listen !== undefined && standby === undefined) {
+    throw needsMembers('--listen is the address of a standby: the coordinator has its address in --members');
+  }
+  const directory = join(flags.directory, standby === undefined ? 'coordinator' : `standby-${standby}`);
+  const state = { directory, etcd, etcdPrefix, etcdCaFile, leadMs: flags.leadSeconds * 1000 };
+  return runCoordinator({ ...common(flags, flags.members), ...state, standby, listen }, tell);
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {

@@ -1,4 +1,8 @@
-/** The messages of servers and coordinator on the mesh. Log ids are text, because JSON does not have 64-bit numbers. */
+/**
+ * The messages of servers and coordinator on the mesh. Those of the coordinator are orders: each carries its term, and so do
+ * requests of servers to it (`Coordinator.channel`, `CoordinatorClient.request`). Log ids are text, because JSON does not have 64-bit
+ * numbers.
+ */
 import {
   finite,
   flag,
@@ -13,8 +17,24 @@ import {
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
 
-/** The coordinator's id; servers have 1, 2, … */
+/** The id of the coordinator in the list of members; servers have 1, 2, … and standby coordinators those above. */
 export const COORDINATOR = 0;
+export const MAX_SERVER_ID = 10_000;
+
+export function isServer(member: number): boolean {
+  return member > COORDINATOR && member <= MAX_SERVER_ID;
+}
+
+/** The id of a standby coordinator with a number from 1 up. */
+export function standbyId(number: number): number {
+  return MAX_SERVER_ID + number;
+}
+
+/** A member's name for people. */
+export function memberName(member: number): string {
+  if (isServer(member)) return `server ${member}`;
+  return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${member - MAX_SERVER_ID}`;
+}
 
 export const Topic = {
   /** server → coordinator: this is my log */
@@ -25,6 +45,8 @@ export const Topic = {
   TAKEOVER: 'kv.takeover',
   /** recovering server → coordinator: I am the only one who can end this recovery now; may I? */
   PLAN: 'kv.plan',
+  /** coordinator → each heir: which version do the entries that you get of a takeover come after? */
+  FLOOR: 'kv.floor',
   /** recovering server → others: that was all; answered when it is durable */
   IMPORTED: 'kv.imported',
   /** coordinator → others: forget what you got */
@@ -51,9 +73,18 @@ export const tableMessage = openRecord({
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
-export const takeoverMessage = openRecord({ takeover, logId, shares: list(share) });
+/** The floors are those of the dead log's tenures: see `tenure.ts`. */
+export const takeoverMessage = openRecord({
+  takeover,
+  logId,
+  shares: list(share),
+  floors: list(tuple(slot, slot, whole(0))),
+});
 export const takeoverAnswer = openRecord({ entries: finite(), milliseconds: finite() });
 export const planMessage = openRecord({ takeover });
+export const floorMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
+/** A version of the heir's log. */
+export const floorAnswer = openRecord({ floor: whole(0) });
 /** `session` names the connection that the frames came on. */
 export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });

@@ -1,6 +1,13 @@
 import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import { abandonMessage, importedMessage, resetMessage, Topic, takeoverMessage } from './messages.js';
+import {
+  abandonMessage,
+  floorMessage,
+  importedMessage,
+  resetMessage,
+  Topic,
+  takeoverMessage,
+} from './messages.js';
 import { type TakeoverOptions, takeOver } from './takeover.js';
 
 interface TakeoverTrace {
@@ -16,9 +23,9 @@ export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
   constructor(options: TakeoverOptions) {
-    const { mesh, imports, ended } = options;
+    const { mesh, coordinator, imports, ended } = options;
     this.#subscriptions = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => {
+      coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
         const { takeover, logId } = message;
         return takeoverTrace.promise(
@@ -30,12 +37,16 @@ export class TakeoverService {
         const { takeover, frames, session } = readShape(importedMessage, body);
         return imports.finish({ takeover, frames, session }, ended);
       }),
-      mesh.onRequest(Topic.ABANDON, async (_, body) => {
+      coordinator.onRequest(Topic.FLOOR, async (_, body) => {
+        const { takeover, ranges } = readShape(floorMessage, body);
+        return { floor: await imports.floor(takeover, ranges) };
+      }),
+      coordinator.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = readShape(abandonMessage, body);
         await imports.abandon(takeover, ranges);
         return null;
       }),
-      mesh.onRequest(Topic.RESET, async (_, body) => {
+      coordinator.onRequest(Topic.RESET, async (_, body) => {
         const { below, ranges } = readShape(resetMessage, body);
         await imports.reset(below, ranges);
         return null;

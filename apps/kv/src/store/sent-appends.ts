@@ -22,6 +22,7 @@ export class SentAppends {
   readonly #listeners: StoreListener[] = [];
   /** Called with the time from an append to its acknowledgement; not where the log acknowledges at once. */
   onWait: ((ms: number) => void) | undefined;
+  #waitedMs = 0;
 
   constructor(
     private readonly keyspace: Keyspace,
@@ -45,6 +46,14 @@ export class SentAppends {
     return this.#waiters.wait(sequence);
   }
 
+  /**
+   * Time that writes have waited for the acknowledgement of their append, in milliseconds: the sum over all writes, so that
+   * it is a share of the time of their clients.
+   */
+  get waitedMs(): number {
+    return this.#waitedMs;
+  }
+
   /** Number of appends that are not acknowledged, and for how long the oldest one has waited. */
   get lag(): { readonly appends: number; readonly oldestMs: number } {
     const [oldest] = this.#outstanding;
@@ -52,6 +61,23 @@ export class SentAppends {
       appends: this.#outstanding.length,
       oldestMs: oldest === undefined ? 0 : Math.max(0, performance.now() - oldest.sentAt),
     };
+  }
+
+  /**
+   * Resolves when the appends so far, and the turn's writes, are acknowledged or refused.
+   * @throws the reason for which the log has ended
+   */
+  async settled(): Promise<void> {
+    this.send(this.turn.take());
+    const last = this.#outstanding.at(-1)?.sequence;
+    if (last === undefined) return;
+    await this.whenAcknowledged(last).catch(() => {});
+    if (this.log.ended.aborted) throw this.log.ended.reason;
+  }
+
+  /** The entry leaves the index, and its place in the log is garbage. */
+  forget(entry: KeyEntry): void {
+    this.#supersede(entry, undefined);
   }
 
   /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
@@ -83,7 +109,9 @@ export class SentAppends {
       ticket.acknowledged.then(
         () => {
           if (!placed) this.#place(append.changes, ticket.locations ?? []);
-          this.onWait?.(performance.now() - append.sentAt);
+          const waited = performance.now() - append.sentAt;
+          this.#waitedMs += waited * append.changes.length;
+          this.onWait?.(waited);
           this.#settle(append);
         },
         (error: unknown) => this.#refused(append, error),

@@ -25,6 +25,8 @@ export const castPlan = z.strictObject({
   problems: z.array(problem),
   problemCount: count,
   algorithm,
+  algorithmReason: z.string(),
+  blockReason: z.string(),
   /** Estimates: number and size of messages, and of blocks. */
   messages: count,
   messageBytes: count,
@@ -53,11 +55,15 @@ export const castEvent = z.discriminatedUnion('event', [
     event: z.literal('route'),
     ...deviceRoute,
     algorithm: z.string(),
+    algorithmReason: z.string(),
+    blockReason: z.string(),
     messageBytes: count,
     blockBytes: count,
     address: z.string(),
     /** Whether files are encrypted on their way. */
     encrypted: z.boolean(),
+    /** How contents are compressed: 'zstd', 'deflate', or null. */
+    compression: z.enum(['zstd', 'deflate']).nullable(),
   }),
   z.strictObject({
     event: z.literal('progress'),
@@ -115,6 +121,8 @@ export const castEvent = z.discriminatedUnion('event', [
     sentBytes: count,
     /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
     transferredBytes: count,
+    /** With --compress: what these bytes took; else null. */
+    compressedBytes: count.nullable(),
     /** Whether files were encrypted on their way. */
     encrypted: z.boolean(),
     seconds: z.number().nonnegative(),

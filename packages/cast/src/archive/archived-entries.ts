@@ -3,7 +3,10 @@ import { MODE_MASK } from '../constants.js';
 import { codeOf } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { accountsHere } from './accounts.js';
+import { ArchivedExtended } from './archived-extended.js';
+import { systemCalls } from './attribute-calls.js';
 import { decodeAttributes, type EntryAttributes } from './entry-attributes.js';
+import { givesRights } from './extended-attributes.js';
 import { SET_GROUP_ID, SET_USER_ID, SPECIAL_MODE_MASK } from './layout.js';
 import { isSameOwner, type Owner, OwnerRules, specialBits } from './owner-rules.js';
 import type { UnsetAttributes } from './unset-attributes.js';
@@ -19,7 +22,7 @@ type Found = Owner & { readonly mode: number };
 
 /**
  * The attributes that the sender of an archive cast has told about its entries, and their way to this receiver's files. A
- * receiver that does not accept them only counts them. What the process may not set is counted, and is no failure.
+ * receiver that does not accept them only counts the entries that lack them. What the process may not set is counted, and is no failure.
  */
 export class ArchivedEntries {
   readonly #attributes: (EntryAttributes | undefined)[] = [];
@@ -31,54 +34,82 @@ export class ArchivedEntries {
   constructor(
     private readonly accepted: boolean,
     private readonly rules: OwnerRules,
+    private readonly extended: ArchivedExtended,
   ) {}
 
   /** @param accepted whether the receiver sets what the sender tells */
   static atThisHost(accepted: boolean): ArchivedEntries {
-    const groups = new Set([process.getegid!(), ...process.getgroups!()]);
-    return new ArchivedEntries(accepted, new OwnerRules({ uid: process.geteuid!(), groups }, accountsHere()));
+    const [uid, gid] = [process.geteuid!(), process.getegid!()];
+    const own = { uid, gid, groups: new Set([gid, ...process.getgroups!()]) };
+    const extended = new ArchivedExtended(accepted, systemCalls, uid === 0);
+    return new ArchivedEntries(accepted, new OwnerRules(own, accountsHere()), extended);
   }
 
   /** The sender has told about an entry. @throws CastError ERR_RDMC_CAST_PROTOCOL */
   note({ attributes: block }: ManifestEntry, index: number): void {
-    if (!block) return;
-    const attributes = this.#decoded(block);
-    if (this.accepted) this.#attributes[index] = attributes;
-    else this.#unset[index] = OWNER_UNSET | (attributes.special === 0 ? 0 : MODE_UNSET);
+    if (block) this.#attributes[index] = this.#decoded(block);
   }
 
-  /** Whether an existing entry has everything that this receiver may give it. */
+  /** Whether an existing entry has the owner and mode bits that this receiver gives it. */
   matches(index: number, stats: Found | { readonly [K in keyof Found]: bigint }): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return true;
-    const [uid, gid, mode] = [Number(stats.uid), Number(stats.gid), Number(stats.mode)];
-    const wanted = this.rules.wanted(attributes);
-    const possible = this.rules.possible(wanted, { uid, gid });
-    const special = specialBits(attributes.special, wanted, possible);
-    const isSame = isSameOwner(possible, { uid, gid }) && (mode & SPECIAL_MODE_MASK) === special;
-    if (isSame) this.#count(index, attributes, wanted, { uid, gid, mode });
-    return isSame;
+    const found = { uid: Number(stats.uid), gid: Number(stats.gid), mode: Number(stats.mode) };
+    const given = this.accepted ? this.#given(attributes, found) : found;
+    this.#count(index, attributes, given);
+    return isSameOwner(given, found) && ((given.mode ^ found.mode) & SPECIAL_MODE_MASK) === 0;
   }
 
   /**
-   * Whether an entry runs with the rights of its owner or group. An existing file does not become such a file, even if size
+   * Whether an existing file or directory has the extended attributes that this receiver gives it. A file is replaced where it
+   * does not: somebody else could exchange it while they are set.
+   * @throws errors of the system
+   */
+  hasExtended(index: number, place: Buffer): boolean {
+    const attributes = this.#attributes[index];
+    return !attributes || this.extended.matches(index, attributes.extended, place);
+  }
+
+  /** In a dry run: the entry would be made. What it would lack is counted. */
+  foresee(index: number): void {
+    const attributes = this.#attributes[index];
+    if (!attributes) return;
+    this.extended.foresee(index, attributes.extended);
+    const made = { ...this.rules.ownerOfNew, mode: 0 };
+    this.#count(index, attributes, this.accepted ? this.#given(attributes, made) : made);
+  }
+
+  /**
+   * Whether an entry runs with the rights of its owner or group, or with capabilities. An existing file does not become such a file, even if size
    * and time are those of the sender: somebody else may have written it. The sender sends it again.
    */
   isPrivileged(index: number): boolean {
-    const special = this.#attributes[index]?.special ?? 0;
-    return (special & (SET_USER_ID | SET_GROUP_ID)) !== 0;
+    const { special = 0, extended = [] } = this.#attributes[index] ?? {};
+    return this.accepted && ((special & (SET_USER_ID | SET_GROUP_ID)) !== 0 || givesRights(extended));
   }
 
-  /** Sets owner and mode. Does nothing and returns false where the sender has told nothing. @throws errors of the system */
-  set(index: number, descriptor: number, mode: number): boolean {
+  /**
+   * Sets owner, mode and extended attributes. Sets nothing and returns false where the sender has told nothing, or where it is
+   * not accepted.
+   * @param path of the open entry, which nobody can exchange; undefined: its extended attributes stay
+   * @throws errors of the system
+   */
+  set(index: number, descriptor: number, mode: number, path: string | undefined): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return false;
+    if (!this.accepted) {
+      if (path !== undefined) this.extended.set(index, attributes.extended, path);
+      this.#count(index, attributes, { ...ownerOf(fstatSync(descriptor)), mode: mode & MODE_MASK });
+      return false;
+    }
     const wanted = this.rules.wanted(attributes);
     const owner = this.#own(wanted, fstatSync(descriptor), (uid, gid) => fchownSync(descriptor, uid, gid));
     // Behind the owner: a change of that clears set-user-id and set-group-id.
     const full = (mode & MODE_MASK) | specialBits(attributes.special, wanted, owner);
     fchmodSync(descriptor, full);
-    this.#count(index, attributes, wanted, { ...owner, mode: full });
+    // Behind both: the mode changes an access control list, and a change of the owner clears capabilities.
+    if (path !== undefined) this.extended.set(index, attributes.extended, path);
+    this.#count(index, attributes, { ...owner, mode: full });
     return true;
   }
 
@@ -86,9 +117,10 @@ export class ArchivedEntries {
   setLink(index: number, place: Buffer): void {
     const attributes = this.#attributes[index];
     if (!attributes) return;
+    const found = ownerOf(lstatSync(place));
     const wanted = this.rules.wanted(attributes);
-    const owner = this.#own(wanted, lstatSync(place), (uid, gid) => lchownSync(place, uid, gid));
-    this.#count(index, attributes, wanted, { ...owner, mode: attributes.special });
+    const owner = this.accepted ? this.#own(wanted, found, (uid, gid) => lchownSync(place, uid, gid)) : found;
+    this.#count(index, attributes, { ...owner, mode: attributes.special });
   }
 
   /** Undefined where everything that was told is set. */
@@ -99,7 +131,9 @@ export class ArchivedEntries {
       if ((bits & OWNER_UNSET) !== 0) owners += 1;
       if ((bits & MODE_UNSET) !== 0) modes += 1;
     }
-    return owners + modes === 0 ? undefined : { accepted: this.accepted, owners, modes };
+    const { extended, accepted } = this;
+    const isSet = owners + modes + extended.unset.attributes === 0;
+    return isSet ? undefined : { accepted, owners, modes, ...extended.unset };
   }
 
   /** Most entries have those of the entry before. */
@@ -124,9 +158,20 @@ export class ArchivedEntries {
     }
   }
 
-  #count(index: number, { special }: EntryAttributes, wanted: Owner, found: Found): void {
-    const isOwner = isSameOwner(wanted, found);
-    const isMode = (found.mode & SPECIAL_MODE_MASK) === special;
+  /** What an accepting receiver makes of an entry. */
+  #given(attributes: EntryAttributes, found: Owner): Found {
+    const wanted = this.rules.wanted(attributes);
+    const owner = this.rules.possible(wanted, found);
+    return { ...owner, mode: specialBits(attributes.special, wanted, owner) };
+  }
+
+  #count(index: number, attributes: EntryAttributes, found: Found): void {
+    const isOwner = isSameOwner(this.rules.wanted(attributes), found);
+    const isMode = (found.mode & SPECIAL_MODE_MASK) === attributes.special;
     this.#unset[index] = (isOwner ? 0 : OWNER_UNSET) | (isMode ? 0 : MODE_UNSET);
   }
+}
+
+function ownerOf({ uid, gid }: Owner): Owner {
+  return { uid, gid };
 }

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { onAbort, pause, settledWithin, within } from '@rdmc/common';
 import { isLoopbackHost } from '@rdmc/mesh/sockets';
@@ -70,6 +71,8 @@ export class GatheringCast {
   ) {
     this.#receivers = options.to.map((target) => new GatheredReceiver(target));
     this.#progress = new GatheringProgress(this.#receivers, latest);
+    // Each receiver that is called listens to them.
+    setMaxListeners(0, this.#over.signal, this.#window.signal);
   }
 
   /** @throws CastError where no receiver got anything; AbortError */
@@ -184,7 +187,10 @@ export class GatheringCast {
         this.#progress.route ??= {
           ...routeOf(node.device, group.transports),
           ...{ algorithm: 'binomial-pipeline', messageBytes, blockBytes, address: contact },
+          algorithmReason: 'receivers may join between two messages',
+          blockReason: 'for the receivers that are there at the beginning',
           encrypted: options.encrypt,
+          compression: null,
         };
       },
     });

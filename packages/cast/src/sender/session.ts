@@ -1,6 +1,8 @@
+import { setMaxListeners } from 'node:events';
 import { onAbort, within } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
+import { commonCodec } from '../compression/codec.js';
 import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
@@ -48,6 +50,8 @@ export class Session {
     private readonly publisher: ProgressPublisher,
   ) {
     this.#feed = options.input && new InputFeed(options.input);
+    // Each receiver that is dialled listens to it.
+    setMaxListeners(0, this.#over.signal);
   }
 
   /** @throws CastError where the sender itself fails; AbortError */
@@ -115,14 +119,16 @@ export class Session {
 
   /** Sends the streams one after the other. */
   async #send({ links, phases, checksum }: Formation, mesh: FormedMesh): Promise<void> {
-    const { node, address, blockBytes, messageBytes } = mesh;
+    const { node, address, choice } = mesh;
+    const { messageBytes } = choice;
     const { publisher, options } = this;
+    const codec = options.compress ? commonCodec(mesh.links.map(({ codecs }) => codecs)) : undefined;
     const streaming = new Streaming(mesh, options, this.#over.signal, ({ transports }) => {
       publisher.route = {
         ...routeOf(node.device, transports),
-        algorithm: options.algorithm,
-        ...{ messageBytes, blockBytes, address },
+        ...{ ...choice, address },
         encrypted: options.encrypt,
+        compression: codec ?? null,
       };
       publisher.publish();
     });
@@ -143,7 +149,7 @@ export class Session {
       const filler = this.#feed?.filler(this.#reader, confirmed) ?? this.#reader;
       const pump = new Pump(filler, bucket, regions, messageBytes, confirmed);
       const checked = links.some((link) => link.checked);
-      await this.#reader.begin({ checksum, selection, sentBlocks, checked });
+      await this.#reader.begin({ checksum, selection, sentBlocks, checked, codec });
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
       await streaming.run({ number: pumps.length - 1, isLast, receivers: phase.links, pump });
