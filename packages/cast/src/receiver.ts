@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import { settledWithin, throwIfAborted } from '@rdmc/common';
-import { ENDING_CASTS_MS, EXPIRY_INTERVAL_MS, MAX_CASTS, MAX_HANDSHAKES, REFILL_DELAY_MS } from './constants.js';
+import {
+  ENDING_CASTS_MS,
+  EXPIRY_INTERVAL_MS,
+  MAX_CASTS,
+  MAX_HANDSHAKES,
+  REFILL_DELAY_MS,
+} from './constants.js';
 import { AbortError, CastError } from './errors.js';
 import { eventQueue } from './event-queue.js';
 import { KeyedListener } from './keyed-listener.js';
