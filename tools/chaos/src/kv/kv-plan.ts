@@ -13,11 +13,14 @@ export const KV_SCENARIOS = [
   'kv-return',
   'kv-coordinator-pause',
   'kv-standby',
+  'kv-partition',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
 /** The coordinators' state is in etcd, and one or two standbys wait. */
-export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby'];
+export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby', 'kv-partition'];
+/** The coordinators, etcd and the servers are in network namespaces. */
+export const KV_NEEDS_ROOT: readonly KvScenario[] = ['kv-partition'];
 
 export interface KvPlan {
   readonly seed: number;
