@@ -8,18 +8,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Etcd } from '@rdmc/testing/etcd';
 import { ETCD_HOST, hostOf, KvPlaces, SERVERS_HOST } from './kv-places.js';
+import type { KvShape } from './kv-plan.js';
 import { KvProcess } from './kv-server.js';
 
 /** The built command. */
 const require = createRequire(import.meta.url);
 const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main.js');
-
-export interface KvShape {
-  readonly servers: number;
-  readonly replicas: number;
-  /** Above 0: the coordinators' state is in etcd. */
-  readonly standbys: number;
-}
 
 const LEAD_SECONDS = 2;
 

@@ -2,7 +2,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { createLab, type Netlab } from '@rdmc/netlab';
 import { freed } from '@rdmc/testing/members';
-import type { KvShape } from './kv-cluster.js';
+import type { KvShape } from './kv-plan.js';
 
 /** The host of all servers, of etcd, and of each coordinator: 0 is the one in the list of members. */
 export const SERVERS_HOST = 's';
