@@ -46,6 +46,9 @@ export const PAUSE_FORWARDED_BYTES = 4 * 1024 * 1024;
 /** Keys that one step of FLUSHDB removes: some milliseconds; then others have a turn. */
 export const FLUSH_STEP_KEYS = 2000;
 
+/** Keys that leave the index before others have a turn: a millisecond. */
+export const FORGET_STEP_KEYS = 2000;
+
 /** Replies of one turn share memory in slabs of this size. */
 export const SLAB_BYTES = 64 * 1024;
 

@@ -307,3 +307,18 @@ it('a connection that breaks when all frames are here changes nothing', async ()
   imports.sessionEnded(SESSION);
   expect(await through(finished)).toBe(1);
 });
+
+it('the floor of a takeover is above what the heir has of its slots, which leaves the index without a write', async () => {
+  const key = 'k';
+  store.put(slot(key), key, 'of an earlier tenure', 0);
+  const floor = await through(imports.floor(2, [[0, 16_383]]));
+  const appends = log.appends.length;
+  expect(floor).toBe(store.lastVersion);
+  expect(store.keyspace.size).toBe(0);
+  take(frame(2, [record('other', 5, 'new')]));
+  await through(finish(2, 1));
+  // Of both keys the log has an entry, and only that of the takeover is above the floor.
+  const versions = log.appends.flat().map(({ type, parts }) => decodeRecord(type, Buffer.concat(parts))!);
+  expect(versions.filter(({ version }) => version > floor).map((each) => each.key)).toEqual(['other']);
+  expect(log.appends.length).toBe(appends + 1);
+});

@@ -1,14 +1,17 @@
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
+import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { KvError } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import type { Leftovers } from './leftovers.js';
-import { type Share, type TakeoverMessage, Topic, takeoverAnswer } from './messages.js';
-import type { LogRange, PlacementState } from './placement-state.js';
+import { floorAnswer, type Share, type TakeoverMessage, Topic, takeoverAnswer } from './messages.js';
+import type { PlacementState } from './placement-state.js';
+import type { TenureRange } from './tenure.js';
 
 export interface AttemptsOptions {
   readonly mesh: Pick<Mesh, 'request'>;
   readonly state: Pick<PlacementState, 'next' | 'plan'>;
+  readonly logs: () => Promise<readonly LogRecord[]>;
   readonly leftovers: Pick<Leftovers, 'abandon'>;
   readonly ended: AbortSignal;
   /** Whether the server of a log is here. */
@@ -31,11 +34,12 @@ export class Attempts {
    * One server recovers a log for all that get a part of it. An attempt whose answer was lost may have succeeded.
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
    */
-  async run(leader: number, logId: string, shares: Share[]) {
+  async run(leader: number, order: Omit<TakeoverMessage, 'takeover'>) {
     const { mesh, state, ended, isHere } = this.options;
+    const { logId } = order;
     const takeover = await state.next();
     if (isHere(logId)) throw isBack(logId);
-    this.#current = { takeover, logId, shares };
+    this.#current = { takeover, ...order };
     try {
       const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
       const answer = await mesh.request(leader, Topic.TAKEOVER, this.#current, options);
@@ -55,7 +59,7 @@ export class Attempts {
    * about to make it true.
    */
   async plan(takeover: number): Promise<null> {
-    const { state, leftovers } = this.options;
+    const { state, leftovers, logs } = this.options;
     const current = this.#current;
     if (current?.takeover !== takeover) throw notUnderWay(takeover);
     const { logId, shares } = current;
@@ -63,11 +67,18 @@ export class Attempts {
     // Meanwhile this attempt may have failed, and a later one have its plan.
     if (this.#current !== current) throw notUnderWay(takeover);
     this.#failed.delete(logId);
-    const planned = shares.flatMap((share) =>
-      share.ranges.map(([from, to]): LogRange => [from, to, share.logId]),
-    );
-    await state.plan(logId, planned);
+    const planned = await Promise.all(shares.map((share) => this.#tenures(takeover, share)));
+    await state.plan(logId, planned.flat(), logs);
     return null;
+  }
+
+  /** The tenures that begin with the takeover. Whatever the heir has of these slots is below their floor. */
+  async #tenures(takeover: number, { member, logId, ranges }: Share): Promise<TenureRange[]> {
+    const { mesh, ended } = this.options;
+    const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
+    const answer = await mesh.request(member, Topic.FLOOR, { takeover, ranges }, options);
+    const { floor } = readShape(floorAnswer, answer);
+    return ranges.map(([from, to]) => [from, to, logId, takeover, floor]);
   }
 }
 

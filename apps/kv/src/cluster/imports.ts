@@ -94,6 +94,19 @@ export class Imports {
     return count;
   }
 
+  /**
+   * What this log has of these slots is of other tenures, and must not be served: it leaves the index. Resolves with the log's
+   * last version, which the entries of the takeover come after.
+   */
+  async floor(takeover: number, ranges: readonly (readonly [number, number])[]): Promise<number> {
+    if (this.#isOver(takeover)) throw failed(takeover, GIVEN_UP);
+    // Behind a removal under way, whose tombstones are of other tenures too.
+    return this.#removals.run(async () => {
+      await this.store.forget(ranges);
+      return this.store.lastVersion;
+    });
+  }
+
   /** The takeover failed: another one begins anew, perhaps elsewhere. Resolves when nothing of it is left, durably. */
   async abandon(takeover: number, ranges: readonly (readonly [number, number])[]): Promise<void> {
     this.#over.add(takeover);

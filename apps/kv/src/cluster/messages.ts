@@ -25,6 +25,8 @@ export const Topic = {
   TAKEOVER: 'kv.takeover',
   /** recovering server → coordinator: I am the only one who can end this recovery now; may I? */
   PLAN: 'kv.plan',
+  /** coordinator → each heir: which version do the entries that you get of a takeover come after? */
+  FLOOR: 'kv.floor',
   /** recovering server → others: that was all; answered when it is durable */
   IMPORTED: 'kv.imported',
   /** coordinator → others: forget what you got */
@@ -51,9 +53,18 @@ export const tableMessage = openRecord({
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
-export const takeoverMessage = openRecord({ takeover, logId, shares: list(share) });
+/** The floors are those of the dead log's tenures: see `tenure.ts`. */
+export const takeoverMessage = openRecord({
+  takeover,
+  logId,
+  shares: list(share),
+  floors: list(tuple(slot, slot, whole(0))),
+});
 export const takeoverAnswer = openRecord({ entries: finite(), milliseconds: finite() });
 export const planMessage = openRecord({ takeover });
+export const floorMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
+/** A version of the heir's log. */
+export const floorAnswer = openRecord({ floor: whole(0) });
 /** `session` names the connection that the frames came on. */
 export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });

@@ -5,7 +5,7 @@ import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.
 
 export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
-  readonly state: Pick<PlacementState, 'storedOwners'>;
+  readonly state: Pick<PlacementState, 'storedTenures'>;
   readonly attempts: Pick<Attempts, 'isUnderWay'>;
   /** Whether the server of a log is here. */
   readonly isHere: (logId: string) => boolean;
@@ -19,7 +19,7 @@ export async function placementFacts({
   isHere,
 }: PlacementFactsOptions): Promise<CoordinatorFacts> {
   const logs = await coordinator.logs();
-  const owners = (await state.storedOwners(logs)) ?? [];
+  const owners = ((await state.storedTenures(logs)) ?? []).map(({ logId }) => logId);
   const having = new Set(owners);
   const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
   return {

@@ -1,42 +1,53 @@
 /**
- * What the coordinator keeps beside the logs' records, in the same store, as JSON. Which log has a slot:
+ * What the coordinator keeps beside the logs' records, in the same store, as JSON. The tenure of each slot:
  *
  * ```
- * kv/slots              [[from, to, log], …]     at the cluster's first start; never changed
- * kv/takeover/<log>     [[from, to, heir], …]    whose slots <log>'s are once its record says 'recovered'
- * kv/last               17                       the last number of a slot table or of a takeover, in any run
+ * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
+ * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
+ * kv/last               17                                     the last number of a slot table, takeover or hand-over, in any run
  * ```
  *
- * So the step that ends a log's recovery is also the one that gives its slots away: there is no moment in between.
+ * Epoch and floor are left out where both are 0. So the step that ends a log's recovery is also the one that gives its slots
+ * away: there is no moment in between.
  */
-
-import { list, readShape, text, tuple, whole } from '@rdmc/common/shapes';
+import { SerialQueue } from '@rdmc/common';
+import { either, list, mapped, readShape, text, tuple, whole } from '@rdmc/common/shapes';
 import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
+import { KvError } from '../errors.js';
 import { SLOTS } from '../limits.js';
-
-export type LogRange = readonly [from: number, to: number, logId: string];
+import type { Tenure, TenureRange } from './tenure.js';
 
 const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
 const TAKEOVER_PREFIX = 'kv/takeover/';
-const rangesText = list(tuple(whole(), whole(), text()));
+const firstTenure = mapped(
+  tuple(whole(), whole(), text()),
+  ([from, to, logId]): TenureRange => [from, to, logId, 0, 0],
+);
+const rangesText = list(either(tuple(whole(), whole(), text(), whole(0), whole(0)), firstTenure));
+
+/** All logs that were ever created. */
+type LogRecords = () => Promise<readonly LogRecord[]>;
 
 export class PlacementState {
+  /** A plan of a takeover and a change of tenures do not come between the look of the other one and its write. */
+  readonly #changes = new SerialQueue();
+
   constructor(private readonly store: StateStore) {}
 
   /** The first layout is made once; whoever comes later gets that. */
-  async initial(make: () => readonly LogRange[]): Promise<readonly LogRange[]> {
+  async initial(make: () => readonly TenureRange[]): Promise<readonly TenureRange[]> {
     const stored = await this.store.get(SLOTS_KEY);
-    if (stored) return readShape(rangesText, JSON.parse(stored.value));
+    if (stored) return read(stored.value);
     const ranges = make();
-    await this.store.put(SLOTS_KEY, JSON.stringify(ranges), 0);
+    await this.store.put(SLOTS_KEY, textOf(ranges), 0);
     return ranges;
   }
 
-  /** The log that has each slot; undefined where slots were never given out. */
-  async storedOwners(logs: readonly LogRecord[]): Promise<string[] | undefined> {
+  /** The tenure of each slot; undefined where slots were never given out. */
+  async storedTenures(logs: readonly LogRecord[]): Promise<Tenure[] | undefined> {
     const stored = await this.store.get(SLOTS_KEY);
-    return stored && this.owners(readShape(rangesText, JSON.parse(stored.value)), logs);
+    return stored && this.tenures(read(stored.value), logs);
   }
 
   /** A number above all before, also those of earlier runs: durable before it is used. */
@@ -47,40 +58,66 @@ export class PlacementState {
     return next;
   }
 
-  /** Durable before the recovery that may make it true begins. */
-  async plan(logId: string, ranges: readonly LogRange[]): Promise<void> {
-    const key = `${TAKEOVER_PREFIX}${logId}`;
-    const revision = (await this.store.get(key))?.revision ?? 0;
-    await this.store.put(key, JSON.stringify(ranges), revision);
+  /**
+   * Durable before the recovery that may make it true ends.
+   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED: a slot belongs to another log by now
+   */
+  plan(logId: string, ranges: readonly TenureRange[], logs: LogRecords): Promise<void> {
+    return this.#changes.run(async () => {
+      const tenures = await this.storedTenures(await logs());
+      for (const [from, to] of ranges) {
+        const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
+        if (other) throw handedOver(logId, other);
+      }
+      const key = `${TAKEOVER_PREFIX}${logId}`;
+      const revision = (await this.store.get(key))?.revision ?? 0;
+      await this.store.put(key, textOf(ranges), revision);
+    });
   }
 
-  /** The log that has each slot, after all recoveries that ended. */
-  async owners(initial: readonly LogRange[], logs: readonly LogRecord[]): Promise<string[]> {
+  /** The tenure of each slot, after all recoveries that ended. */
+  async tenures(initial: readonly TenureRange[], logs: readonly LogRecord[]): Promise<Tenure[]> {
     const recovered = new Set(
       logs.filter(({ state }) => state === 'recovered').map(({ logId }) => String(logId)),
     );
-    const plans = new Map<string, string[]>();
+    const plans = new Map<string, (Tenure | undefined)[]>();
     for (const [key, { value }] of await this.store.list(TAKEOVER_PREFIX)) {
-      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(readShape(rangesText, JSON.parse(value))));
+      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(read(value)));
     }
-    return bySlot(initial).map((first, slot) => {
-      let logId = first;
-      for (
-        let heir = plans.get(logId)?.[slot];
-        heir && recovered.has(logId);
-        heir = plans.get(logId)?.[slot]
-      ) {
-        logId = heir;
+    return bySlot(initial).map((first = NOBODYS, slot) => {
+      let tenure = first;
+      for (;;) {
+        const heir = recovered.has(tenure.logId) ? plans.get(tenure.logId)?.[slot] : undefined;
+        if (!heir) return tenure;
+        tenure = heir;
       }
-      return logId;
     });
   }
 }
 
-function bySlot(ranges: readonly LogRange[]): string[] {
-  const owners: string[] = new Array(SLOTS).fill('');
-  for (const [from, to, logId] of ranges) owners.fill(logId, from, to + 1);
-  return owners;
+const NOBODYS: Tenure = { logId: '', epoch: 0, floor: 0 };
+
+function read(value: string): readonly TenureRange[] {
+  return readShape(rangesText, JSON.parse(value));
+}
+
+function textOf(ranges: readonly TenureRange[]): string {
+  return JSON.stringify(
+    ranges.map((range) => (range[3] === 0 && range[4] === 0 ? range.slice(0, 3) : range)),
+  );
+}
+
+function bySlot(ranges: readonly TenureRange[]): (Tenure | undefined)[] {
+  const tenures: (Tenure | undefined)[] = new Array(SLOTS).fill(undefined);
+  for (const [from, to, logId, epoch, floor] of ranges) tenures.fill({ logId, epoch, floor }, from, to + 1);
+  return tenures;
+}
+
+function handedOver(logId: string, other: Tenure): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_TAKEOVER_FAILED',
+    `a slot of log ${logId} belongs to log ${other.logId} by now: another takeover follows`,
+  );
 }
 
 export function allSlots(): number[] {

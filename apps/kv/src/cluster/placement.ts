@@ -12,8 +12,9 @@ import { Leftovers } from './leftovers.js';
 import { planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
 import { placementFacts } from './placement-facts.js';
-import { allSlots, type LogRange, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
+import { allSlots, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
+import { floorRanges, type Tenure, type TenureRange } from './tenure.js';
 
 export interface PlacementEvents {
   /** A server's log is recovered, and its slots are served again. `server` had the log. */
@@ -83,7 +84,15 @@ export class Placement {
     const ended = this.#ended.signal;
     const isHere = (logId: string): boolean => this.#logs.has(logId);
     this.#leftovers = new Leftovers({ mesh, ended, isHere });
-    this.#attempts = new Attempts({ mesh, state: this.#state, leftovers: this.#leftovers, ended, isHere });
+    const logs = (): Promise<LogRecord[]> => coordinator.logs();
+    this.#attempts = new Attempts({
+      mesh,
+      state: this.#state,
+      logs,
+      leftovers: this.#leftovers,
+      ended,
+      isHere,
+    });
     const { returnMs } = waits;
     this.#absences = new Absences({ mesh, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
@@ -196,11 +205,12 @@ export class Placement {
     const signal = this.#ended.signal;
     while (!signal.aborted) {
       const logs = await this.coordinator.logs();
-      const stored = await this.#state.storedOwners(logs);
+      const stored = await this.#state.storedTenures(logs);
       this.#forgetDead(logs);
       const living = new Map(this.#living);
-      if (!this.#rollCall.hasBegun(stored, logs, living)) return;
-      const owners = stored ?? (await this.#assign(logs, living));
+      if (!this.#rollCall.hasBegun(stored?.map(logOf), logs, living)) return;
+      const tenures = stored ?? (await this.#assign(logs, living));
+      const owners = tenures.map(logOf);
       this.#before ??= await this.#state.next();
       await this.#leftovers.drop(owners, living, this.#before);
       const absence = await this.#absences.of(logs, new Set(owners), living);
@@ -215,8 +225,7 @@ export class Placement {
       // In turn: one that cannot be recovered now does not hold up the others.
       const orphan = orphans[this.#turn % orphans.length]!;
       this.#turn += 1;
-      const slots = allSlots().filter((slot) => owners[slot] === orphan);
-      const done = await this.#recover(orphan, slots, logs);
+      const done = await this.#recover(orphan, tenures, logs);
       if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
     }
   }
@@ -251,14 +260,15 @@ export class Placement {
   }
 
   /** The first layout of the cluster: an equal part for each server, also for one that was lost since the roll call. */
-  async #assign(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<string[]> {
-    const first = (): LogRange[] =>
-      shareOut(allSlots(), [...living]).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId]);
-    return this.#state.owners(await this.#state.initial(first), logs);
+  async #assign(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<Tenure[]> {
+    const first = (): TenureRange[] =>
+      shareOut(allSlots(), [...living]).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId, 0, 0]);
+    return this.#state.tenures(await this.#state.initial(first), logs);
   }
 
   /** The slots go to the server that had them, if it is back with a new log; else to all. */
-  async #recover(logId: string, slots: readonly number[], logs: readonly LogRecord[]): Promise<boolean> {
+  async #recover(logId: string, tenures: readonly Tenure[], logs: readonly LogRecord[]): Promise<boolean> {
+    const slots = allSlots().filter((slot) => tenures[slot]!.logId === logId);
     // A server that came meanwhile may have leftovers.
     const heirs = this.#living.filter(([heir]) => this.#leftovers.isClean(heir));
     const owner = logs.find((record) => String(record.logId) === logId)?.owner;
@@ -272,7 +282,7 @@ export class Placement {
       const tries = this.#tries.get(logId) ?? 0;
       this.#tries.set(logId, tries + 1);
       const leader = shares[tries % shares.length]!.member;
-      const answer = await this.#attempts.run(leader, logId, shares);
+      const answer = await this.#attempts.run(leader, { logId, shares, floors: floorRanges(tenures, logId) });
       this.events.recovered?.({ logId, server: owner, ...answer });
       return true;
     } catch (error) {
@@ -291,7 +301,12 @@ export class Placement {
     for (const { logId, state } of logs) {
       const id = String(logId);
       if (state === 'recovered' || having.has(id) || !dead.has(id) || members.length === 0) continue;
-      await this.#attempts.run(members[this.#turn % members.length]!, id, []).catch(() => {});
+      const leader = members[this.#turn % members.length]!;
+      await this.#attempts.run(leader, { logId: id, shares: [], floors: [] }).catch(() => {});
     }
   }
+}
+
+function logOf({ logId }: Tenure): string {
+  return logId;
 }

@@ -1,6 +1,13 @@
 import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import { abandonMessage, importedMessage, resetMessage, Topic, takeoverMessage } from './messages.js';
+import {
+  abandonMessage,
+  floorMessage,
+  importedMessage,
+  resetMessage,
+  Topic,
+  takeoverMessage,
+} from './messages.js';
 import { type TakeoverOptions, takeOver } from './takeover.js';
 
 interface TakeoverTrace {
@@ -29,6 +36,10 @@ export class TakeoverService {
       mesh.onRequest(Topic.IMPORTED, (_, body) => {
         const { takeover, frames, session } = readShape(importedMessage, body);
         return imports.finish({ takeover, frames, session }, ended);
+      }),
+      mesh.onRequest(Topic.FLOOR, async (_, body) => {
+        const { takeover, ranges } = readShape(floorMessage, body);
+        return { floor: await imports.floor(takeover, ranges) };
       }),
       mesh.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = readShape(abandonMessage, body);

@@ -11,6 +11,7 @@ import { recordHeader, u32 } from './peer-frames.js';
 import type { PeerLinks } from './peer-links.js';
 import { NOBODY } from './slot-table.js';
 import { TakeoverLinks } from './takeover-links.js';
+import { Floors } from './tenure.js';
 
 export interface TakeoverOptions {
   readonly mesh: Mesh;
@@ -64,7 +65,7 @@ async function handOver(
   recovery: Recovery,
   links: TakeoverLinks,
   { mesh, imports }: TakeoverOptions,
-  { takeover, shares }: TakeoverMessage,
+  { takeover, shares, floors }: TakeoverMessage,
 ): Promise<number> {
   const heirs = new Int32Array(SLOTS).fill(NOBODY);
   for (const { member, ranges } of shares) for (const [from, to] of ranges) heirs.fill(member, from, to + 1);
@@ -79,15 +80,18 @@ async function handOver(
     else await links.send(member, takeover, parts);
   };
 
+  const tenures = new Floors(floors);
   let entries = 0;
   for await (const segment of recovery.segments()) {
     links.signal.throwIfAborted();
     for (const { type, payload } of segment.entries()) {
-      const key = decodeKey(type, payload)?.key;
-      const heir = key ? heirs[slotOf(key, 0, key.length)]! : NOBODY;
+      const found = decodeKey(type, payload);
+      if (!found) continue;
+      const slot = slotOf(found.key, 0, found.key.length);
+      const heir = heirs[slot]!;
       const parcel = parcels.get(heir);
-      // Of slots that this log lost, or never got, there may be leftovers.
-      if (!parcel) continue;
+      // Of slots that this log lost, never got, or got again, there may be entries of other tenures.
+      if (!parcel || !tenures.isReplayed(slot, found.version)) continue;
       entries += 1;
       parcel.parts.push(recordHeader(type, payload.length), Buffer.from(payload));
       parcel.bytes += payload.length;

@@ -89,7 +89,7 @@ export class KvCoordinator {
       leaseMs,
       clock,
     } = options;
-    const isFirst = (await new PlacementState(store).storedOwners([])) === undefined;
+    const isFirst = (await new PlacementState(store).storedTenures([])) === undefined;
     const servers = members.map(({ id }) => id).filter((id) => id !== COORDINATOR);
     const coordinator = await Coordinator.open({
       mesh,

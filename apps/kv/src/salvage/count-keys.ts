@@ -1,6 +1,7 @@
 import { EntryType } from '@rdmc/tailwind';
 import { segmentEntries } from '@rdmc/tailwind/format';
 import { type LogSurvey, readWhole } from '@rdmc/tailwind/salvage';
+import type { Floors } from '../cluster/tenure.js';
 import { decodeKey, latin1 } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 
@@ -10,17 +11,17 @@ interface Latest {
   readonly isRemoval: boolean;
 }
 
-/** Counts keys with a value, and entries, of some slots, in the files of a log. */
+/** Counts keys with a value, and entries, of the present tenures, in the files of a log. */
 export async function countKeys(
   { segments }: LogSurvey,
-  isOurs: (slot: number) => boolean,
+  tenures: Pick<Floors, 'isReplayed'>,
 ): Promise<{ keys: number; entries: number }> {
   const latest = new Map<string, Latest>();
   let entries = 0;
   for (const { file, byteLength } of segments) {
     for (const { type, payload } of segmentEntries(await readWhole(file), byteLength)) {
       const found = decodeKey(type, payload);
-      if (!found || !isOurs(slotOf(found.key, 0, found.key.length))) continue;
+      if (!found || !tenures.isReplayed(slotOf(found.key, 0, found.key.length), found.version)) continue;
       entries += 1;
       // The fields of a hash are not keys; its head is one.
       if (found.field) continue;

@@ -1,5 +1,3 @@
-import type { LogRange } from '../cluster/placement-state.js';
-
 /** The result of `kv salvage`. Numbers of logs and segments are text: they have 64 bits. */
 export interface SalvageReport {
   readonly clusterId: string;
@@ -44,15 +42,4 @@ export interface SalvageLog {
   readonly isEndMissing: boolean;
   /** An earlier run gave up what was missing then. */
   readonly isLossAccepted: boolean;
-}
-
-/** The slots of a log, by what each slot's log is. */
-export function slotsOf(logId: string, owners: readonly string[]): LogRange[] {
-  const ranges: LogRange[] = [];
-  for (let slot = 0, from = 0; slot < owners.length; slot += 1) {
-    if (owners[slot] === owners[slot + 1]) continue;
-    if (owners[slot] === logId) ranges.push([from, slot, logId]);
-    from = slot + 1;
-  }
-  return ranges;
 }

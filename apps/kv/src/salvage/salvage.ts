@@ -11,10 +11,11 @@ import {
   readReplicaDirectory,
   surveyLog,
 } from '@rdmc/tailwind/salvage';
-import { PlacementState } from '../cluster/placement-state.js';
+import { allSlots, PlacementState, rangesOfSlots } from '../cluster/placement-state.js';
+import { Floors, type Tenure } from '../cluster/tenure.js';
 import { KvError } from '../errors.js';
 import { countKeys } from './count-keys.js';
-import { type SalvageLog, type SalvageReport, slotsOf } from './report.js';
+import type { SalvageLog, SalvageReport } from './report.js';
 
 export interface SalvageOptions {
   /** What to call the store in the report. */
@@ -50,8 +51,8 @@ interface SurveyedLog {
  */
 export async function salvage(store: StateStore, options: SalvageOptions): Promise<SalvageReport> {
   const known = await knownLogs(store);
-  const owners = known && (await new PlacementState(store).storedOwners(known.logs));
-  if (!known || !owners) {
+  const tenures = known && (await new PlacementState(store).storedTenures(known.logs));
+  if (!known || !tenures) {
     throw new KvError(
       'ERR_RDMC_KV_NOTHING_TO_SALVAGE',
       `${options.place} does not have the state of a cluster that has served: there is nothing to recover. Check --directory`,
@@ -62,7 +63,7 @@ export async function salvage(store: StateStore, options: SalvageOptions): Promi
   try {
     // One after the other: those that were taken are released where a later one is refused.
     for (const { directory } of places) locks.push(await lockReplicaDirectory(directory));
-    return await salvageLocked(store, options, { known, owners, places });
+    return await salvageLocked(store, options, { known, tenures, places });
   } finally {
     await Promise.all(locks.map((lock) => lock[Symbol.asyncDispose]()));
   }
@@ -71,9 +72,14 @@ export async function salvage(store: StateStore, options: SalvageOptions): Promi
 async function salvageLocked(
   store: StateStore,
   options: SalvageOptions,
-  { known, owners, places }: { known: KnownLogs; owners: string[]; places: readonly ServerPlace[] },
+  {
+    known,
+    tenures,
+    places,
+  }: { known: KnownLogs; tenures: readonly Tenure[]; places: readonly ServerPlace[] },
 ): Promise<SalvageReport> {
   const directories = await readServers(places, known.clusterId);
+  const owners = tenures.map(({ logId }) => logId);
   const absent = absentServers(known, directories, options.without);
   const surveyed = known.logs
     .filter(({ logId, state }) => state !== 'recovered' && owners.includes(String(logId)))
@@ -81,7 +87,7 @@ async function salvageLocked(
   const outcome = outcomeOf(surveyed, options.acceptLoss);
   if (outcome === 'accepted') requireNoneAbsent(absent);
   const logs: SalvageLog[] = [];
-  for (const each of surveyed) logs.push(await describe(each, owners));
+  for (const each of surveyed) logs.push(await describe(each, tenures));
   // Last: what cannot be reported is not given up.
   if (outcome === 'accepted') await acceptAll(store, surveyed);
   return {
@@ -161,14 +167,15 @@ async function readServers(places: readonly ServerPlace[], clusterId: string): P
 
 async function describe(
   { log: record, survey }: SurveyedLog,
-  owners: readonly string[],
+  tenures: readonly Tenure[],
 ): Promise<SalvageLog> {
   const log = String(survey.logId);
-  const { keys, entries } = await countKeys(survey, (slot) => owners[slot] === log);
+  const { keys, entries } = await countKeys(survey, Floors.of(tenures, log));
+  const slots = allSlots().filter((slot) => tenures[slot]!.logId === log);
   return {
     log,
     server: record.owner,
-    slots: slotsOf(log, owners).map(([from, to]) => [from, to] as const),
+    slots: rangesOfSlots(slots),
     isComplete: survey.isComplete,
     keys,
     entries,

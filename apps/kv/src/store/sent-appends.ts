@@ -54,6 +54,23 @@ export class SentAppends {
     };
   }
 
+  /**
+   * Resolves when the appends so far, and the turn's writes, are acknowledged or refused.
+   * @throws the reason for which the log has ended
+   */
+  async settled(): Promise<void> {
+    this.send(this.turn.take());
+    const last = this.#outstanding.at(-1)?.sequence;
+    if (last === undefined) return;
+    await this.whenAcknowledged(last).catch(() => {});
+    if (this.log.ended.aborted) throw this.log.ended.reason;
+  }
+
+  /** The entry leaves the index, and its place in the log is garbage. */
+  forget(entry: KeyEntry): void {
+    this.#supersede(entry, undefined);
+  }
+
   /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
   send(appends: readonly Append[]): unknown {
     for (let index = 0; index < appends.length; index += 1) {

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
 import { KvError } from '../errors.js';
+import { FORGET_STEP_KEYS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
 import { type FieldChange, undoChange } from './changes.js';
 import { Entry, NO_EXPIRY } from './entry.js';
@@ -91,6 +93,31 @@ export class Store {
   /** Bytes of the writes that were not committed yet, as the log counts them. */
   get batchBytes(): number {
     return this.#turn.bytes;
+  }
+
+  /** All entries so far have versions up to this one, later ones have higher versions. */
+  get lastVersion(): number {
+    return this.#lastVersion;
+  }
+
+  /**
+   * Takes slots out of the index, without a write: their entries in the log are garbage, and a recovery must not replay them
+   * for a tenure that begins later. Nobody may write to these slots meanwhile. Resolves when that is done; other work has turns.
+   */
+  async forget(ranges: readonly (readonly [number, number])[]): Promise<void> {
+    // An append that is refused later would bring entries back.
+    await this.#fate.settled();
+    let keys = 0;
+    for (const [from, to] of ranges) {
+      for (let slot = from; slot <= to; slot += 1) {
+        for (const [key, entry] of this.keyspace.entries(slot)) {
+          this.#fate.forget(entry);
+          this.keyspace.delete(slot, key);
+          keys += 1;
+          if (keys % FORGET_STEP_KEYS === 0) await turn();
+        }
+      }
+    }
   }
 
   /** Versions that come must be above this. */

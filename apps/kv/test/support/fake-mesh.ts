@@ -31,6 +31,8 @@ export class FakeMesh {
   readonly leaders: number[] = [];
   /** Who was asked to forget which attempt, and its slots. */
   readonly abandoned: { member: number; takeover: number; ranges: readonly [number, number][] }[] = [];
+  /** The last version of each server's log. */
+  readonly floors = new Map<number, number>();
   onTakeover: (body: unknown) => void = () => {};
   /** Delays the answers of servers that are asked to forget something. */
   forgetting: (member: number) => Promise<void> = async () => {};
@@ -64,6 +66,7 @@ export class FakeMesh {
     if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
     if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });
     if (topic === Topic.ABANDON || topic === Topic.RESET) await this.forgetting(member);
+    if (topic === Topic.FLOOR) return { floor: this.floors.get(member) ?? 0 };
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
     this.onTakeover(body);
@@ -136,6 +139,7 @@ export class FakeStore {
     this.values.set(key, { value, revision: revision + 1 });
     return revision + 1;
   }
+  async close() {}
   async list(prefix: string) {
     return new Map([...this.values].filter(([key]) => key.startsWith(prefix)));
   }

@@ -5,6 +5,7 @@ const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/vio
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
+const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
 const MANY = ['packages/group/test/many-order.test.ts', 'packages/group/test/many-model.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
@@ -37,6 +38,42 @@ export const group: readonly Mutant[] = [
     replace: '',
     fault: 'More sends than the window are posted.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/relay-of-small-messages-forgets-children',
+    package: PACKAGE,
+    function: 'freeOf',
+    find: 'Math.max((head - copied) >>> 0, (head - relayed) >>> 0)',
+    replace: '(head - copied) >>> 0',
+    fault: 'Entries are written over that a relay has not sent on.',
+    tests: TREE,
+  },
+  {
+    id: 'group/relay-of-small-messages-forgets-application',
+    package: PACKAGE,
+    function: 'freeOf',
+    find: 'Math.max((head - copied) >>> 0, (head - relayed) >>> 0)',
+    replace: '(head - relayed) >>> 0',
+    fault: 'Entries are written over that the application of a relay has not copied out.',
+    tests: TREE,
+  },
+  {
+    id: 'group/tree-of-one-level-more',
+    package: PACKAGE,
+    function: 'parentIn',
+    find: 'rank <= relays || relays === 0',
+    replace: 'rank <= 1 || relays === 0',
+    fault: 'Relays have parents that are relays.',
+    tests: ['packages/group/test/small-tree.test.ts'],
+  },
+  {
+    id: 'group/relay-confirms-early',
+    package: PACKAGE,
+    function: 'RelayProgress.#hasAll',
+    find: 'Atomics.load(this.control, ControlWord.RELAYED) === head',
+    replace: 'head === head',
+    fault: 'A relay confirms that it has done its part before its children have the small messages.',
+    tests: ['packages/group/test/small-ring.test.ts'],
   },
   {
     id: 'group/relay-of-too-few-blocks',

@@ -1,0 +1,64 @@
+import { rejection } from '@rdmc/testing';
+import { expect, it } from 'vitest';
+import { PlacementState } from '../src/cluster/placement-state.js';
+import { Floors, floorRanges, isReplayed, type Tenure } from '../src/cluster/tenure.js';
+import { SLOTS } from '../src/limits.js';
+import { FakeStore, record } from './support/fake-mesh.js';
+
+function tenure(logId: string, epoch = 0, floor = 0): Tenure {
+  return { logId, epoch, floor };
+}
+
+function slots(...parts: readonly [count: number, tenure: Tenure][]): Tenure[] {
+  return parts.flatMap(([count, each]) => Array<Tenure>(count).fill(each));
+}
+
+it('an entry is replayed where its log has the slot, and it was written under the present tenure', () => {
+  const present = tenure('7', 3, 100);
+  expect(isReplayed(present, '7', 101)).toBe(true);
+  expect(isReplayed(present, '7', 100)).toBe(false);
+  expect(isReplayed(present, '8', 101)).toBe(false);
+});
+
+it('the floors of a log are those of its slots, and no entry of another slot is replayed', () => {
+  const tenures = slots(
+    [10, tenure('7')],
+    [5, tenure('8', 2, 40)],
+    [5, tenure('7', 3, 60)],
+    [5, tenure('7', 9, 60)],
+  );
+  expect(floorRanges(tenures, '7')).toEqual([
+    [0, 9, 0],
+    [15, 24, 60],
+  ]);
+  const floors = Floors.of(tenures, '7');
+  for (const [slot, each] of tenures.entries()) {
+    for (const version of [1, 40, 41, 60, 61]) {
+      expect(floors.isReplayed(slot, version), `${slot} ${version}`).toBe(isReplayed(each, '7', version));
+    }
+  }
+  expect(floors.isReplayed(SLOTS - 1, Number.MAX_SAFE_INTEGER)).toBe(false);
+});
+
+it('a slot has the tenure of the plan whose recovery has ended, and else that of its record', async () => {
+  const store = new FakeStore();
+  const state = new PlacementState(store);
+  store.values.set('kv/slots', { value: '[[0,99,"1"],[100,16383,"2",5,33]]', revision: 1 });
+  const logs = [record(1, 'recovering'), record(2, 'live')];
+  await state.plan('1', [[0, 99, '2', 6, 44]], async () => logs);
+  expect((await state.storedTenures(logs))![0]).toEqual(tenure('1'));
+  const later = (await state.storedTenures([record(1, 'recovered'), record(2, 'live')]))!;
+  expect([later[99], later[100]]).toEqual([tenure('2', 6, 44), tenure('2', 5, 33)]);
+  // Epochs and floors of 0 are not written.
+  await state.plan('1', [[0, 99, '2', 0, 0]], async () => logs);
+  expect(store.values.get('kv/takeover/1')!.value).toBe('[[0,99,"2"]]');
+});
+
+it('a takeover whose slots were handed over meanwhile does not get a plan', async () => {
+  const store = new FakeStore();
+  const state = new PlacementState(store);
+  store.values.set('kv/slots', { value: '[[0,99,"1"],[100,16383,"2",5,33]]', revision: 1 });
+  const plan = state.plan('1', [[0, 100, '3', 6, 0]], async () => [record(1, 'recovering')]);
+  expect(await rejection(plan)).toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  expect(store.values.has('kv/takeover/1')).toBe(false);
+});
