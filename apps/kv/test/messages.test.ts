@@ -14,6 +14,7 @@ it('a part of a dead server goes to a server', () => {
     takeover: 1,
     logId: '1',
     shares: [{ member, logId: '2', ranges: [[0, 5]] }],
+    floors: [],
   });
   expect(tryShape(takeoverMessage, order(2))).toBeDefined();
   expect(tryShape(takeoverMessage, order(NOBODY))).toBeUndefined();
