@@ -78,11 +78,18 @@ export const MAX_GROUP_ID = 0x7fff_ffff;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
+/** In groups of up to that many members every member tells every other one that it has created the group. */
+export const MOST_DIRECT_MEMBERS = 16;
+/** How often the root of a larger group tells which members are missing: after so long, and so much for each member. */
+export const AWAITED_INTERVAL_MS = 250;
+export const AWAITED_MS_PER_MEMBER = 4;
 /** How long the error of a group that failed waits for the number of messages that each survivor has. */
 export const COUNTS_TIMEOUT_MS = 1_000;
 export const COUNTS_TICK_MS = 100;
 /** Time-out of the request to a member whose queue pair broke. Without an answer that member has failed. */
 export const INQUIRY_TIMEOUT_MS = 1_000;
+/** How long a member waits for the verdict of another one that asks a third one: requests in a row, and no answers. */
+export const SUSPICION_TIMEOUT_MS = 4_000;
 /** How long after its flushed completions the event of a removed device may come. */
 export const DEVICE_EVENT_DELAY_MS = 250;
 /** Creations of one peer that may wait until this member creates the group as well. */

@@ -6,7 +6,11 @@
  *                               small (between root and receivers: the link for small messages, if there is one),
  *                               rings (in a group of many senders: the links between the two members),
  *                               table (the link of the table, with stable delivery)
- *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
+ *                               In a group of more than MOST_DIRECT_MEMBERS: to and from the root, and between neighbours
+ *   gathered   root → each      nonce, to, nonces    such a group: all members have created it; their nonces, in their order
+ *   awaiting   root → each      nonce, to, absent, unconnected    such a group: the root waits for these members
+ *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'. In such a
+ *                               group each → root, and then root → each for all
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
  *   sent       sender → each    nonce, to, messages    the sender has closed after that number of messages
@@ -38,7 +42,10 @@ import { MAX_MANY_MEMBERS, MOST_REPORTED_ARRIVALS } from './constants.js';
 import type { PairAddress, RingAddresses, SmallAddress, TableAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
-/** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
+/**
+ * Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict; {suspects}, the member that
+ * it is asking itself; or null.
+ */
 export const INQUIRY_TOPIC = 'rdmc.group.blame';
 
 /** The most transports in a message; there are three today. */
@@ -75,6 +82,8 @@ const message = variants(
       reason: words,
       missing: nullable(list(whole())),
     },
+    gathered: { ...addressed, nonces: list(words) },
+    awaiting: { ...addressed, absent: list(whole()), unconnected: list(whole()) },
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
     stored: addressed,
@@ -94,6 +103,10 @@ const verdictShape = openRecord(verdict);
 /** The failed member (`culprit`), and its failure. */
 export type Verdict = Shaped<typeof verdictShape>;
 
+const suspicionShape = openRecord({ suspects: whole() });
+/** A member that examines a failure of the group itself, and its suspect. */
+export type Suspicion = Shaped<typeof suspicionShape>;
+
 /** The body as a message, if it has the form of one; the mesh carries bodies of other versions as well. */
 export function parseMessage(body: unknown): WireMessage | undefined {
   return tryShape(message, body);
@@ -101,4 +114,8 @@ export function parseMessage(body: unknown): WireMessage | undefined {
 
 export function parseVerdict(body: unknown): Verdict | undefined {
   return tryShape(verdictShape, body);
+}
+
+export function parseSuspicion(body: unknown): Suspicion | undefined {
+  return tryShape(suspicionShape, body);
 }

@@ -1,4 +1,5 @@
 import type { Mesh } from '@rdmc/mesh';
+import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
 import { Topic } from './messages.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -11,7 +12,8 @@ export interface Servers {
 }
 
 export interface AnnouncedTableOptions {
-  readonly mesh: Pick<Mesh, 'broadcast' | 'send' | 'peers'>;
+  readonly mesh: Pick<Mesh, 'peers'>;
+  readonly orders: Pick<CoordinatorChannel, 'broadcast' | 'send'>;
   /** A number above all before, also those of earlier runs. */
   readonly next: () => Promise<number>;
   /** Every slot has a server now, by another table than before. */
@@ -57,7 +59,7 @@ export class AnnouncedTable {
     const ranges = ofThose(servers.here);
     const text = JSON.stringify(ranges);
     const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
-    this.options.mesh.broadcast(Topic.TABLE, message);
+    this.options.orders.broadcast(Topic.TABLE, message);
     this.#untold.clear();
     this.#last = { text, message };
     const isComplete = ranges.every(({ member }) => member !== NOBODY);
@@ -66,10 +68,10 @@ export class AnnouncedTable {
   }
 
   #tellLate(): void {
-    const { mesh } = this.options;
+    const { mesh, orders } = this.options;
     for (const member of this.#untold) {
       if (mesh.peers.get(member)?.state === 'connected') {
-        mesh.send(member, Topic.TABLE, this.#last!.message);
+        orders.send(member, Topic.TABLE, this.#last!.message);
       }
     }
     this.#untold.clear();

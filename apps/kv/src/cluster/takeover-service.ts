@@ -23,9 +23,9 @@ export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
   constructor(options: TakeoverOptions) {
-    const { mesh, imports } = options;
+    const { mesh, coordinator, imports } = options;
     this.#subscriptions = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => {
+      coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
         const { takeover, logId } = message;
         return takeoverTrace.promise(
@@ -34,16 +34,16 @@ export class TakeoverService {
         );
       }),
       mesh.onRequest(Topic.PULL, (_, body) => pullPart(options, readShape(pullMessage, body))),
-      mesh.onRequest(Topic.FLOOR, async (_, body) => {
+      coordinator.onRequest(Topic.FLOOR, async (_, body) => {
         const { takeover, ranges } = readShape(floorMessage, body);
         return { floor: await imports.floor(takeover, ranges) };
       }),
-      mesh.onRequest(Topic.ABANDON, async (_, body) => {
+      coordinator.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = readShape(abandonMessage, body);
         await imports.abandon(takeover, ranges);
         return null;
       }),
-      mesh.onRequest(Topic.RESET, async (_, body) => {
+      coordinator.onRequest(Topic.RESET, async (_, body) => {
         const { below, ranges } = readShape(resetMessage, body);
         await imports.reset(below, ranges);
         return null;

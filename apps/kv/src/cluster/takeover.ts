@@ -5,7 +5,7 @@ import { type Logs, plainDivision } from '@rdmc/tailwind';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import type { Imports } from './imports.js';
-import { COORDINATOR, type PullMessage, pullAnswer, type TakeoverMessage, Topic } from './messages.js';
+import { type PullMessage, pullAnswer, type TakeoverMessage, Topic } from './messages.js';
 import { Floors } from './tenure.js';
 
 export interface TakeoverOptions {
@@ -33,7 +33,7 @@ export async function takeOver(
   const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
   await using recovery = await logs.recover({ coordinator, logId: BigInt(logId), backups });
   // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
-  await mesh.request(COORDINATOR, Topic.PLAN, { takeover });
+  await coordinator.request(Topic.PLAN, { takeover });
   const division = await recovery.divide(shares);
   // The failure of one ends the own pull, and the waits for the others' answers. The next attempt ends their pulls.
   const failed = new AbortController();

@@ -4,6 +4,7 @@ const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
+const LARGE = ['packages/group/test/formation-large.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
 const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
@@ -38,6 +39,24 @@ export const group: readonly Mutant[] = [
     replace: '',
     fault: 'More sends than the window are posted.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/origin-in-a-circle',
+    package: PACKAGE,
+    function: 'originOf',
+    find: "if (pairs.breakOf(at) === 'own') return at;",
+    replace: "if (pairs.breakOf(at) !== 'none' && pairs.sourcesOf(at).length === 0) return at;",
+    fault: 'Where members wait for each other, one is blamed for the failure of a third.',
+    tests: ['packages/group/test/broken-pairs.test.ts'],
+  },
+  {
+    id: 'group/suspicion-waits-for-a-verdict',
+    package: PACKAGE,
+    function: 'FailureInquiry.answer',
+    find: 'return { suspects: this.#suspect };',
+    replace: 'return this.#verdict.promise;',
+    fault: 'A member that asks a third one does not answer in time, and is blamed.',
+    tests: ['packages/group/test/failure-inquiry.test.ts'],
   },
   {
     id: 'group/relay-of-small-messages-forgets-children',
@@ -272,6 +291,24 @@ export const group: readonly Mutant[] = [
     replace: 'true',
     fault: 'A member that forms a group drops the message that the others have lost it.',
     tests: FORMATION,
+  },
+  {
+    id: 'group/large-open-before-connected',
+    package: PACKAGE,
+    function: 'RollCall.allConnected',
+    find: 'return this.#connected.has(this.#root);',
+    replace: 'return true;',
+    fault: 'A member of a large group opens it before the root has said that all members are connected.',
+    tests: LARGE,
+  },
+  {
+    id: 'group/large-failure-untold',
+    package: PACKAGE,
+    function: 'Formation.#undo',
+    find: 'if (this.#introduced.size > 0 && !this.#introduced.has(to)) this.#introduceTo(to);',
+    replace: '',
+    fault: 'Members of a large group that do not know a member yet do not learn that it has given up.',
+    tests: LARGE,
   },
   {
     id: 'group/probe-age-unlimited',
