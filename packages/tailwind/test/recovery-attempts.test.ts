@@ -44,6 +44,7 @@ it('a backup takes part in the last attempt only, whatever comes late', () => {
   attempts.requireReader(LOG, 8);
   expect(attempts.admit(LOG, 8, 3, 1n).part).toBe(0);
   expect(thrown(() => attempts.admit(LOG, 9, 3, 1n))).toEqual(NOT_OWNER);
+  expect(thrown(() => attempts.admit(LOG, 8, 2, 1n))).toEqual(NOT_OWNER);
   attempts.forget(LOG);
   expect(thrown(() => attempts.admit(LOG, 8, 3, 1n))).toEqual(NOT_OWNER);
 });

@@ -224,15 +224,11 @@ async function measure(root) {
     return performance.now();
   };
   let serving = () => {};
-  let epochs = 0;
   const ready = new Promise((resolve) => {
     serving = resolve;
   });
   const events = {
-    serving: () => {
-      epochs += 1;
-      serving();
-    },
+    serving: () => serving(),
     failed: ({ code, reason }) => console.error(`  ${code}: ${reason}`),
   };
   const options = { members, directory: join(directory, 'coordinator'), clock, leaseMs: 5000 };

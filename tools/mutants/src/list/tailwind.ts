@@ -91,7 +91,7 @@ export const tailwind: readonly Mutant[] = [
     find: 'last?.attempt === attempt',
     replace: 'last',
     fault: 'A backup serves heirs of another attempt.',
-    tests: PULL,
+    tests: ATTEMPTS,
   },
   {
     id: 'tailwind/former-inventory',
@@ -109,7 +109,7 @@ export const tailwind: readonly Mutant[] = [
     find: "scan.status === 'ok' && scan.offset === byteLength && scan.checksum === checksum",
     replace: 'scan.offset >= 0',
     fault: 'A backup serves a replica that is not the planned one.',
-    tests: PULL,
+    tests: ATTEMPTS,
   },
   {
     id: 'tailwind/pull-without-all',
