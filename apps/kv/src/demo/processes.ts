@@ -151,7 +151,8 @@ export class LocalCluster {
     try {
       const ports = await Promise.all(servers.map((server) => server.until(({ ready }) => ready)));
       await Promise.all(standbys.map((standby) => standby.until(({ ready }) => ready)));
-      await coordinator.until(({ serving }) => serving);
+      // On a busy machine a standby may have taken the lead by then.
+      await Promise.any([coordinator, ...standbys].map((each) => each.until(({ serving }) => serving)));
       return new LocalCluster(coordinator, servers, standbys, ports, commandLines);
     } catch (error) {
       await Promise.all([coordinator, ...others].map((member) => member.kill('SIGKILL')));

@@ -4,6 +4,7 @@
  * happen a few times per failure, never per append. In the gateway's JSON, bytes are base64 and 64-bit numbers are
  * decimal strings.
  */
+import { setMaxListeners } from 'node:events';
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { createInterface } from 'node:readline';
@@ -65,6 +66,8 @@ export class EtcdClient {
 
   constructor(private readonly options: CheckedEtcdOptions) {
     this.#https = new HttpsAgent({ keepAlive: true, ...options.tls });
+    // One for each request that is under way.
+    setMaxListeners(0, this.#closed.signal);
   }
 
   /**

@@ -5,6 +5,7 @@
  *   coordinator ── tailwind.lead { term: 5 } ──▶ member
  *   coordinator ◀── tailwind.followed { term: 6 } ── member that has seen term 6
  */
+import { setMaxListeners } from 'node:events';
 import { type Subscription, subscription } from '@rdmc/common';
 import { openRecord, readShape, whole } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
@@ -94,6 +95,8 @@ export class LeadView {
     let controller = this.#asked.get(member);
     if (controller === undefined) {
       controller = new AbortController();
+      // One for each request that is under way, of all parts of this member.
+      setMaxListeners(0, controller.signal);
       this.#asked.set(member, controller);
     }
     return { member, signal: controller.signal };

@@ -71,7 +71,8 @@ export class KvCluster {
     );
     this.standbys = Array.from({ length: standbys }, (_, index) => this.#launchStandby(index + 1));
     const ready = [...this.servers, ...this.standbys].map((each) => each.ready);
-    await Promise.all([...ready, this.coordinator.serving]);
+    // On a busy machine a standby may have taken the lead by then.
+    await Promise.all([...ready, Promise.any(this.coordinators.map(({ serving }) => serving))]);
   }
 
   /** The coordinator and its standbys. */
