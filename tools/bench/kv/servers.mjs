@@ -60,19 +60,36 @@ async function event(child, name) {
 
 /** A coordinator and four servers with three backups of every write; resolves with the port of the first server. */
 export async function cluster(command, windowMs) {
+  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
+  return (await startCluster(command, polling)).port;
+}
+
+/** The same with more arguments of its servers; resolves with their processes too. `events`: of each, by its name. */
+export async function startCluster(command, more = [], events = []) {
   clusters += 1;
   const ports = await Promise.all(Array.from({ length: 5 }, freePort));
   const members = ports.map((port) => `127.0.0.1:${port}`).join(',');
   const common = ['-m', members, '-d', join(directory, `cluster-${clusters}`)];
   const coordinator = member(command, ['coordinator', ...common]);
   const serving = event(coordinator, 'serving');
-  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
   const servers = [1, 2, 3, 4].map((id) =>
-    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...polling]),
+    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...more]),
   );
-  const [port] = await Promise.all(servers.map((server) => event(server, 'ready')));
+  const told = servers.map((server) =>
+    Promise.all(events.map(async (name) => [name, await event(server, name)])),
+  );
+  const ready = await Promise.all(servers.map((server) => event(server, 'ready')));
   await serving;
-  return port;
+  return {
+    port: ready[0],
+    all: ready.map((port) => `127.0.0.1:${port}`).join(),
+    servers: await Promise.all(
+      servers.map(async (child, index) => ({ pid: child.pid, ...Object.fromEntries(await told[index]) })),
+    ),
+    stop() {
+      for (const child of [coordinator, ...servers]) child.kill('SIGKILL');
+    },
+  };
 }
 
 /** One server without replication; resolves with its port. */

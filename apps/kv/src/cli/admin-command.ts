@@ -5,6 +5,7 @@ import { statusText } from '../admin/status-text.js';
 import { DEFAULT_PORT } from '../limits.js';
 import { endpoints } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
+import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
 import { clientTlsOptions } from './tls-options.js';
 
@@ -25,6 +26,7 @@ keys       in these slots
 MiB        bytes of its log that are in use; log MiB: of all segments of the log
 lease      whether it may answer reads
 backup of  logs of other servers of which it keeps segments
+buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
 Exit code: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
@@ -39,6 +41,7 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     .description('lists the servers, their slots, keys and leases, and the recoveries that are under way')
     .addHelpText('after', STATUS_HELP);
   connectOptions(status).action((flags: AdminFlags) => tellStatus(flags, tell));
+  addSnapshotCommands(admin, connectOptions, tell);
 }
 
 function connectOptions(command: Command): Command {

@@ -10,6 +10,7 @@ import { DEFAULT_SLOT_WAIT_MS } from '../limits.js';
 import { ClientSet } from '../server/client-set.js';
 import { Executor, type ReadLease } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
+import { SnapshotService } from '../snapshot/snapshot-service.js';
 import type { Store } from '../store/store.js';
 import type { CloseStack } from './close-stack.js';
 import type { ServerEvents, ServerOptions } from './cluster-options.js';
@@ -81,7 +82,7 @@ export function serveCommands({
     nodes,
   });
   closers.add(() => status.close());
-  const admin = new ClusterAdmin(status);
+  const admin = new ClusterAdmin(status, new SnapshotService({ self: id, store, table, lease }));
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
   const router = new Router({

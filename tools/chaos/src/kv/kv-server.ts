@@ -5,10 +5,12 @@ import type { Outcome } from '../cluster/member-process.js';
 import type { Ask } from '../member/messages.js';
 import { command, NOT_SENT } from './resp.js';
 
-/** Reports to the parent: the port for clients, and the number of the layout that is served. */
+/** Reports to the parent: the port for clients, the number of the layout that is served, and the term that begins or is over. */
 interface Told {
   readonly ready?: number;
   readonly serving?: number;
+  readonly leading?: number;
+  readonly waiting?: string;
 }
 
 /** A process of `kv server` or `kv coordinator`. */
@@ -31,6 +33,24 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     for (const promise of [this.ready, this.serving]) promise.catch(() => {});
   }
 
+  /** The term in which this coordinator leads, as far as it knows; 0: it waits, or has ended. */
+  get term(): number {
+    const last = this.events.findLast(
+      ({ leading, waiting }) => leading !== undefined || waiting !== undefined,
+    );
+    return this.gone ? 0 : (last?.leading ?? 0);
+  }
+
+  /** Resolves when it leads, in a term above this one. */
+  leads(above: number): Promise<number> {
+    return this.until(() => this.term > above && this.term, 'a term');
+  }
+
+  /** Resolves when it waits for the lead. */
+  waits(): Promise<boolean> {
+    return this.until(() => this.term === 0, 'the wait for the lead');
+  }
+
   /** After an error reply the outcome is unknown: some errors occur after an append. */
   async ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
     if (this.gone) return { kind: 'silent' };
@@ -45,7 +65,7 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     return { kind: 'refused', refusal: { code, message: reply.error, isCertain: false } };
   }
 
-  #told(what: keyof Told): Promise<number> {
+  #told(what: 'ready' | 'serving'): Promise<number> {
     return this.until(() => this.events.find((told) => told[what] !== undefined)?.[what], what);
   }
 }
