@@ -1,4 +1,5 @@
 import type { RelayBy } from '@rdmc/group';
+import type { TransferChoice } from './transfer-choice.js';
 
 /** What is known once the members are connected. */
 export interface RelayFacts {
@@ -16,6 +17,9 @@ export interface RelayChoice {
   /** Why, for people. */
   readonly relayReason: string;
 }
+
+/** How every group of a cast sends. */
+export type GroupChoice = TransferChoice & RelayChoice;
 
 /**
  * Chooses who relays. What was asked for is taken. Over a network the device does, where it can: 64 MiB to 15 receivers over TCP

@@ -5,8 +5,8 @@ import { duplicateHost } from '../checked-cast-options.js';
 import { SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { invalidOption } from '../errors.js';
+import type { GroupChoice } from '../relay-choice.js';
 import { byRack } from '../transfer-choice.js';
-import type { GroupChoice } from './mesh-formation.js';
 import type { ReceiverLink } from './receiver-link.js';
 
 /** The addresses of the sender. */

@@ -11,7 +11,7 @@ import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
-import { chooseRelay, type RelayChoice } from '../relay-choice.js';
+import { chooseRelay, type GroupChoice } from '../relay-choice.js';
 import type { SpareNode } from '../spare-node.js';
 import { chooseTransfer, type TransferChoice } from '../transfer-choice.js';
 import { Comparison } from './comparison.js';
@@ -23,9 +23,6 @@ import { ReceiverLink } from './receiver-link.js';
 import { StallWatch } from './stall-watch.js';
 
 /** The sender and the receivers that lack something and have joined. */
-/** How every group of a cast sends. */
-export type GroupChoice = TransferChoice & RelayChoice;
-
 export interface FormedMesh {
   /** As in the invitations of its receivers. */
   readonly castId: string;
