@@ -179,6 +179,7 @@ class SoftDevice final : public Device {
   std::mutex relocation_;
   std::mutex unfinishedLock_;
   uint64_t releasedBefore_ = 0;  // requests that waited, at the last turn
+  uint64_t copiedBefore_ = 0;    // bytes
   int lingers_ = 0;              // turns before the service thread sleeps
   std::vector<std::shared_ptr<QueuePair>> unfinished_;
 
