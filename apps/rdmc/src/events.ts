@@ -185,6 +185,9 @@ export type CastEvent =
       algorithmReason: string;
       /** Why blocks of that size, for people. */
       blockReason: string;
+      /** Who sends blocks on that a member has received, and why. */
+      relay: 'worker' | 'device';
+      relayReason: string;
       /** Size of the largest message. */
       messageBytes: number;
       /** Size of a block. */

@@ -32,6 +32,11 @@ export interface CastOptions {
   /** Bytes, or 'auto' (default): one size, chosen for the whole cast. */
   readonly blockBytes?: 'auto' | number | undefined;
   /**
+   * Who sends blocks on that a member has received: its worker thread, its device, or 'auto' (default): the device over a network,
+   * if it can. Not with `waitFor` and `joinWindowMs`.
+   */
+  readonly relay?: 'auto' | 'worker' | 'device' | undefined;
+  /**
    * Whether files are encrypted from the sender to each receiver, with AES-256-GCM (default true). False is for networks
    * that you trust; control connections are encrypted in any case.
    */

@@ -56,6 +56,10 @@ export interface CastRoute extends DeviceRoute {
   readonly blockBytes: number;
   /** Why blocks of that size, for people. */
   readonly blockReason: string;
+  /** Who sends blocks on that a member has received. */
+  readonly relay: 'worker' | 'device';
+  /** Why, for people. */
+  readonly relayReason: string;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
   /** Whether files are encrypted from the sender to each receiver. */

@@ -1,5 +1,5 @@
 import type { Key, Logger } from '@rdmc/common';
-import type { NodeOptions } from '@rdmc/group';
+import type { NodeOptions, RelayBy } from '@rdmc/group';
 import { describeAddress, isLoopbackHost, KeyedSockets } from '@rdmc/mesh/sockets';
 import { type Algorithm, algorithms, type RackId } from '@rdmc/schedule';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, type Transport } from '@rdmc/verbs';
@@ -34,6 +34,7 @@ const KNOWN = [
   'algorithm',
   'rack',
   'blockBytes',
+  'relay',
   'encrypt',
   'compress',
   'checksum',
@@ -87,6 +88,8 @@ export interface CheckedCastOptions {
   /** The sender's rack. */
   readonly rack: RackId;
   readonly blockBytes: 'auto' | number;
+  /** Undefined: `chooseRelay` chooses. */
+  readonly relay: RelayBy | undefined;
   readonly encrypt: boolean;
   readonly compress: boolean;
   readonly checksum: ChecksumKind;
@@ -131,6 +134,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
     key,
     sockets,
     ...checkAlgorithm(options, to),
+    relay: checkRelay(options.relay),
     blockBytes:
       options.blockBytes === undefined || options.blockBytes === 'auto'
         ? 'auto'
@@ -195,6 +199,11 @@ export function duplicateHost(name: string, other: string): CastError {
       ? `the receiver ${name} is given twice; give it once`
       : `${name} and ${other} are the same receiver; give it once`;
   return new CastError('ERR_RDMC_DUPLICATE_HOST', message, { receiver: name });
+}
+
+function checkRelay(relay: CastOptions['relay']): RelayBy | undefined {
+  const given = choiceOption(WHERE, 'relay', relay ?? 'auto', ['auto', 'worker', 'device']);
+  return given === 'auto' ? undefined : given;
 }
 
 function checkRack(name: string, rack: unknown): RackId | undefined {

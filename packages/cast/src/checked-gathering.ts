@@ -10,6 +10,7 @@ const FIXED: Partial<CastOptions> = {
   algorithm: 'binomial-pipeline',
   rack: undefined,
   blockBytes: 'auto',
+  relay: 'auto',
   messageBytes: undefined,
   wholeFiles: false,
   update: false,

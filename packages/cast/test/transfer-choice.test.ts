@@ -76,12 +76,14 @@ describe('the transfer of a cast', () => {
 describe('a chain by rack', () => {
   const links = (racks: readonly (RackId | undefined)[]): ReceiverLink[] =>
     racks.map((rack, index) => ({ id: index + 1, target: { rack } }) as ReceiverLink);
-  const chain = { ...chooseTransfer(facts({}), { ...AUTO, algorithm: 'chain' }) };
+  const relay = { relay: 'device', relayReason: 'asked for' } as const;
+  const chain = { ...chooseTransfer(facts({}), { ...AUTO, algorithm: 'chain' }), ...relay };
 
   it('visits one rack after the other, the rack of the sender first', () => {
     expect(byRack(['a', 'b', 'c', 'd', 'e'], [1, 2, 1, 0, 2], 2)).toEqual(['b', 'e', 'a', 'c', 'd']);
-    const { members, racks } = groupFacts(1, 0, links(['x', 'y', 'x', 'own']), chain, 'own');
-    expect({ members, racks }).toEqual({ members: [0, 4, 1, 3, 2], racks: undefined });
+    const group = groupFacts(1, 0, links(['x', 'y', 'x', 'own']), chain, 'own');
+    expect(group).toMatchObject({ members: [0, 4, 1, 3, 2], relay: 'device' });
+    expect(group.racks).toBeUndefined();
   });
 
   it('keeps the order of receivers where a rack is not known; other algorithms keep it always', () => {

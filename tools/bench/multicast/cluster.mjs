@@ -63,12 +63,12 @@ export class Cluster {
   /** Of each call of `multicast`: milliseconds from the first member that had the last message to the last one. */
   skews = [];
 
-  /** `count` messages from the root; milliseconds from submission until the last member has the last one. */
-  async multicast(byteLength, count = 1) {
+  /** `count` messages from the root, regions or with `asBytes` bytes; milliseconds from submission until the last member has the last one. */
+  async multicast(byteLength, count = 1, { asBytes = false } = {}) {
     await this.#all(() => ({ action: 'prepare', count, byteLength }));
     const arrivals = this.#children.slice(1).map((_, index) => this.#next(index + 1, 'arrived'));
     const started = this.#next(0, 'started');
-    this.#children[0].send({ action: 'send', count, byteLength });
+    this.#children[0].send({ action: 'send', count, byteLength, asBytes });
     const ends = await Promise.all(arrivals);
     const { started: start } = await started;
     const at = ends.map(({ arrived }) => arrived);
@@ -78,6 +78,13 @@ export class Cluster {
 
   verify() {
     return this.#all(() => ({ action: 'verify' }));
+  }
+
+  /** Milliseconds in which the first member allocates so many bytes, and writes to all. */
+  async populate(byteLength) {
+    const done = this.#next(0, 'done');
+    this.#children[0].send({ action: 'populate', byteLength });
+    return (await done).result;
   }
 
   usage() {

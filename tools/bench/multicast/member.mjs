@@ -14,7 +14,9 @@ let isRoot = false;
 let arrivals = 0;
 let wanted = 0;
 let bytes = 0;
+let joinMs;
 let cpuBefore;
+let faultsBefore;
 let loopBefore;
 let utilisation;
 
@@ -44,16 +46,18 @@ async function receive() {
 const actions = {
   async join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device, allocateBytes }) {
     isRoot = id === 0;
+    const start = performance.now();
     node = await RdmcNode.join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device });
+    joinMs = performance.now() - start;
     if (allocateBytes) {
       region = await node.allocate(allocateBytes);
       if (isRoot) fill(region.view());
       else region.view().fill(0);
     }
   },
-  async open({ id, members, algorithm, blockBytes, warm, relay }) {
+  async open({ id, members, algorithm, blockBytes, warm, relay, ahead }) {
     const incoming = warm ? (byteLength) => ({ region, offset: 0, byteLength }) : undefined;
-    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming, relay });
+    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming, relay, receive: ahead });
     if (!isRoot) receive().catch((error) => process.send({ failed: String(error) }));
   },
   async prepare({ count, byteLength }) {
@@ -63,15 +67,18 @@ const actions = {
     if (!isRoot && region && byteLength > 1)
       region.view(0, byteLength).fill(0, 0, Math.min(byteLength, 1 << 16));
     cpuBefore = process.cpuUsage();
+    faultsBefore = process.resourceUsage().minorPageFault;
     // After the answer to this has been written: telling the parent is no part of a multicast.
     setImmediate(() => {
       loopBefore = performance.eventLoopUtilization();
     });
   },
-  async send({ count, byteLength }) {
+  async send({ count, byteLength, asBytes }) {
+    const content = asBytes ? Buffer.alloc(byteLength) : undefined;
+    if (content) fill(content);
     const started = now();
     const sends = [];
-    for (let i = 0; i < count; i += 1) sends.push(group.send({ region, offset: 0, byteLength }));
+    for (let i = 0; i < count; i += 1) sends.push(group.send(content ?? { region, offset: 0, byteLength }));
     await Promise.all(sends);
     utilisation = performance.eventLoopUtilization(loopBefore).utilization;
     process.send({ started });
@@ -85,9 +92,20 @@ const actions = {
     return {
       cpuSeconds: (cpu.user + cpu.system) / 1e6,
       eventLoopUtilisation: utilisation,
+      joinMs,
+      minorFaults: process.resourceUsage().minorPageFault - faultsBefore,
       maxRssKiB: process.resourceUsage().maxRSS,
       device: node.plane?.device?.counters?.(),
     };
+  },
+  /** Milliseconds until so many bytes of new memory are there. */
+  async populate({ byteLength }) {
+    const start = performance.now();
+    const memory = await node.allocate(byteLength);
+    memory.view().fill(1);
+    const ms = performance.now() - start;
+    await memory.close();
+    return ms;
   },
   async close() {
     await group.close();

@@ -5,7 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const SOURCE = fileURLToPath(new URL('bcast.c', import.meta.url));
+/** The programs: their source is `NAME.c`. */
+const PROGRAMS = ['bcast', 'rate'];
+
+/** What MPI uses to carry bytes: by default shared memory on one host. */
+const transportOptions = (transport) => (transport === 'tcp' ? ['--mca', 'btl', 'tcp,self'] : []);
 
 export class Mpi {
   #folder = mkdtempSync(join(tmpdir(), 'rdmc-mpi-'));
@@ -15,21 +19,30 @@ export class Mpi {
   static build() {
     if (spawnSync('mpicc', ['--version']).status !== 0) return undefined;
     const mpi = new Mpi();
-    execFileSync('mpicc', ['-O2', SOURCE, '-o', join(mpi.#folder, 'bcast')]);
+    for (const name of PROGRAMS) {
+      const source = fileURLToPath(new URL(`${name}.c`, import.meta.url));
+      execFileSync('mpicc', ['-O2', source, '-o', join(mpi.#folder, name)]);
+    }
     mpi.version = execFileSync('mpirun', ['--version'], { encoding: 'utf8' }).split('\n')[0];
     return mpi;
   }
 
   /** Milliseconds of each of `rounds` broadcasts of `byteLength` among `n` ranks, warm. */
-  broadcast(n, byteLength, rounds) {
-    const args = ['--allow-run-as-root', '--oversubscribe', '-n', String(n), join(this.#folder, 'bcast')];
-    const printed = execFileSync('mpirun', [...args, String(rounds), String(byteLength)], {
-      encoding: 'utf8',
-    });
-    return printed
-      .trim()
-      .split('\n')
-      .map((line) => Number(line.split(' ')[1]) / 1000);
+  broadcast(n, byteLength, rounds, transport) {
+    const lines = this.#run('bcast', n, transport, [rounds, byteLength]);
+    return lines.map((line) => Number(line.split(' ')[1]) / 1000);
+  }
+
+  /** Messages per second of each of `rounds` loops of `count` broadcasts, warm. */
+  rate(n, transport, byteLength, count, rounds) {
+    return this.#run('rate', n, transport, [rounds, count, byteLength]).map(Number);
+  }
+
+  /** The lines that a program prints. More ranks than processors: they give the processor away while they wait. */
+  #run(name, n, transport, parameters) {
+    const common = ['--allow-run-as-root', '--oversubscribe', ...transportOptions(transport)];
+    const args = [...common, '-n', n, join(this.#folder, name), ...parameters].map(String);
+    return execFileSync('mpirun', args, { encoding: 'utf8' }).trim().split('\n');
   }
 
   remove() {

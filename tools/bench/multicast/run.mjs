@@ -1,8 +1,10 @@
 // Multicast on one host, every number beside its rival in the same run. Prints JSON to stdout, progress to stderr.
 //
 //   node tools/bench/multicast/run.mjs large     256 MiB to n = 2, 4, 8, 16: pipeline, MPI, the copying limit
-//   node tools/bench/multicast/run.mjs cold      the same on fresh processes: memory allocated at the first block
+//   node tools/bench/multicast/run.mjs cold      the first one of fresh processes, and its parts: memory, code, memory ahead
 //   node tools/bench/multicast/run.mjs tiny      1-byte messages per second
+//   node tools/bench/multicast/run.mjs messages  messages of 1 B, 1 and 8 KiB per second, in the rings; BENCH_TRANSPORT=tcp
+//   node tools/bench/multicast/run.mjs latency   a lone message of 64 bytes to the last of 4 receivers; BENCH_TRANSPORT=tcp
 //   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
 //   node tools/bench/multicast/run.mjs relays    relays by the worker and by the device, by turns; BENCH_TRANSPORT=tcp
@@ -14,6 +16,8 @@ import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, median } from './cluster.mjs';
+import { cold } from './cold.mjs';
+import { latency, rates } from './messages.mjs';
 import { Mpi } from './mpi.mjs';
 
 const { copyBenchmark } = createRequire(import.meta.url)(
@@ -22,6 +26,7 @@ const { copyBenchmark } = createRequire(import.meta.url)(
 const MIB = 1 << 20;
 const LARGE = 256 * MIB;
 const SIZES = process.env.BENCH_MEMBERS?.split(',').map(Number) ?? [2, 4, 8, 16];
+const TRANSPORT = process.env.BENCH_TRANSPORT ?? 'shm';
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
 const WARM_UP_ROUNDS = 10;
 
@@ -131,16 +136,11 @@ const benchmarks = {
     return { mpi: mpi?.version, rows };
   },
 
+  /** The parts of the first multicast: `cold.mjs`. */
   async cold() {
     const rows = [];
     for (const n of SIZES) {
-      const { first, skew } = await withCluster(
-        n,
-        { allocateBytes: LARGE },
-        { warm: false },
-        async (cluster) => ({ first: await cluster.multicast(LARGE), skew: cluster.skews[0] }),
-      );
-      rows.push({ n, firstMs: round2(first), skewMs: round2(skew) });
+      rows.push(await cold(n, LARGE, ROUNDS, say));
       say(JSON.stringify(rows.at(-1)));
     }
     return rows;
@@ -168,6 +168,20 @@ const benchmarks = {
     }
     mpi?.remove();
     return rows;
+  },
+
+  async messages() {
+    const mpi = Mpi.build();
+    const rows = SIZES.flatMap((n) => rates(n, TRANSPORT, mpi, ROUNDS, say));
+    mpi?.remove();
+    return { mpi: mpi?.version, rows };
+  },
+
+  async latency() {
+    const mpi = Mpi.build();
+    const row = await latency(TRANSPORT, mpi, ROUNDS);
+    mpi?.remove();
+    return { mpi: mpi?.version, ...row };
   },
 
   async window() {
@@ -255,12 +269,17 @@ const benchmarks = {
   /** Both kinds of relay in one cluster, by turns. */
   async relays() {
     const rows = [];
-    const transport = process.env.BENCH_TRANSPORT ?? 'shm';
     for (const n of SIZES.filter((each) => each > 2)) {
-      const cluster = await Cluster.start(n, { allocateBytes: LARGE, transport });
+      const cluster = await Cluster.start(n, { allocateBytes: LARGE, transport: TRANSPORT });
       for (const algorithm of ['binomial-pipeline', 'chain']) {
         for (const mib of [1, 8, 64, 256]) {
-          const row = { n, transport, algorithm, mib, ...(await compareRelays(cluster, algorithm, mib)) };
+          const row = {
+            n,
+            transport: TRANSPORT,
+            algorithm,
+            mib,
+            ...(await compareRelays(cluster, algorithm, mib)),
+          };
           rows.push(row);
           say(JSON.stringify(row));
         }

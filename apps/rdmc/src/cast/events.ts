@@ -59,6 +59,8 @@ export const castEvent = z.discriminatedUnion('event', [
     blockReason: z.string(),
     messageBytes: count,
     blockBytes: count,
+    relay: z.enum(['worker', 'device']),
+    relayReason: z.string(),
     address: z.string(),
     /** Whether files are encrypted on their way. */
     encrypted: z.boolean(),

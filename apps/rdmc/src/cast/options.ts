@@ -18,6 +18,7 @@ export interface CastCommandOptions extends Selection, Gathering {
   readonly algorithm: Algorithm | undefined;
   readonly rack: string | undefined;
   readonly blockSize: 'auto' | number;
+  readonly relay: 'auto' | 'worker' | 'device';
   readonly messageSize: number | undefined;
   readonly checksum: ChecksumKind;
   readonly encrypt: boolean;

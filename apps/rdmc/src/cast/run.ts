@@ -88,11 +88,11 @@ function start(
   reporter: Reporter,
   { signal, trace }: Pick<CastOptions, 'signal' | 'trace'>,
 ): Cast {
-  const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit } = options;
+  const { algorithm, rack, relay, device, transport, retries, advertise, bandwidthLimit } = options;
   const { checksum, encrypt, compress, trafficClass, serviceLevel } = options;
   const common: CastOptions = {
     ...{ to, key, algorithm, rack, device, transport, advertise, bandwidthLimit, checksum, encrypt, signal },
-    ...{ compress, trace, trafficClass, serviceLevel },
+    ...{ compress, relay, trace, trafficClass, serviceLevel },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,

@@ -66,6 +66,7 @@ export const castSchema = z.strictObject({
     .regex(/^[\w.-]{1,64}$/, "expected letters, digits, '.', '_' and '-'")
     .optional(),
   blockSize,
+  relay: z.enum(['auto', 'worker', 'device'], { error: () => 'expected auto, worker or device' }),
   messageSize: size(64 * KIB, GIB).optional(),
   checksum: z.enum(checksums),
   encrypt: z.boolean().default(true),
@@ -184,6 +185,7 @@ async function optionsOf(
       key,
       rack,
       blockSize,
+      relay: raw.relay,
       messageSize,
       checksum,
       bandwidthLimit,
@@ -255,6 +257,7 @@ function addTuningOptions(command: Command): Command {
     )
     .option('--rack <name>', 'the rack of this machine (default: a separate rack)')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
+    .option('--relay <who>', 'auto, worker, or device: who sends received blocks on to others', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 12MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
     .option('-z, --compress', 'compress contents: faster over slow links, such as 100 Mbit/s')

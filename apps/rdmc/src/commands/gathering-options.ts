@@ -19,6 +19,7 @@ interface Given extends z.output<typeof schema> {
   readonly algorithm: string;
   readonly rack?: string | undefined;
   readonly blockSize: 'auto' | number;
+  readonly relay: string;
   readonly messageSize?: number | undefined;
   readonly update: boolean;
   readonly existing: boolean;
@@ -53,6 +54,7 @@ export function gatheringOf(given: Given, receivers: number): Gathering {
     [`--algorithm ${given.algorithm}`]: !['auto', 'binomial-pipeline'].includes(given.algorithm),
     '--rack': given.rack !== undefined,
     '--block-size': given.blockSize !== 'auto',
+    '--relay': given.relay !== 'auto',
     '--message-size': given.messageSize !== undefined,
     '--update': given.update,
     '--existing': given.existing,

@@ -33,6 +33,7 @@ export interface CommandFacts {
 /** The values of options that have a fixed list of them. */
 const VALUES: Readonly<Record<string, readonly string[]>> = {
   '--algorithm': ['auto', ...algorithms],
+  '--relay': ['auto', 'worker', 'device'],
   '--checksum': checksums,
   '--compare': comparisons,
   '--transport': ['auto', 'shm', 'tcp'],

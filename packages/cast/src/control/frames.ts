@@ -109,6 +109,8 @@ const group = record({
   members: list(memberId, 2),
   algorithm: words,
   blockBytes: either(choice(['auto']), whole(1)),
+  /** Absent: the worker. */
+  relay: optional(choice(['worker', 'device'])),
   racks: optional(list(either(words, whole()))),
   /** Secret of the run, from which the key of its messages is derived; only in an encrypted cast. */
   secret: optional(hash),

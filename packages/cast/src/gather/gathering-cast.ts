@@ -187,6 +187,7 @@ export class GatheringCast {
         this.#progress.route ??= {
           ...routeOf(node.device, group.transports),
           ...{ algorithm: 'binomial-pipeline', messageBytes, blockBytes, address: contact },
+          ...{ relay: 'worker', relayReason: 'groups of a gathering cast are short' },
           algorithmReason: 'receivers may join between two messages',
           blockReason: 'for the receivers that are there at the beginning',
           encrypted: options.encrypt,

@@ -107,11 +107,15 @@ export class StreamReceiver {
     void this.#passing.run(() => void this.writer.enterRun({ seal }).catch(this.onStoreError));
   }
 
-  #join({ id, members, algorithm, blockBytes, racks }: GroupFacts, signal: AbortSignal): Promise<Group> {
+  #join(
+    { id, members, algorithm, blockBytes, relay, racks }: GroupFacts,
+    signal: AbortSignal,
+  ): Promise<Group> {
     const { trafficClass, serviceLevel } = this.cast;
     return this.node.createGroup({
       ...{ id, members, blockBytes, trafficClass, serviceLevel, signal },
       algorithm: algorithm as Algorithm,
+      ...(relay && { relay }),
       ...(racks && { racks }),
       incoming: this.#buffers.incoming,
       smallMessageBytes: 0,

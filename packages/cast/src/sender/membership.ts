@@ -5,7 +5,8 @@ import { duplicateHost } from '../checked-cast-options.js';
 import { SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { invalidOption } from '../errors.js';
-import { byRack, type TransferChoice } from '../transfer-choice.js';
+import type { GroupChoice } from '../relay-choice.js';
+import { byRack } from '../transfer-choice.js';
 import type { ReceiverLink } from './receiver-link.js';
 
 /** The addresses of the sender. */
@@ -42,7 +43,7 @@ export function groupFacts(
   id: number,
   stream: number,
   links: readonly ReceiverLink[],
-  { algorithm, blockBytes }: TransferChoice,
+  { algorithm, blockBytes, relay }: GroupChoice,
   senderRack: RackId,
 ): GroupFacts {
   const racks = links.flatMap(({ target }) => target.rack ?? []);
@@ -54,6 +55,7 @@ export function groupFacts(
     members: [SENDER_ID, ...ordered.map((link) => link.id)],
     algorithm,
     blockBytes,
+    ...(relay === 'device' && { relay }),
     ...(algorithm === 'hybrid' && { racks: [senderRack, ...racks] }),
   };
 }

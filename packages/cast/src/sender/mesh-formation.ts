@@ -11,6 +11,7 @@ import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
 import { listenWithin, portOf } from '../ports.js';
+import { chooseRelay, type GroupChoice } from '../relay-choice.js';
 import type { SpareNode } from '../spare-node.js';
 import { chooseTransfer, type TransferChoice } from '../transfer-choice.js';
 import { Comparison } from './comparison.js';
@@ -28,8 +29,8 @@ export interface FormedMesh {
   readonly senderName: string;
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
-  /** Algorithm, messages and blocks of every group of the cast. */
-  readonly choice: TransferChoice;
+  /** Algorithm, messages, blocks and relays of every group of the cast. */
+  readonly choice: GroupChoice;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
 }
@@ -181,7 +182,8 @@ export class MeshFormation {
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const choice = this.#choose(own.localHost, links, phases);
+    const sharesMemory = this.#sharesMemory(own.localHost, links);
+    const choice = this.#choose(sharesMemory, links, phases);
     const { messageBytes } = choice;
     for (const link of links) link.send({ type: 'members', id: link.id, members, messageBytes });
     // Without this, the mesh would wait for a lost receiver until the time-out.
@@ -201,26 +203,32 @@ export class MeshFormation {
     const { senderName } = this.#invitation;
     trace?.nameMember(SENDER_ID, senderName);
     for (const { id, name } of links) trace?.nameMember(id, name);
+    const executesWaits = node.device.attributes.waitFor;
+    const facts = { members: members.length, executesWaits, sharesMemory };
     return {
       castId: this.#castId,
       senderName,
       links,
       node,
-      choice,
+      choice: { ...choice, ...chooseRelay(facts, this.options.relay) },
       address: describeOwn(own, port),
     };
   }
 
   /** Blocks within one host use shared memory unless the transport is 'tcp'. */
-  #choose(localHost: string, links: readonly ReceiverLink[], phases: readonly Phase[]): TransferChoice {
-    const { input, transport, messageBytes, rack } = this.options;
-    const racks = links.flatMap(({ target }) => target.rack ?? []);
+  #sharesMemory(localHost: string, links: readonly ReceiverLink[]): boolean {
     const isInside = links.every(({ channel }) => channel.remoteHost === localHost);
+    return isInside && this.options.transport !== 'tcp';
+  }
+
+  #choose(sharesMemory: boolean, links: readonly ReceiverLink[], phases: readonly Phase[]): TransferChoice {
+    const { input, messageBytes, rack } = this.options;
+    const racks = links.flatMap(({ target }) => target.rack ?? []);
     const facts = {
       contentBytes: input ? ASSUMED_INPUT_BYTES : Math.max(...phases.map((phase) => phase.contentBytes)),
       members: links.length + 1,
       racks: racks.length === links.length ? [rack, ...racks] : undefined,
-      sharesMemory: isInside && transport !== 'tcp',
+      sharesMemory,
     };
     const most = input ? Math.min(messageBytes, INPUT_MESSAGE_BYTES) : messageBytes;
     return chooseTransfer(facts, { ...this.options, messageBytes: most });

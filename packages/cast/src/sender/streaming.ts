@@ -10,7 +10,12 @@ import type { FormedMesh } from './mesh-formation.js';
 import type { Pump, PumpRun } from './pump.js';
 import type { ReceiverLink } from './receiver-link.js';
 
-const OWN_FAILURES = new Set(['ERR_RDMC_DATAPLANE_DIED', 'ERR_RDMC_POST_FAILED', 'ERR_RDMC_INVALID_REGION']);
+const OWN_FAILURES = new Set([
+  'ERR_RDMC_DATAPLANE_DIED',
+  'ERR_RDMC_POST_FAILED',
+  'ERR_RDMC_INVALID_REGION',
+  'ERR_RDMC_RELAY_UNSUPPORTED',
+]);
 
 /** A stream of a cast, and the receivers that get it. */
 export interface SentStream {
@@ -111,10 +116,10 @@ export class Streaming {
   }
 
   async #sendIn({ facts: { id, members, racks }, pumped }: Run, pump: Pump): Promise<void> {
-    const { algorithm, blockBytes } = this.formed.choice;
+    const { algorithm, blockBytes, relay } = this.formed.choice;
     const { connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = this.options;
     const forming = this.formed.node.createGroup({
-      ...{ id, members, algorithm, blockBytes, trafficClass, serviceLevel },
+      ...{ id, members, algorithm, blockBytes, relay, trafficClass, serviceLevel },
       ...(racks && { racks }),
       // A cast sends regions only.
       smallMessageBytes: 0,

@@ -135,6 +135,7 @@ class SoftDevice final : public Device {
   void progressInTurns(TouchedQps& active);
   void handOver(TouchedQps& qps);
   int turn();
+  int turnOnce();
   bool drive(QueuePair& qp, int64_t& nextNs, bool& more);
   // Returns false when a stopped peer still holds the page busy.
   bool waitWhileBusy(QueuePair& qp, uint32_t regionIndex, bool anyRegion);
@@ -177,6 +178,9 @@ class SoftDevice final : public Device {
 
   std::mutex relocation_;
   std::mutex unfinishedLock_;
+  uint64_t releasedBefore_ = 0;  // requests that waited, at the last turn
+  uint64_t copiedBefore_ = 0;    // bytes
+  int lingers_ = 0;              // turns before the service thread sleeps
   std::vector<std::shared_ptr<QueuePair>> unfinished_;
 
   std::unique_ptr<ShmTransport> shm_;  // before the thread that uses it: destroyed after that has ended

@@ -1,4 +1,6 @@
 // Posting batches of work requests, and continuing those that could not be finished at once.
+#include <sched.h>
+
 #include <algorithm>
 
 #include "soft/device.h"
@@ -14,6 +16,9 @@ constexpr int64_t kDoorbellBudget = 4 << 20;
 // receiver wait, and two half-finished blocks make two receivers wait.
 constexpr int64_t kTurnBudget = 1 << 20;
 constexpr int64_t kRetryMs = 1;
+// After a request that waited was released: some ten microseconds.
+constexpr int kLingeringTurns = 16;
+constexpr uint64_t kShortBytes = 16 << 10;
 
 int64_t turnBudget(const QueuePair& qp) { return kTurnBudget * qp.parameters().weight; }
 
@@ -146,7 +151,27 @@ bool SoftDevice::drive(QueuePair& qp, int64_t& nextNs, bool& more) {
   return !qp.inService.exchange(true);  // it may be on the list again already
 }
 
+// Where short requests that wait are released one after the other, the next message is likely to come at once. A thread that
+// slept would be woken for each of them, which takes longer than to look again. Behind long ones it sleeps: on a busy machine a
+// thread that is woken gets the processor sooner than one that has given it away.
 int SoftDevice::turn() {
+  const int sleepMs = turnOnce();
+  const uint64_t released = counters.released.load(std::memory_order_relaxed);
+  const uint64_t copied = counters.copiedBytes.load(std::memory_order_relaxed);
+  if (copied - copiedBefore_ > (released - releasedBefore_) * kShortBytes) {
+    lingers_ = 0;
+  } else if (released != releasedBefore_) {
+    lingers_ = kLingeringTurns;
+  }
+  releasedBefore_ = released;
+  copiedBefore_ = copied;
+  if (lingers_ == 0 || sleepMs == 0) return sleepMs;
+  --lingers_;
+  ::sched_yield();
+  return 0;
+}
+
+int SoftDevice::turnOnce() {
   waits_.look();
   std::vector<std::shared_ptr<QueuePair>> mine;
   {

@@ -88,6 +88,7 @@ export const figure12: Figure = {
     }),
   ],
   lacks:
-    'The same on the soft device: its requests that wait (`waitFor` of @rdmc/verbs) are not used by groups yet. The paper has one ' +
+    "A record of the same on the soft device, whose groups have `relay: 'device'`: docs/results/network.md (\"Relays by the " +
+    'device") has the seconds of both kinds over a network. The paper has one ' +
     'case in which threads are faster (one sender, n = 5 to 8, polling); its reason is not in the paper, and not simulated.',
 };
