@@ -4,13 +4,18 @@ import { suite } from '../../tools/testing/config/suite.js';
 export default suite({
   slow: [
     'test/absence-model.test.ts',
+    'test/admin-status.test.ts',
     'test/broken-takeover.test.ts',
+    'test/clients.test.ts',
     'test/cluster.test.ts',
     'test/demo.test.ts',
-    'test/fenced.test.ts',
     'test/etcd.test.ts',
-    'test/left-behind.test.ts',
+    'test/fenced.test.ts',
     'test/full-log.test.ts',
+    'test/left-behind.test.ts',
+    'test/metrics.test.ts',
     'test/processes.test.ts',
+    'test/snapshot.test.ts',
+    'test/standby.test.ts',
   ],
 });

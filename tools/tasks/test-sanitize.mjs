@@ -76,6 +76,9 @@ async function memory(rounds) {
   }
 }
 
+/** Its process has no descriptor left, and the sanitizer opens a pipe where it looks at the type of an object. */
+const WITHOUT_DESCRIPTORS = 'test/soft-exhausted.test.ts';
+
 /** Node keeps allocations until it ends, so only `memory` looks for leaks. */
 async function addon() {
   const path = await buildAddon([...MEMORY, LOCKS]);
@@ -95,9 +98,11 @@ async function addon() {
   if (inNode.status !== 0) stop(`Node does not load ${path}:\n${inNode.stderr}`);
   for (const [folder, files] of [
     [compliance, ['soft-', 'faults', 'other-device', 'ibverbs-fake']],
-    [join(root, 'packages', 'verbs'), []],
+    [join(root, 'packages', 'verbs'), ['--exclude', WITHOUT_DESCRIPTORS]],
   ]) {
     console.log(`── address and undefined-behaviour sanitizers under Node: ${folder}`);
+    if (files.includes(WITHOUT_DESCRIPTORS))
+      console.log(`left out: ${WITHOUT_DESCRIPTORS} [skipped: the sanitizer needs a descriptor]`);
     const run = spawnSync('npx', ['vitest', 'run', ...files], { cwd: folder, env, stdio: 'inherit' });
     if (run.status !== 0) stop(`The tests in ${folder} failed with the sanitized addon.`);
   }

@@ -71,6 +71,21 @@ export function receiverNotReady({ test }: SuiteContext): void {
     await near.ends([[1, 'RNR_RETRY_EXCEEDED']]);
   });
 
+  test(
+    'seven retries have no end: another queue pair gives up later, and this one waits on',
+    {},
+    async (a, b) => {
+      const [patient, far] = await connected(a, b, { connect: { rnrRetries: 7, rnrTimerMs: 1 } });
+      const [other] = await connected(a, b, { connect: { rnrRetries: 6, rnrTimerMs: 4 } });
+      await patient.post({ id: 1, opcode: 'SEND' });
+      await other.post({ id: 2, opcode: 'SEND' });
+      await other.ends([[2, 'RNR_RETRY_EXCEEDED']]);
+      await patient.nothingMore();
+      await far.receive({ id: 10 });
+      await Promise.all([patient.done(1), far.done(10)]);
+    },
+  );
+
   test('rnrRetries 0 has no effect if receives are posted in time', {}, async (a, b) => {
     const count = 32;
     const [near, far] = await connected(a, b, { connect: { rnrRetries } });

@@ -8,6 +8,7 @@ import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
 import { verbs } from './verbs.js';
+import { verbsRequests } from './verbs-requests.js';
 
 /** Every mutant of the repository. */
 export const MUTANTS: readonly Mutant[] = [
@@ -20,4 +21,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...schedule,
   ...tailwind,
   ...verbs,
+  ...verbsRequests,
 ];
