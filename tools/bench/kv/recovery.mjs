@@ -150,8 +150,12 @@ function cpuSeconds(pid) {
 }
 
 async function event(child, name) {
+  const ended = once(child, 'exit').then(([code]) => {
+    throw new Error(`a server ended with ${code}`);
+  });
+  ended.catch(() => {});
   for (;;) {
-    const [message] = await once(child, 'message');
+    const [message] = await Promise.race([once(child, 'message'), ended]);
     if (message[name] !== undefined) return message[name];
   }
 }
@@ -233,6 +237,7 @@ async function measure(root) {
   };
   const options = { members, directory: join(directory, 'coordinator'), clock, leaseMs: 5000 };
   const starting = KvCoordinator.start(options, events);
+  starting.catch(() => {});
   const list = ports.map((port) => `127.0.0.1:${port}`).join();
   const more = ['-m', list, '-d', directory, '-p', '0', '-r', REPLICAS, '--segments', '512'];
   const children = members.slice(1).map(({ id }) => {
