@@ -1,5 +1,6 @@
 /** The messages of servers and coordinator on the mesh. Log ids are text, because JSON does not have 64-bit numbers. */
 import {
+  choice,
   finite,
   flag,
   list,
@@ -35,6 +36,16 @@ export const Topic = {
   REACH: 'kv.reach',
   /** server → coordinator and others: what are you, and what do you have? */
   STATUS: 'kv.status',
+  /** coordinator → one server: hand slots over to another one; answered with the outcome */
+  HAND_OVER: 'kv.hand-over',
+  /** source → target: slots come, over this connection; answered with the floor of their tenure */
+  INCOMING: 'kv.incoming',
+  /** source → target: so many frames so far; answered when they are durable */
+  BROUGHT: 'kv.brought',
+  /** source → coordinator: the target has everything, or cannot have it: whose are the slots? */
+  SETTLE: 'kv.settle',
+  /** coordinator → target: a hand-over was cancelled */
+  DROP: 'kv.drop',
   /** a further run of the coordinator → each server: takeovers of former runs are over; forget what you got of them */
   RESET: 'kv.reset',
 } as const;
@@ -69,6 +80,27 @@ export const floorAnswer = openRecord({ floor: whole(0) });
 export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 
+/** Takeovers and hand-overs have one series of numbers. */
+const number = takeover;
+const version = whole(0);
+const someRanges = list(tuple(slot, slot), 1);
+export const handOverMessage = openRecord({ number, ranges: someRanges, target: member });
+export const handOverAnswer = openRecord({ outcome: choice(['moved', 'kept']) });
+/** `bytes` is what the source's log has of the slots. */
+export const incomingMessage = openRecord({
+  number,
+  ranges: someRanges,
+  session: text(),
+  version,
+  bytes: whole(0),
+});
+export const broughtMessage = openRecord({ number, frames: whole(0), isLast: flag, version });
+/** `logId` is the source's. */
+export const settleMessage = openRecord({ number, ranges: someRanges, logId, floor: version, isReady: flag });
+/** Slot tables above the epoch have the outcome. */
+export const settleAnswer = openRecord({ outcome: choice(['moved', 'kept']), epoch: whole(0) });
+export const dropMessage = openRecord({ number });
+
 /** All takeovers below this number are over. The ranges are those that the server does not own. */
 export const resetMessage = openRecord({ below: takeover, ranges: list(tuple(slot, slot)) });
 
@@ -80,4 +112,6 @@ export const reachAnswer = openRecord({ reached: list(flag) });
 
 export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
+export type HandOverMessage = Shaped<typeof handOverMessage>;
+export type SettleMessage = Shaped<typeof settleMessage>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;

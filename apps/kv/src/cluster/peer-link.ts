@@ -92,6 +92,12 @@ export class PeerLink {
     while (connection.bufferedBytes > TAKEOVER_WINDOW_BYTES) await connection.drained(signal);
   }
 
+  /** Sends entries of slots that this server hands over. @throws KvError when the connection has ended */
+  sendHandOver(number: number, records: Buffer): void {
+    if (!this.connection.isOpen) throw this.#broke();
+    this.connection.send(PeerFrame.HAND_OVER, u32(number), records);
+  }
+
   close(): void {
     void this.connection.close();
   }

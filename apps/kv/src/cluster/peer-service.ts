@@ -10,6 +10,8 @@ export interface PeerListener {
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined;
   /** Entries of a dead server's log, on the connection of that session. */
   records(payload: Buffer, session: string): void;
+  /** Entries of slots that are handed over, likewise. */
+  handOver(payload: Buffer, session: string): void;
   /** The connection of that session ended. */
   sessionEnded(session: string): void;
 }
@@ -20,6 +22,10 @@ export function servePeer(connection: MeshConnection, listener: PeerListener): v
   connection.signal.addEventListener('abort', () => listener.sessionEnded(connection.id));
   connection.receive(MAX_PEER_FRAME_BYTES, ({ type, payload }: Frame) => {
     if (type === PeerFrame.REQUESTS) return run(payload);
+    if (type === PeerFrame.HAND_OVER) {
+      listener.handOver(payload, connection.id);
+      return undefined;
+    }
     if (type !== PeerFrame.RECORDS) {
       throw new KvError('ERR_RDMC_KV_PROTOCOL', `a server sent a frame of the unknown type ${type}`);
     }

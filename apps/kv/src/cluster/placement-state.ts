@@ -13,9 +13,10 @@
 import { SerialQueue } from '@rdmc/common';
 import { either, list, mapped, readShape, text, tuple, whole } from '@rdmc/common/shapes';
 import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
-import { KvError } from '../errors.js';
+import { codeOf, KvError } from '../errors.js';
+import { type Outcome, outcomeOf, renewed, replaced } from '../handover/handover-rules.js';
 import { SLOTS } from '../limits.js';
-import type { Tenure, TenureRange } from './tenure.js';
+import { type Tenure, type TenureRange, tenureRanges } from './tenure.js';
 
 const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
@@ -26,12 +27,23 @@ const firstTenure = mapped(
 );
 const rangesText = list(either(tuple(whole(), whole(), text(), whole(0), whole(0)), firstTenure));
 
+/** Slots that get another log. */
+export interface Commit {
+  readonly slots: readonly number[];
+  /** Of each slot, in the order of the slots: the epoch that is replaced. */
+  readonly epochs: readonly number[];
+  readonly source: string;
+  readonly target: string;
+  readonly floor: number;
+}
+
 /** All logs that were ever created. */
 type LogRecords = () => Promise<readonly LogRecord[]>;
 
 export class PlacementState {
   /** A plan of a takeover and a change of tenures do not come between the look of the other one and its write. */
   readonly #changes = new SerialQueue();
+  readonly #numbers = new SerialQueue();
 
   constructor(private readonly store: StateStore) {}
 
@@ -51,11 +63,85 @@ export class PlacementState {
   }
 
   /** A number above all before, also those of earlier runs: durable before it is used. */
-  async next(): Promise<number> {
-    const stored = await this.store.get(LAST_KEY);
-    const next = (stored ? readShape(whole(0), JSON.parse(stored.value)) : 0) + 1;
-    await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
-    return next;
+  next(): Promise<number> {
+    return this.#numbers.run(async () => {
+      const stored = await this.store.get(LAST_KEY);
+      const next = (stored ? readShape(whole(0), JSON.parse(stored.value)) : 0) + 1;
+      await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
+      return next;
+    });
+  }
+
+  /** The tenures with a number: it is above the epochs of all hand-overs that they have, and below those of all others. */
+  numbered(logs: LogRecords): Promise<{ epoch: number; tenures: Tenure[] }> {
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      return { epoch, tenures: (await this.storedTenures(await logs())) ?? [] };
+    });
+  }
+
+  /**
+   * Slots get another log. Resolves with the epoch of their new records, which are durable then.
+   * @throws KvError ERR_RDMC_KV_HANDOVER_FAILED: a record has another epoch, or one of the logs was declared dead
+   */
+  commit(commit: Commit, logs: LogRecords): Promise<number> {
+    const { slots, epochs, source, target, floor } = commit;
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      const next = { logId: target, epoch, floor };
+      await this.#change(logs, (tenures, records) => {
+        requireLive(records, [source, target]);
+        for (const [index, slot] of slots.entries()) {
+          tenures[slot] = replaced(tenures[slot]!, { slot, expected: epochs[index]!, next });
+        }
+        return true;
+      });
+      return epoch;
+    });
+  }
+
+  /**
+   * A hand-over will not happen: slots that are still the source's get new epochs. Resolves with what has become of it, durably;
+   * tables above the epoch have that.
+   */
+  keep(
+    slots: readonly number[],
+    source: string,
+    logs: LogRecords,
+  ): Promise<{ outcome: Outcome; epoch: number }> {
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      let outcome: Outcome = 'moved';
+      await this.#change(logs, (tenures) => {
+        outcome = outcomeOf(
+          slots.map((slot) => tenures[slot]!),
+          source,
+        );
+        if (outcome === 'kept') for (const slot of slots) tenures[slot] = renewed(tenures[slot]!, epoch);
+        return outcome === 'kept';
+      });
+      return { outcome, epoch };
+    });
+  }
+
+  /** Repeated where another process has changed the records first: then the rules look at those. */
+  async #change(
+    logs: LogRecords,
+    change: (tenures: Tenure[], records: readonly LogRecord[]) => boolean,
+  ): Promise<void> {
+    for (;;) {
+      const stored = await this.store.get(SLOTS_KEY);
+      if (!stored) throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', 'slots were never given out');
+      const records = await logs();
+      const tenures = await this.tenures(read(stored.value), records);
+      if (!change(tenures, records)) return;
+      try {
+        await this.store.put(SLOTS_KEY, textOf(tenureRanges(tenures)), stored.revision);
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'ERR_RDMC_STATE_CONFLICT') throw error;
+      }
+    }
   }
 
   /**
@@ -111,6 +197,14 @@ function bySlot(ranges: readonly TenureRange[]): (Tenure | undefined)[] {
   const tenures: (Tenure | undefined)[] = new Array(SLOTS).fill(undefined);
   for (const [from, to, logId, epoch, floor] of ranges) tenures.fill({ logId, epoch, floor }, from, to + 1);
   return tenures;
+}
+
+function requireLive(records: readonly LogRecord[], logIds: readonly string[]): void {
+  for (const logId of logIds) {
+    const record = records.find((each) => String(each.logId) === logId);
+    if (record?.state === 'live') continue;
+    throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', `log ${logId} was declared dead`);
+  }
 }
 
 function handedOver(logId: string, other: Tenure): KvError {

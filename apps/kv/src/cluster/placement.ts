@@ -4,6 +4,9 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, type KvError, messageOf } from '../errors.js';
+import { HandOvers } from '../handover/hand-overs.js';
+import type { Layout } from '../handover/next-move.js';
+import { Rebalancer } from '../handover/rebalancer.js';
 import { TAKEOVER_RETRY_MS } from '../limits.js';
 import { type Absence, Absences } from './absences.js';
 import { AnnouncedTable, type Servers } from './announced-table.js';
@@ -33,6 +36,12 @@ export interface PlacementEvents {
   }): void;
   /** Every slot has a server now, by another table than before. */
   serving?(epoch: number): void;
+  /** Slots were handed over from one server to another. */
+  moved?(event: { source: number; target: number; slots: number }): void;
+  /** Each server has its share of the slots. */
+  balanced?(): void;
+  /** Slots could not be handed over: their server has them as before. It is tried again, but for ERR_RDMC_KV_SERVER_FULL. */
+  notMoved?(event: { source: number; target: number; code: string; reason: string }): void;
   /** A server is gone. */
   memberLost?(event: { member: number; reason: string }): void;
 }
@@ -66,6 +75,8 @@ export class Placement {
   /** All takeovers of this run have higher numbers. */
   #before: number | undefined;
   readonly #attempts: Attempts;
+  readonly #handOvers: HandOvers;
+  readonly #rebalancer: Rebalancer;
   #turn = 0;
   /** The servers whose absence was reported. */
   #missed = '';
@@ -96,7 +107,23 @@ export class Placement {
     const { returnMs } = waits;
     this.#absences = new Absences({ mesh, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
-    this.#table = new AnnouncedTable({ mesh, next: () => this.#state.next(), onServing });
+    const numbered = async () => {
+      const { epoch, tenures } = await this.#state.numbered(logs);
+      return { epoch, owners: tenures.map(logOf) };
+    };
+    this.#table = new AnnouncedTable({ mesh, numbered, onServing });
+    const onChange = (): void => void this.#announceAgain();
+    this.#handOvers = new HandOvers({ mesh, state: this.#state, logs, ended, onChange });
+    this.#rebalancer = new Rebalancer({
+      run: (move) => this.#handOvers.run(move),
+      layout: () => this.#layout(),
+      ended,
+      onMoved: ({ source, target, slots }) =>
+        this.events.moved?.({ source: source.member, target: target.member, slots: slots.length }),
+      onBalanced: () => this.events.balanced?.(),
+      onFailed: ({ source, target }, failure) =>
+        this.events.notMoved?.({ source: source.member, target: target.member, ...failure }),
+    });
     this.#rollCall = new RollCall({ ...waits, onTimeout: () => this.#enqueue() });
     this.#subscriptions = [
       mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
@@ -116,6 +143,7 @@ export class Placement {
 
   async close(): Promise<void> {
     for (const each of this.#subscriptions) each.close();
+    this.#handOvers.close();
     this.#rollCall.close();
     this.#ended.abort();
     this.#absences.close();
@@ -220,6 +248,7 @@ export class Placement {
       const orphans = [...new Set(owners)].filter((logId) => absence.dead.has(logId));
       if (orphans.length === 0) {
         await this.#dropUnused(owners, logs, absence);
+        this.#rebalanceWhereDue(owners);
         return;
       }
       // In turn: one that cannot be recovered now does not hold up the others.
@@ -228,6 +257,30 @@ export class Placement {
       const done = await this.#recover(orphan, tenures, logs);
       if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
     }
+  }
+
+  /** Slots were handed over, or were not: servers hold requests until they know. */
+  async #announceAgain(): Promise<void> {
+    const here = (logId: string): number | undefined => this.#logs.get(logId);
+    // Where the store is out of reach, the work that follows announces it.
+    await this.#table.announce([], { here, known: here }, true).catch(() => this.#enqueue());
+  }
+
+  /** Undefined: a server with slots is not here. */
+  async #layout(): Promise<Layout | undefined> {
+    const tenures = await this.#state.storedTenures(await this.coordinator.logs());
+    const holders = this.#living
+      .filter(([logId]) => this.#leftovers.isClean(logId))
+      .map(([logId, member]) => ({ logId, member }));
+    const here = new Set(holders.map(({ logId }) => logId));
+    if (!tenures?.every(({ logId }) => here.has(logId))) return undefined;
+    return { owners: tenures.map(logOf), holders, drained: new Set() };
+  }
+
+  /** A server that came later does not have slots. */
+  #rebalanceWhereDue(owners: readonly string[]): void {
+    const having = new Set(owners);
+    if (this.#living.some(([logId]) => !having.has(logId))) this.#rebalancer.start();
   }
 
   /** Once, until other servers are missed. */

@@ -71,6 +71,7 @@ export class PeerPair implements Asker {
         records: (payload) => {
           if (payload.length < 4) throw new Error('too short');
         },
+        handOver() {},
         sessionEnded() {},
       }),
     );

@@ -183,6 +183,7 @@ export class Log {
     return {
       segments: all.length,
       bytes: all.length * this.options.segmentBytes,
+      limitBytes: this.options.maxSegments * this.options.segmentBytes,
       liveBytes: all.reduce((sum, { contents }) => sum + contents.liveBytes, 0),
       appendedBytes: this.#appendedBytes,
       cleanedSegments: this.#cleaner?.cleanedSegments ?? 0,
