@@ -18,10 +18,12 @@ export default suite({
     'test/probes.test.ts',
     'test/series-model.test.ts',
     'test/small-model.test.ts',
+    'test/small-tree.test.ts',
     'test/stable.test.ts',
     'test/stable-model.test.ts',
     'test/stable-processes.test.ts',
     'test/streams.test.ts',
     'test/trace.test.ts',
+    'test/tree-model.test.ts',
   ],
 });

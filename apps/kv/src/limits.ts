@@ -115,6 +115,12 @@ export const REGISTER_RETRY_MS = 500;
 export const BACKUPS_WAIT_MS = 10_000;
 /** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
 export const DEFAULT_RETURN_MS = 20_000;
+/** The same for servers that were connected with a standby when it took the lead: they register at once. */
+export const STANDBY_ROLL_CALL_MS = 5_000;
+/** The wait before a coordinator that got the lead, and no answer of etcd after that, tries again. */
+export const SEAT_RETRY_MS = 500;
+/** A coordinator that was connected with no server for so long gives up the lead where another one could lead. */
+export const ISOLATION_MS = 10_000;
 /** The waits of a coordinator that starts are counted in ticks, however late each comes. */
 export const ROLL_CALL_TICK_MS = 250;
 /** How soon the coordinator asks again for a server that is not here, at first and at last. */

@@ -34,6 +34,13 @@ export function endpoints(text: string): Endpoint[] {
   });
 }
 
+/** `host:port`. */
+export function endpoint(text: string): Endpoint {
+  const [only, ...more] = endpoints(text);
+  if (more.length > 0) throw new InvalidArgumentError('needs one address');
+  return only!;
+}
+
 /** The members of a cluster: the coordinator first, then the servers. */
 export function members(text: string): Member[] {
   const all = endpoints(text).map((endpoint, id) => ({ id, ...endpoint }));

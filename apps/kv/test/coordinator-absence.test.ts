@@ -216,6 +216,7 @@ describe('evidence', () => {
     const ended = new AbortController().signal;
     const absences = new Absences({
       mesh: mesh as never,
+      orders: mesh as never,
       returnMs: NEVER_MS,
       ended,
       onCheck: () => {},

@@ -47,6 +47,10 @@ export interface CastPlan {
   problemCount: number;
   /** The algorithm of the schedule. */
   algorithm: Algorithm;
+  /** Why that algorithm, for people. */
+  algorithmReason: string;
+  /** Why blocks of that size, for people. */
+  blockReason: string;
   /** Estimate: number of messages. */
   messages: number;
   /** Estimate: size of the largest message. */
@@ -169,6 +173,10 @@ export type CastEvent =
       event: 'route';
       /** The algorithm of the schedule. */
       algorithm: string;
+      /** Why that algorithm, for people. */
+      algorithmReason: string;
+      /** Why blocks of that size, for people. */
+      blockReason: string;
       /** Size of the largest message. */
       messageBytes: number;
       /** Size of a block. */

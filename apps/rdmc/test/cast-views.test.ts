@@ -299,8 +299,10 @@ describe('the report of a cast', () => {
     transports: ['tcp'],
     transportReason: 'asked for',
     algorithm: 'chain',
+    algorithmReason: 'two racks',
     messageBytes: 4 << 20,
     blockBytes: 65_536,
+    blockReason: 'for 3 members',
     address: '10.0.0.1:5',
     encrypted: true,
   } as const;
@@ -344,7 +346,8 @@ describe('the report of a cast', () => {
       '  device     soft: asked for',
       '  GID        none: this device does not have an RDMA port',
       '  transport  TCP: asked for',
-      '  schedule   chain, messages of up to 4 MiB in blocks of 64 KiB',
+      '  schedule   chain: two racks',
+      '  blocks     64 KiB, of messages of up to 4 MiB: for 3 members',
       '  encryption AES-256-GCM, from this machine to each receiver',
       '  address    10.0.0.1:5, at which receivers reach this machine',
       '  a complete',
@@ -460,13 +463,16 @@ describe('a plan', () => {
     });
   });
 
-  it('uses hybrid where all racks are known', () => {
+  it('uses a chain by rack where all racks are known and shared', () => {
     const racked = {
       ...options,
       targets: options.targets.map(({ host }, i) => ({ host, rack: `r${i % 2}` })),
     };
-    expect(planTransfer(1 << 20, racked).algorithm).toBe('hybrid');
-    expect(planTransfer(1 << 20, { ...racked, algorithm: 'chain' }).algorithm).toBe('chain');
+    expect(planTransfer(1 << 20, racked)).toMatchObject({
+      algorithm: 'chain',
+      algorithmReason: '3 racks: ordered by rack, it crosses each uplink once',
+    });
+    expect(planTransfer(1 << 20, { ...racked, algorithm: 'hybrid' }).algorithmReason).toBe('asked for');
   });
 
   it('of an empty cast has no steps', () => {

@@ -176,7 +176,10 @@ describe('rdmc cast', () => {
     );
     const ended = await castHere(file, '--hostfile', hosts);
     expect(ended).toMatchObject({ code: 0, stderr: '' });
-    expect(castEvents(ended).find(({ event }) => event === 'route')).toMatchObject({ algorithm: 'hybrid' });
+    expect(castEvents(ended).find(({ event }) => event === 'route')).toMatchObject({
+      algorithm: 'binomial-pipeline',
+      algorithmReason: 'all members share memory',
+    });
   });
 });
 

@@ -12,7 +12,7 @@ export interface CastTarget {
   readonly host: string;
   /** Control port of `receiveFiles`, default 7411. */
   readonly port?: number | undefined;
-  /** For the algorithm 'hybrid': receivers with equal racks are near one another. All have a rack, or none has. */
+  /** Receivers with equal racks are near one another. Racks have an effect where all receivers have one. */
   readonly rack?: RackId | undefined;
 }
 
@@ -22,9 +22,12 @@ export interface CastOptions {
   readonly to: readonly CastTarget[];
   /** Key of at least 16 bytes, the same at all receivers. Without one: the key of the user, on loopback only. */
   readonly key?: Key | undefined;
-  /** Default 'binomial-pipeline', or 'hybrid' where every target names its rack. */
+  /**
+   * Default: what fits the receivers and the size. Where every target names its rack, and members share uplinks: a chain that
+   * visits one rack after the other, or 'hybrid' if there are few blocks for each member; else 'binomial-pipeline'.
+   */
   readonly algorithm?: Algorithm | undefined;
-  /** The rack of this machine, for 'hybrid' (default: a separate rack). */
+  /** The rack of this machine (default: a separate rack). */
   readonly rack?: RackId | undefined;
   /** Bytes, or 'auto' (default): one size, chosen for the whole cast. */
   readonly blockBytes?: 'auto' | number | undefined;

@@ -48,10 +48,14 @@ export interface DeviceRoute {
 export interface CastRoute extends DeviceRoute {
   /** The schedule in use: an algorithm of `@rdmc/schedule`. */
   readonly algorithm: string;
+  /** Why that algorithm, for people. */
+  readonly algorithmReason: string;
   /** The largest message, in bytes. */
   readonly messageBytes: number;
   /** The size of a block, in bytes. */
   readonly blockBytes: number;
+  /** Why blocks of that size, for people. */
+  readonly blockReason: string;
   /** Address and port at which receivers reach this machine. */
   readonly address: string;
   /** Whether files are encrypted from the sender to each receiver. */

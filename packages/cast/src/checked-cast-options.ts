@@ -66,6 +66,8 @@ const KNOWN = [
 ] as const satisfies readonly (keyof CastOptions)[];
 const KNOWN_OF_TARGET = ['host', 'port', 'rack'] as const satisfies readonly (keyof CastTarget)[];
 const MAX_BLOCK_BYTES = 1024 * limits.MIB;
+/** The rack of a sender that names none. */
+const SEPARATE_RACK = '(sender)';
 
 export interface Target {
   readonly host: string;
@@ -79,9 +81,10 @@ export interface CheckedCastOptions {
   readonly to: readonly Target[];
   readonly key: Key | undefined;
   readonly sockets: KeyedSockets;
-  readonly algorithm: Algorithm;
-  /** The sender's rack; set where the algorithm needs racks. */
-  readonly rack: RackId | undefined;
+  /** Undefined: `chooseTransfer` chooses. */
+  readonly algorithm: Algorithm | undefined;
+  /** The sender's rack. */
+  readonly rack: RackId;
   readonly blockBytes: 'auto' | number;
   readonly encrypt: boolean;
   readonly checksum: ChecksumKind;
@@ -198,10 +201,9 @@ function checkRack(name: string, rack: unknown): RackId | undefined {
 
 function checkAlgorithm(options: CastOptions, to: readonly Target[]) {
   const racked = to.filter(({ rack }) => rack !== undefined).length;
-  const fallback = racked === to.length ? 'hybrid' : 'binomial-pipeline';
-  const algorithm = choiceOption<Algorithm>(WHERE, 'algorithm', options.algorithm ?? fallback, algorithms);
-  if (algorithm !== 'hybrid') return { algorithm, rack: undefined };
-  if (racked < to.length)
+  const { algorithm } = options;
+  if (algorithm !== undefined) choiceOption<Algorithm>(WHERE, 'algorithm', algorithm, algorithms);
+  if (algorithm === 'hybrid' && racked < to.length)
     throw invalidOption(`algorithm 'hybrid' needs the rack of every receiver; ${racked} have one`);
-  return { algorithm, rack: checkRack('rack', options.rack) ?? '(sender)' };
+  return { algorithm, rack: checkRack('rack', options.rack) ?? SEPARATE_RACK };
 }

@@ -28,6 +28,8 @@ export const MESSAGE_STEP_BYTES = 64 * KIB;
 /** An automatic block is at most a message divided by this, and at least `MIN_BLOCK_BYTES`. */
 export const LEAST_BLOCKS_PER_MESSAGE = 64;
 export const MIN_BLOCK_BYTES = 16 * KIB;
+/** Least automatic block of a chain over a network. */
+export const LEAST_CHAIN_BLOCK_BYTES = 32 * KIB;
 /** Bytes that the records of a few files take in a message. */
 export const RECORD_ALLOWANCE_BYTES = 8 * KIB;
 /** Buffers of one message each, at the sender and at every receiver. */

@@ -36,7 +36,6 @@ export type {
   SharedRecord,
   SharedTensor,
 } from './memory/shared/shared-record.js';
-export { messageSize } from './message-size.js';
 export { Fetch, fetchFiles } from './pull/fetch.js';
 export type { FetchOptions } from './pull/fetch-options.js';
 export type { FetchProgress, FetchSummary } from './pull/fetch-summary.js';
@@ -63,6 +62,11 @@ export type {
 export type { ReceiveOptions } from './receiver-options.js';
 export { removeKept } from './remove-kept.js';
 export type { RemovedKept } from './resume/kept-data.js';
-export { streamBlockSize } from './stream-block-size.js';
 export { type SurveyOptions, surveyFiles } from './survey-files.js';
+export {
+  chooseTransfer,
+  type TransferChoice,
+  type TransferFacts,
+  type TransferWishes,
+} from './transfer-choice.js';
 export * from './values.js';

@@ -123,7 +123,7 @@ describe('the attributes of an entry', () => {
 
 describe('the owner of an entry', () => {
   const rulesOf = (uid: number, groups: readonly number[] = [uid]): OwnerRules =>
-    new OwnerRules({ uid, groups: new Set(groups) }, accounts);
+    new OwnerRules({ uid, gid: groups[0]!, groups: new Set(groups) }, accounts);
 
   it('is that of the name here, else that of the number; root stays root', () => {
     const wanted = (given: Partial<typeof told>): Owner => rulesOf(0).wanted({ ...told, ...given });

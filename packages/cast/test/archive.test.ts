@@ -122,14 +122,23 @@ describe(`an archive cast${how}`, () => {
     const from = tree();
     const [receiver] = await startReceivers(1);
     const { to, directory } = receiver!;
+    // The owner of root/team/file is the right one by itself.
+    const unset = { accepted: false, owners: 5, modes: 2 };
+    const preview = await send(from, [to], { dryRun: true });
+    expect(preview.receivers).toMatchObject([{ unset }]);
     const { receivers, problems } = await send(from, [to]);
     expect(problems).toEqual([]);
-    expect(receivers).toMatchObject([{ state: 'complete', unset: { accepted: false, owners: 6, modes: 2 } }]);
+    expect(receivers).toMatchObject([{ state: 'complete', unset }]);
     for (const { owner, mode } of Object.values(all(directory))) {
       expect(owner).toBe('0:0');
       expect(Number.parseInt(mode, 8) & 0o7000).toBe(0);
     }
-    expect(await send(from, [to])).toMatchObject({ sentFiles: 0 });
+    expect(await send(from, [to])).toMatchObject({ sentFiles: 0, receivers: [{ unset }] });
+    for (const name of ['root/plain', 'root/program']) chownSync(join(directory, name), USER, GROUP);
+    expect(await send(from, [to])).toMatchObject({
+      sentFiles: 0,
+      receivers: [{ unset: { accepted: false, owners: 4, modes: 2 } }],
+    });
   });
 
   it.runIf(isRoot)('to a receiver that is not root says what it may not set, and is no failure', async () => {
@@ -138,6 +147,8 @@ describe(`an archive cast${how}`, () => {
     chownSync(directory, NOBODY, NOBODY);
     const receiver = await ReceiverProcess.start({ directory, key: KEY, archive: true }, NOBODY);
     const options = { key: KEY };
+    const preview = await send(from, [receiver.address], { ...options, dryRun: true });
+    expect(preview.receivers).toMatchObject([{ unset: { accepted: true, owners: 6, modes: 2 } }]);
     const { receivers, problems } = await send(from, [receiver.address], options);
     expect(problems).toEqual([]);
     // The set-user-id and set-group-id bits are those of another owner; the sticky bit is set.
@@ -212,8 +223,10 @@ describe('the options of an archive cast', () => {
   it('are told to receivers that compare nothing, too', async () => {
     const from = temporaryDirectory();
     write(from, 'root/file', 'file');
+    chmodSync(join(from, 'root'), 0o1755);
     const [receiver] = await startReceivers(1);
     const summary = await send(from, [receiver!.to], { compare: 'none', numericIds: true });
-    expect(summary.receivers).toMatchObject([{ state: 'complete', unset: { accepted: false, owners: 2 } }]);
+    const unset = { accepted: false, owners: 0, modes: 1 };
+    expect(summary.receivers).toMatchObject([{ state: 'complete', unset }]);
   });
 });

@@ -79,13 +79,26 @@ describe('castFiles', () => {
     }
   });
 
-  it('to racks: uses the hybrid algorithm', async () => {
+  it.each([
+    [
+      'a chain by rack',
+      {},
+      { algorithm: 'chain', blockReason: expect.stringMatching(/^for 5 members over/) },
+    ],
+    ['hybrid', { algorithm: 'hybrid', blockBytes: 10_000 } as const, { blockReason: 'asked for' }],
+  ])('to racks over TCP: %s', async (_, options, expected) => {
     const from = sourceTree();
-    const receivers = await startReceivers(4);
+    const receivers = await startReceivers(4, { transport: 'tcp' });
     const to = receivers.map(({ to }, index) => ({ ...to, rack: index % 2 }));
-    const cast = castFiles([join(from, 'root')], { to, messageBytes: 1 << 20 });
+    const cast = castFiles([join(from, 'root')], {
+      to,
+      messageBytes: 1 << 20,
+      transport: 'tcp',
+      rack: 1,
+      ...options,
+    });
     await cast.finished;
-    expect(cast.progress?.route).toMatchObject({ algorithm: 'hybrid', messageBytes: 1 << 20 });
+    expect(cast.progress?.route).toMatchObject({ messageBytes: 1 << 20, ...options, ...expected });
     for (const { directory } of receivers) expectSameTree(directory, from);
   });
 

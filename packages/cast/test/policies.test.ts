@@ -46,10 +46,22 @@ describe('the size of messages', () => {
 describe('the size of blocks', () => {
   it('is chosen for the whole cast, and is a small part of a message', () => {
     const whole = automaticBlockSize(64 * MIB, 8, ['tcp']);
-    expect(streamBlockSize(64 * MIB, 64 * MIB, 8, ['tcp'])).toBe(whole);
-    expect(streamBlockSize(64 * MIB, 13 * MIB, 8, ['tcp'])).toBe(Math.min(whole, 128 * KIB));
-    expect(streamBlockSize(2 ** 40, 64 * KIB, 8, ['tcp'])).toBe(16 * KIB);
-    expect(streamBlockSize(0, 4 * MIB, 2, ['shm'])).toBe(64 * KIB);
+    const of = (contentBytes: number, messageBytes: number, members: number, transport = 'tcp'): number =>
+      streamBlockSize({ contentBytes, messageBytes, members, transports: [transport] });
+    expect(of(64 * MIB, 64 * MIB, 8)).toBe(whole);
+    expect(of(64 * MIB, 13 * MIB, 8)).toBe(Math.min(whole, 128 * KIB));
+    expect(of(2 ** 40, 64 * KIB, 8)).toBe(16 * KIB);
+    expect(of(0, 4 * MIB, 2, 'shm')).toBe(64 * KIB);
+  });
+
+  it('is smaller in a long chain over a network', () => {
+    const of = (members: number, transport = 'tcp'): number =>
+      streamBlockSize({
+        ...{ contentBytes: 64 * MIB, messageBytes: 64 * MIB, members },
+        ...{ transports: [transport], algorithm: 'chain' },
+      });
+    expect([3, 8, 16, 64, 4095].map((members) => of(members) / KIB)).toEqual([256, 64, 64, 32, 32]);
+    expect(of(64, 'shm')).toBe(automaticBlockSize(64 * MIB, 64, ['shm']));
   });
 });
 

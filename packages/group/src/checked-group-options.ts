@@ -98,7 +98,7 @@ export function checkGroupOptions(
     smallMessageBytes: integerOption(
       WHERE,
       'smallMessageBytes',
-      options.smallMessageBytes ?? defaultSmallBytes(members.length),
+      options.smallMessageBytes ?? limits.DEFAULT_SMALL_MESSAGE_BYTES,
       0,
       limits.MAX_SMALL_MESSAGE_BYTES,
     ),
@@ -143,10 +143,6 @@ export function checkGroupOptions(
 
 function checkWindow(name: string, window: unknown): number | undefined {
   return window === undefined ? undefined : integerOption(WHERE, name, window, 1, limits.MAX_WINDOW);
-}
-
-function defaultSmallBytes(members: number): number {
-  return members <= limits.DEFAULT_SMALL_MEMBERS ? limits.DEFAULT_SMALL_MESSAGE_BYTES : 0;
 }
 
 function checkMembers(members: unknown, ownId: number, isKnown: (id: number) => boolean): readonly number[] {

@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 5;
+export const GROUP_PROTOCOL_VERSION = 6;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -31,10 +31,10 @@ export const SENDS_IN_WORKER = 8;
 /** Messages a receiver keeps for its application before it holds up the group. */
 export const UNREAD_MESSAGES = 64;
 
-/** Messages of up to that many bytes go through rings, in groups of at most DEFAULT_SMALL_MEMBERS members. */
+/** Messages of up to that many bytes go through rings. */
 export const DEFAULT_SMALL_MESSAGE_BYTES = 8 * KIB;
-/** A root writes to each receiver itself, so large groups need more of its time and queue pairs. */
-export const DEFAULT_SMALL_MEMBERS = 16;
+/** In larger groups a root does not write small messages to each receiver itself: relays do. */
+export const MOST_FLAT_MEMBERS = 16;
 export const MAX_SMALL_MESSAGE_BYTES = 64 * KIB;
 /** Members of a group of many senders: each sender has a ring at each other member. */
 export const MAX_MANY_MEMBERS = 16;
@@ -78,6 +78,11 @@ export const MAX_GROUP_ID = 0x7fff_ffff;
 export const DEFAULT_RETRY_TIMEOUT_MS = 2_000;
 export const MAX_RETRY_TIMEOUT_MS = 600_000;
 export const DEFAULT_GROUP_TIMEOUT_MS = 30_000;
+/** In groups of up to that many members every member tells every other one that it has created the group. */
+export const MOST_DIRECT_MEMBERS = 16;
+/** How often the root of a larger group tells which members are missing: after so long, and so much for each member. */
+export const AWAITED_INTERVAL_MS = 250;
+export const AWAITED_MS_PER_MEMBER = 4;
 /** How long the error of a group that failed waits for the number of messages that each survivor has. */
 export const COUNTS_TIMEOUT_MS = 1_000;
 export const COUNTS_TICK_MS = 100;

@@ -3,7 +3,7 @@ import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
 import type { CheckedGroupOptions } from './checked-group-options.js';
-import { DEFAULT_SEND_WINDOW } from './constants.js';
+import { AWAITED_INTERVAL_MS, AWAITED_MS_PER_MEMBER, DEFAULT_SEND_WINDOW } from './constants.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
 import { type AbortError, type GroupError, messageOf } from './errors.js';
 import {
@@ -17,6 +17,7 @@ import { GroupLinks } from './group-links.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { Neighbourhood } from './neighbourhood.js';
 import type { PairAddress, SlotSetup } from './records.js';
+import { RollCall } from './roll-call.js';
 import { automaticWindows, type WorkAhead } from './windows.js';
 import type { CreateMessage, MemberMessage, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
@@ -28,8 +29,9 @@ interface MemoryAhead {
 }
 
 /**
- * The creation of a group. Every member sends its options and the addresses of its queue pairs to every other member,
- * connects to its neighbours, and then reports that to every other member. When all have reported, the group exists.
+ * The creation of a group. Every member sends its options and the addresses of its queue pairs to the other members, connects
+ * to its neighbours, and then reports that. When all have reported, the group exists. In a large group the root gathers and
+ * tells all of it (`RollCall`); a member that fails sends its options to all others nevertheless, so that they can compare.
  */
 export class Formation {
   readonly #agreement: Agreement;
@@ -38,7 +40,12 @@ export class Formation {
   readonly #created = new Deferred<void>();
   readonly #connectedAll = new Deferred<void>();
   readonly #creates = new Map<number, CreateMessage>();
-  readonly #connected = new Set<number>();
+  readonly #roll: RollCall;
+  readonly #introduced = new Set<number>();
+  /** The root of a large group has told the others who has created it. */
+  #hasGathered = false;
+  /** What the root last told the members that wait with it. */
+  #lastAwaited = '';
   readonly #addresses = new Map<number, PairAddress>();
   readonly #connections = new Map<number, Promise<string | undefined>>();
   /** The queue pairs and the memory beside those for blocks. */
@@ -61,6 +68,7 @@ export class Formation {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
     this.links = new GroupLinks(environment, options, slot.number);
+    this.#roll = new RollCall(options, environment.memberId, neighbourhood);
   }
 
   /** The transports of the blocks in the whole group, once `run` has resolved. */
@@ -75,7 +83,7 @@ export class Formation {
 
   /** The nonces of the other members, once `run` has resolved. */
   get nonces(): ReadonlyMap<number, string> {
-    return new Map([...this.#creates].map(([member, { nonce }]) => [member, nonce]));
+    return this.#roll.nonces;
   }
 
   /**
@@ -85,12 +93,12 @@ export class Formation {
   async run(events: WorkerEvents, reception: MemoryAhead): Promise<MemoryRegion> {
     const { id, signal, timeoutMs } = this.options;
     const late = (): GroupError => {
-      const absent = this.#others.filter((member) => !this.#creates.has(member));
-      const unconnected = this.#others.filter((member) => !this.#connected.has(member));
+      const { absent, unconnected } = this.#roll.awaited();
       return creationTimeoutError(id, timeoutMs, absent, unconnected);
     };
     const limits = { timeoutMs, late, signal, what: `Creating group ${id}` };
     const deadline = new Deadline(limits, (error) => this.fail(error as GroupError | AbortError));
+    const telling = this.#tellAwaited();
     try {
       await this.#open(events, reception);
       this.#introduce();
@@ -98,9 +106,10 @@ export class Formation {
       const transports = await this.#orFail(Promise.all(this.#connections.values()));
       this.#ownTransports = transports.filter((name) => name !== undefined);
       this.#addTransports(this.#ownTransports);
-      for (const to of this.#others) this.#sendConnected(to);
+      for (const to of this.#roll.reportsTo) this.#sendConnected(to, this.#ownTransports);
       this.#checkConnected();
       await this.#orFail(this.#connectedAll.promise);
+      if (this.#gathers) for (const to of this.#others) this.#sendConnected(to, this.transports);
       // Watches for failures up to the end, so that a loss during the start fails the creation.
       const { sendWindow, readyWindow } = this.#windows();
       await this.#orFail(this.environment.link.commands.start(this.slot.number, sendWindow, readyWindow));
@@ -110,6 +119,7 @@ export class Formation {
       throw error;
     } finally {
       deadline.clear();
+      clearInterval(telling);
     }
   }
 
@@ -124,15 +134,15 @@ export class Formation {
   /** False for a message about another use of the id. */
   take(from: number, message: WireMessage): boolean {
     if (!this.#others.includes(from)) return false;
-    const known = this.#creates.get(from);
+    const nonce = this.#roll.nonces.get(from);
     if (message.type === 'create') {
-      if (known) return false;
+      if (this.#creates.has(from) || (nonce !== undefined && nonce !== message.nonce)) return false;
       this.#takeCreate(from, message);
     } else if (message.type === 'abandon') {
-      // It concerns this creation if one of the two members has the other's `create`.
-      if (known?.nonce !== message.nonce && message.to !== this.nonce) return false;
+      // It concerns this creation if one of the two members knows the other's.
+      if (nonce !== message.nonce && message.to !== this.nonce) return false;
       this.fail(abandonedError(this.options.id, from, message));
-    } else if (known?.nonce === message.nonce && message.to === this.nonce) {
+    } else if (nonce === message.nonce && message.to === this.nonce) {
       this.#takeMember(from, message);
     }
     return true;
@@ -140,6 +150,7 @@ export class Formation {
 
   #takeCreate(from: number, message: CreateMessage): void {
     this.#creates.set(from, message);
+    this.#roll.created(from, message.nonce);
     const error = disagreement(
       this.options.id,
       this.#agreement,
@@ -157,9 +168,14 @@ export class Formation {
 
   #takeMember(from: number, message: MemberMessage): void {
     if (message.type === 'connected') {
-      this.#connected.add(from);
+      this.#roll.connected(from);
       this.#addTransports(message.transports);
       this.#checkConnected();
+    } else if (message.type === 'gathered') {
+      this.#roll.gathered(this.options.members, message.nonces, from);
+      this.#checkCreated();
+    } else if (message.type === 'awaiting') {
+      this.#roll.awaiting(from, message);
     } else if (message.type === 'failed') {
       this.#failedElsewhere(message);
     } else {
@@ -218,14 +234,17 @@ export class Formation {
    * Sends `create` also if the creation has failed: the others compare their options, and find a difference themselves.
    */
   #introduce(): void {
-    const { id: group } = this.options;
-    const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
-    for (const to of this.#others) {
-      const address = this.#addresses.get(to) ?? null;
-      this.environment.directory.send(to, { ...introduction, address, ...this.links.addressesFor(to) });
-    }
+    for (const to of this.#roll.direct) this.#introduceTo(to);
     for (const from of this.#creates.keys()) this.#connect(from);
     this.#checkCreated();
+  }
+
+  #introduceTo(to: number): void {
+    const { id: group } = this.options;
+    const introduction = { type: 'create', group, nonce: this.nonce, agreement: this.#agreement } as const;
+    const address = this.#addresses.get(to) ?? null;
+    this.#introduced.add(to);
+    this.environment.directory.send(to, { ...introduction, address, ...this.links.addressesFor(to) });
   }
 
   /** Connects once, when both sides' addresses are known. */
@@ -251,20 +270,53 @@ export class Formation {
     return this.environment.link.commands.connect({ group: this.slot.number, pair, address });
   }
 
-  #checkCreated(): void {
-    if (this.#isOpen && this.#creates.size === this.#others.length) this.#created.resolve();
+  /** This member tells the others what it has gathered from all. */
+  get #gathers(): boolean {
+    return this.#roll.isGathered && this.#roll.isRoot;
   }
 
-  #sendConnected(to: number): void {
-    const { id: group } = this.options;
-    const { nonce } = this.#creates.get(to)!;
-    this.environment.directory.send(to, {
+  #checkCreated(): void {
+    const { direct, allCreated } = this.#roll;
+    if (!this.#isOpen || !allCreated || !direct.every((member) => this.#creates.has(member))) return;
+    if (this.#gathers && !this.#hasGathered) this.#tellGathered();
+    this.#created.resolve();
+  }
+
+  #tellGathered(): void {
+    this.#hasGathered = true;
+    const nonces = this.options.members.map((id) => this.#roll.nonces.get(id) ?? this.nonce);
+    for (const to of this.#others) {
+      this.environment.directory.send(to, { type: 'gathered', ...this.#addressed(to), nonces });
+    }
+  }
+
+  /** From time to time the root of a large group tells the members that wait with it which ones are missing. */
+  #tellAwaited(): NodeJS.Timeout | undefined {
+    if (!this.#gathers) return undefined;
+    const intervalMs = Math.max(AWAITED_INTERVAL_MS, AWAITED_MS_PER_MEMBER * this.options.members.length);
+    return setInterval(() => {
+      const awaited = this.#roll.awaited();
+      const text = JSON.stringify(awaited);
+      if (text === this.#lastAwaited) return;
+      this.#lastAwaited = text;
+      const lists = { absent: [...awaited.absent], unconnected: [...awaited.unconnected] };
+      for (const to of this.#roll.nonces.keys()) {
+        this.environment.directory.send(to, { type: 'awaiting', ...this.#addressed(to), ...lists });
+      }
+    }, intervalMs);
+  }
+
+  #sendConnected(to: number, transports: readonly string[]): void {
+    const message = {
       type: 'connected',
-      group,
-      nonce: this.nonce,
-      to: nonce,
-      transports: [...new Set(this.#ownTransports)],
-    });
+      ...this.#addressed(to),
+      transports: [...new Set(transports)],
+    } as const;
+    this.environment.directory.send(to, message);
+  }
+
+  #addressed(to: number): { readonly group: number; readonly nonce: string; readonly to: string } {
+    return { group: this.options.id, nonce: this.nonce, to: this.#roll.nonces.get(to)! };
   }
 
   /** Where the device relays, blocks that have come do not keep relays of further ones waiting. */
@@ -288,7 +340,7 @@ export class Formation {
   }
 
   #checkConnected(): void {
-    if (this.#connected.size === this.#others.length) this.#connectedAll.resolve();
+    if (this.#roll.allConnected) this.#connectedAll.resolve();
   }
 
   #orFail<T>(promise: Promise<T>): Promise<T> {
@@ -301,7 +353,8 @@ export class Formation {
     const message = { type: 'abandon', group: this.options.id, nonce: this.nonce } as const;
     const reason = messageOf(error);
     for (const to of this.#others) {
-      const heard = this.#creates.get(to)?.nonce ?? null;
+      if (this.#introduced.size > 0 && !this.#introduced.has(to)) this.#introduceTo(to);
+      const heard = this.#roll.nonces.get(to) ?? null;
       directory.send(to, { ...message, to: heard, code, reason, missing: missing ?? null });
     }
     await link.abort(this.slot.number);

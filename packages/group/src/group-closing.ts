@@ -52,6 +52,7 @@ export class GroupClosing {
       this.violated(excessive, 'it sent more messages than it said');
       return;
     }
+    if (barrier.totals === undefined || !reception.hasRelayed) return;
     if (!barrier.storesNow(complete)) return;
     if (waiting > 0) {
       this.violated(rootId, 'it left out numbers of messages');

@@ -77,8 +77,7 @@ export interface GroupOptions {
   /**
    * The largest message, in bytes, that `send`, `sendMany` and `writable` send through rings in the receivers' memory, many
    * at once, if it is given as bytes: 0 to 65,536; 0: none. Longer messages and regions are sent as blocks; the order is one.
-   * Default: 8192 in a group of up to 16 members, else 0, because the root itself writes to each receiver. The same at all
-   * members.
+   * Default: 8192. In a group of more than 16 members, members relay them. The same at all members.
    */
   readonly smallMessageBytes?: number;
   /**

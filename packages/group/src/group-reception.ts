@@ -39,6 +39,8 @@ export interface GroupReception {
   readonly waiting: number;
   /** Small messages that are complete here, and their bytes. */
   readonly small: { readonly messages: number; readonly bytes: number };
+  /** Whether this member has relayed the small messages that have arrived. If not, the event `small` follows. */
+  readonly hasRelayed: boolean;
   /** Whether everything up to these counts was delivered. */
   hasDelivered(counts: readonly number[]): boolean;
   /** Allocates the memory ahead, if there is some. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */

@@ -264,7 +264,9 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (state !== 'open') return;
     // A ring that has room takes messages first, and then the numbers that this member skips.
     if (this.#core.isSender) sender.queue.roomMade();
-    if (this.#core.receives) reception.look();
+    if (!this.#core.receives) return;
+    reception.look();
+    this.#closing.checkStored();
   }
 
   table(): void {

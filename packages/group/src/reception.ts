@@ -11,6 +11,7 @@ import type { SlotSetup } from './records.js';
 import { Arrivals } from './small/arrivals.js';
 import { EntryReader, EntryViolation } from './small/entry-reader.js';
 import { OrderMerge, OrderViolation, Path } from './small/order-merge.js';
+import { RelayProgress } from './small/relay-progress.js';
 import type { SmallMemory } from './small/small-memory.js';
 import { HeldMessages } from './stable/held-messages.js';
 import { taken } from './taken-error.js';
@@ -26,6 +27,8 @@ export class Reception implements GroupReception {
   readonly #order = new OrderMerge<ReceivedMessage>();
   #ahead: ReceiveMemory | undefined;
   #small: Arrivals | undefined;
+  /** Where this member relays small messages. */
+  #relay: RelayProgress | undefined;
   /** Small messages are copied out although the application does not take them. */
   #drains = false;
   #isOver = false;
@@ -101,8 +104,13 @@ export class Reception implements GroupReception {
     return this.#ahead.setup;
   }
 
+  get hasRelayed(): boolean {
+    return this.#relay?.isDone ?? true;
+  }
+
   /** The group has a ring for small messages. */
-  useRing({ bytes, control }: SmallMemory): void {
+  useRing({ bytes, control, isRelay }: SmallMemory): void {
+    if (isRelay) this.#relay = new RelayProgress(control);
     const { smallMessageBytes, members } = this.options;
     const { commands } = this.environment.link;
     const reader = new EntryReader(bytes, control, smallMessageBytes, () => commands.kickSmall(this.group));

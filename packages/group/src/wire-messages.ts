@@ -6,7 +6,11 @@
  *                               small (between root and receivers: the link for small messages, if there is one),
  *                               rings (in a group of many senders: the links between the two members),
  *                               table (the link of the table, with stable delivery)
- *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'
+ *                               In a group of more than MOST_DIRECT_MEMBERS: to and from the root, and between neighbours
+ *   gathered   root → each      nonce, to, nonces    such a group: all members have created it; their nonces, in their order
+ *   awaiting   root → each      nonce, to, absent, unconnected    such a group: the root waits for these members
+ *   connected  each → each      nonce, to, transports    the transports of the sender's queue pairs: 'shm', 'tcp'. In such a
+ *                               group each → root, and then root → each for all
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
  *   sent       sender → each    nonce, to, messages    the sender has closed after that number of messages
@@ -75,6 +79,8 @@ const message = variants(
       reason: words,
       missing: nullable(list(whole())),
     },
+    gathered: { ...addressed, nonces: list(words) },
+    awaiting: { ...addressed, absent: list(whole()), unconnected: list(whole()) },
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
     stored: addressed,

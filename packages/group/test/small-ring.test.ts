@@ -12,6 +12,7 @@ import {
   UNIT_BYTES,
 } from '../src/small/layout.js';
 import { OrderMerge, Path } from '../src/small/order-merge.js';
+import { RelayProgress } from '../src/small/relay-progress.js';
 import { RingReceiver } from '../src/small/ring-receiver.js';
 import { RingSender, SENDER_WORDS } from '../src/small/ring-sender.js';
 
@@ -306,5 +307,19 @@ describe('OrderMerge', () => {
     both.push(Path.BLOCKS, { number: 0 });
     expect(both.take()).toEqual({ number: 0 });
     expect(() => both.take()).toThrow('both paths');
+  });
+});
+
+describe('the progress of a relay', () => {
+  it('is done once its children have what has arrived, and asks for an event before', () => {
+    const control = new Int32Array(CONTROL_BYTES / 4);
+    const progress = new RelayProgress(control);
+    expect(progress.isDone).toBe(true);
+    expect(control[ControlWord.RELAYING]).toBe(0);
+    control[ControlWord.HEAD] = 7;
+    expect(progress.isDone).toBe(false);
+    expect(control[ControlWord.RELAYING]).toBe(1);
+    control[ControlWord.RELAYED] = 7;
+    expect(progress.isDone).toBe(true);
   });
 });

@@ -13,9 +13,9 @@ import {
 } from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { FOLLOWED_TOPIC, LEAD_TOPIC, LeadView } from '../src/coordinator/lead-view.js';
 import { LogRegistry } from '../src/coordinator/log-registry.js';
 import type { OwnerProcess } from '../src/coordinator/owner-process.js';
-import { TermGuard } from '../src/coordinator/term-guard.js';
 import { startCluster, startCoordinator, startMeshes } from './support/cluster.js';
 
 /** A clock that stands still, and counts how often it is read. */
@@ -88,12 +88,25 @@ class LiveMesh {
   readonly peers = new Map<number, { id: number; incarnation: number; state: string }>();
   #listener: (event: MemberEvent) => void = () => {};
 
+  /** What members were told. */
+  readonly told: [member: number, topic: string, body: unknown][] = [];
+
   onRequest() {
     return subscription(() => {});
   }
 
+  onMessage() {
+    return subscription(() => {});
+  }
+
+  send(member: number, topic: string, body: unknown): void {
+    this.told.push([member, topic, body]);
+  }
+
   onMember(listener: (event: MemberEvent) => void) {
     this.#listener = listener;
+    for (const { id, incarnation, state } of this.peers.values())
+      if (state === 'connected') queueMicrotask(() => this.tell('joined', id, incarnation));
     return subscription(() => {});
   }
 
@@ -102,19 +115,23 @@ class LiveMesh {
   }
 }
 
-/** A coordinator, and a log of each of these processes from an earlier run. */
-async function among(mesh: LiveMesh, owners: readonly OwnerProcess[]) {
+/** A coordinator in its second term, and a log of each of these processes from the first one, whose leases are over. */
+async function among(mesh: LiveMesh, owners: readonly OwnerProcess[], time = new TestClock(0)) {
   const store = await FileStore.open(join(temporaryDirectory(), 'state'));
   const before = await LogRegistry.begin(store);
   const logs: bigint[] = [];
   for (const owner of owners) logs.push((await before.createLog(owner)).logId);
-  const coordinator = await Coordinator.open({ mesh: mesh as unknown as Mesh, store });
+  const options = { leaseMs: 1000, leaseMarginMs: 100, clock: time.clock };
+  const coordinator = await Coordinator.open({ mesh: mesh as unknown as Mesh, store, ...options });
   onTestFinished(() => coordinator.close());
   const states = async (): Promise<string[]> => {
     const found = await coordinator.logs();
     return logs.map((id) => found.find(({ logId }) => logId === id)!.state);
   };
-  return { store, logs, states };
+  /** All of them are in these states, now or soon. */
+  const become = (expected: readonly string[]) =>
+    until(async () => JSON.stringify(await states()) === JSON.stringify(expected));
+  return { store, logs, states, become, coordinator };
 }
 
 describe('a coordinator where members come and go', () => {
@@ -129,18 +146,39 @@ describe('a coordinator where members come and go', () => {
     }
     // It has lost member 2, and has only heard of member 1.
     mesh.failed.set(2, {});
-    const { states } = await among(
+    mesh.peers.set(4, { id: 4, incarnation: 5, state: 'connected' });
+    const time = new TestClock(5000);
+    const { states, become } = await among(
       mesh,
-      [1, 2, 3].map((member) => ({ member, incarnation: 4 })),
+      [1, 2, 3, 4].map((member) => ({ member, incarnation: 4 })),
+      time,
     );
-    expect(await states()).toEqual(['live', 'live', 'recovering']);
+    // A primary may serve reads by a lease of the former term.
+    time.now = 6099;
+    await time.looked(() => false);
+    expect(await states()).toEqual(['live', 'live', 'live', 'live']);
+    time.now = 6100;
+    await become(['live', 'live', 'recovering', 'recovering']);
+  });
+
+  it('tells its term to each member that is connected, and to each that joins, and hears of another state', async () => {
+    const mesh = new LiveMesh();
+    mesh.peers.set(1, { id: 1, incarnation: 1, state: 'connected' });
+    mesh.peers.set(2, { id: 2, incarnation: 1, state: 'failed' });
+    const { coordinator } = await among(mesh, []);
+    await until(() => mesh.told.length > 0);
+    mesh.tell('joined', 2, 1);
+    expect(mesh.told).toEqual([1, 2].map((member) => [member, LEAD_TOPIC, { term: 2 }]));
+    expect(coordinator.term).toBe(2);
   });
 
   it('does not declare the logs of a process dead that it lost, until the process left or a newer one joined', async () => {
     const mesh = new LiveMesh();
-    const { states } = await among(
+    const time = new TestClock(0);
+    const { states, become } = await among(
       mesh,
       [1, 2].map((member) => ({ member, incarnation: 4 })),
+      time,
     );
     for (const member of [1, 2]) mesh.tell('lost', member, 4);
     expect(await states()).toEqual(['live', 'live']);
@@ -148,7 +186,9 @@ describe('a coordinator where members come and go', () => {
     mesh.tell('joined', 1, 4);
     expect(await states()).toEqual(['live', 'live']);
     mesh.tell('joined', 1, 5);
-    expect(await states()).toEqual(['recovering', 'live']);
+    expect(await states()).toEqual(['live', 'live']);
+    time.now = 1100;
+    await become(['recovering', 'live']);
     mesh.tell('left', 2, 4);
     expect(await states()).toEqual(['recovering', 'recovering']);
   });
@@ -323,18 +363,75 @@ describe('runs of a coordinator over one state', () => {
     await client.log(logId);
     await second.close();
     // Its state is another one, where runs have only begun: as a coordinator that was stopped, and goes on.
-    await startCoordinator(member!);
+    const foreign: object[] = [];
+    const store = await FileStore.open(join(temporaryDirectory(), 'state'));
+    const third = await Coordinator.open({
+      mesh: member!.mesh,
+      store,
+      onForeign: (event) => foreign.push(event),
+    });
+    onTestFinished(() => third.close());
     await expect(client.log(logId)).rejects.toEqual(refusal('ERR_RDMC_COORDINATOR_STALE'));
-    const unaware = new CoordinatorClient(other!.mesh, 0);
-    expect(await unaware.logs()).toEqual([]);
+    await until(() => foreign.length === 2);
+    expect(foreign).toEqual([0, 1].map((id) => ({ member: id, term: second.term })));
+    const orders: unknown[] = [];
+    client.onRequest('order', (_, body) => orders.push(body));
+    await expect(third.channel.request(1, 'order', 'a')).rejects.toEqual(
+      refusal('ERR_RDMC_COORDINATOR_STALE'),
+    );
+    expect(orders).toEqual([]);
   });
 
-  it('refuse answers of a lower term', () => {
-    const guard = new TermGuard();
-    guard.take(3);
-    guard.take(3);
-    expect(() => guard.take(2)).toThrow(refusal('ERR_RDMC_COORDINATOR_STALE'));
-    expect(guard.highest).toBe(3);
+  it('follow each other at different members: requests go to the new one, also those under way', async () => {
+    const [first, second, asker] = await startMeshes(3);
+    const path = join(temporaryDirectory(), 'state');
+    const client = new CoordinatorClient(asker!.mesh, 0);
+    const former = await startCoordinator(first!, {}, path);
+    const { logId } = await client.createLog();
+    const leads: unknown[] = [];
+    client.onLead((lead) => leads.push(lead));
+    await former.close();
+    // Nobody answers at the first member now.
+    const lost = client.log(logId).catch(({ code }) => code);
+    const latter = await startCoordinator(second!, {}, path);
+    expect(await lost).toBe('ERR_RDMC_COORDINATOR_STALE');
+    expect((await client.log(logId)).logId).toBe(logId);
+    expect([leads, client.lead]).toEqual([[{ member: 1, term: 2 }], { member: 1, term: 2 }]);
+    const heard: unknown[] = [];
+    client.onMessage('table', (from, body) => heard.push([from, body]));
+    client.onRequest('order', (from, body) => [from, body]);
+    const closer = latter.channel.onRequest('question', (from, body) => [from, body]);
+    latter.channel.broadcast('table', 1);
+    latter.channel.send(2, 'table', 2);
+    expect(await latter.channel.request(2, 'order', 'a')).toEqual([1, 'a']);
+    expect(await client.request('question', 'b')).toEqual([2, 'b']);
+    expect(heard).toEqual([1, 2].map((body) => [1, body]));
+    closer.close();
+  });
+
+  it('are known by their terms: a lower one is refused, and is told', () => {
+    const sent: unknown[] = [];
+    let hear: (from: number, body: unknown) => void = () => {};
+    const view = LeadView.of({
+      onMessage: (_, listener) => {
+        hear = listener;
+        return subscription(() => {});
+      },
+      send: (...message) => sent.push(message),
+    });
+    hear(4, { term: 3 });
+    const { signal } = view.route(0);
+    view.accept({ member: 4, term: 3 });
+    hear(7, { term: 2 });
+    expect(() => view.accept({ member: 7, term: 2 })).toThrow(refusal('ERR_RDMC_COORDINATOR_STALE'));
+    expect([view.highest, view.lead, sent]).toEqual([
+      3,
+      { member: 4, term: 3 },
+      [[7, FOLLOWED_TOPIC, { term: 3 }]],
+    ]);
+    expect([view.route(0).member, signal.aborted]).toEqual([4, false]);
+    view.accept({ member: 7, term: 4 });
+    expect([view.route(0).member, signal.aborted]).toEqual([7, true]);
   });
 
   it('do not let recoveries of earlier runs finish', async () => {
@@ -354,6 +451,25 @@ describe('runs of a coordinator over one state', () => {
 });
 
 describe('leases', () => {
+  it('are renewed at once where a standby begins, and not where the lease is closed', async () => {
+    const [first, second, holder] = await startMeshes(3);
+    const path = join(temporaryDirectory(), 'state');
+    const options = { leaseMs: 20_000 };
+    const former = await startCoordinator(first!, options, path);
+    const client = new CoordinatorClient(holder!.mesh, 0);
+    const [kept, closed] = [await client.createLog(), await client.createLog()];
+    let now = 0;
+    const lease = await client.lease(kept.logId, () => now);
+    (await client.lease(closed.logId)).close();
+    await former.close();
+    now = 20_000;
+    expect(lease.valid).toBe(false);
+    const latter = await startCoordinator(second!, options, path);
+    await until(() => lease.valid);
+    expect(latter.term).toBe(2);
+    lease.close();
+  });
+
   it('last from the moment of asking, and end by time, by a clock that goes backwards, and by close', async () => {
     let now = 1000;
     const lease = new Lease(
@@ -453,10 +569,9 @@ describe('leases', () => {
     const recovery = second!.beginRecovery(logId).then(() => {
       begun = true;
     });
-    while ((await first!.log(logId)).state === 'live');
     time.now = 10_099;
     await time.looked(() => begun);
-    expect(begun).toBe(false);
+    expect([begun, (await first!.log(logId)).state]).toEqual([false, 'live']);
     time.now = 10_100;
     await recovery;
   });

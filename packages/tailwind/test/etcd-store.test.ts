@@ -7,6 +7,9 @@ import { EtcdStore, type EtcdStoreOptions } from '@rdmc/tailwind/etcd';
 import { refusal } from '@rdmc/testing';
 import { Etcd, noEtcd } from '@rdmc/testing/etcd';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { EtcdClient } from '../src/coordinator/etcd-store-client.js';
+import { checkEtcdOptions } from '../src/coordinator/etcd-store-options.js';
+import { deletionOf } from '../src/coordinator/etcd-watch.js';
 import { startCluster } from './support/cluster.js';
 import { LossyProxy, TLS_FILES } from './support/lossy-proxy.js';
 import { stateStoreContract } from './support/state-store-contract.js';
@@ -93,6 +96,49 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       expect(isOpen).toBe(false);
       await first.close();
       expect((await (await standby).get('a'))?.value).toBe('one');
+    });
+
+    it('a standby is told by etcd when the leader is gone', async () => {
+      const options = fresh({ leadMs: 3_600_000 });
+      const first = await EtcdStore.open(options);
+      onTestFinished(() => first.close());
+      const client = new EtcdClient(checkEtcdOptions(options));
+      onTestFinished(async () => client.close());
+      const { header } = (await etcd.ask('/v3/kv/range', { key: 'AA==' })) as {
+        header: { revision: string };
+      };
+      const next = Number(header.revision) + 1;
+      const gone = deletionOf(client, `${options.prefix}lead`, next, new AbortController().signal);
+      await first.put('a', 'one', 0);
+      await depose(options);
+      expect(await gone).toBe(true);
+      // A key that was deleted before the watch began counts, too.
+      expect(await deletionOf(client, `${options.prefix}lead`, next, new AbortController().signal)).toBe(
+        true,
+      );
+      expect(await deletionOf(client, 'other', next, AbortSignal.abort())).toBe(false);
+    });
+
+    it('a standby stops to wait where it is told to, and does not lead later', async () => {
+      const options = fresh();
+      const first = await EtcdStore.open(options);
+      const end = new AbortController();
+      const standby = EtcdStore.open({ ...options, waitMs: Number.POSITIVE_INFINITY, signal: end.signal });
+      end.abort(new Error('enough'));
+      await expect(standby).rejects.toThrow('enough');
+      await first.close();
+      expect((await open(options)).signal.aborted).toBe(false);
+    });
+
+    it('a state of a newer version is refused, and not changed', async () => {
+      const options = fresh();
+      await (await EtcdStore.open(options)).close();
+      const key = Buffer.from(`${options.prefix}format`).toString('base64');
+      await etcd.ask('/v3/kv/put', { key, value: Buffer.from('2').toString('base64') });
+      const refused = refusal('ERR_RDMC_STATE_FOREIGN_VERSION');
+      await expect(EtcdStore.open(options)).rejects.toEqual(refused);
+      // It does not keep the lead from the newer version.
+      await expect(EtcdStore.open(options)).rejects.toEqual(refused);
     });
 
     it('a standby whose lease ran out takes another one', async () => {

@@ -51,9 +51,9 @@ const actions = {
       else region.view().fill(0);
     }
   },
-  async open({ id, members, algorithm, blockBytes, warm }) {
+  async open({ id, members, algorithm, blockBytes, warm, relay }) {
     const incoming = warm ? (byteLength) => ({ region, offset: 0, byteLength }) : undefined;
-    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming });
+    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming, relay });
     if (!isRoot) receive().catch((error) => process.send({ failed: String(error) }));
   },
   async prepare({ count, byteLength }) {

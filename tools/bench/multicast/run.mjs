@@ -5,6 +5,7 @@
 //   node tools/bench/multicast/run.mjs tiny      1-byte messages per second
 //   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
+//   node tools/bench/multicast/run.mjs relays    relays by the worker and by the device, by turns; BENCH_TRANSPORT=tcp
 //   node tools/bench/multicast/run.mjs idle      CPU of open groups, over 10 s, 25 s after the last message
 //
 // skewMs is the median time from the first receiver that has a message (with several, the last one) to the last receiver.
@@ -57,6 +58,35 @@ async function rounds(cluster, byteLength, count = ROUNDS, warmUp = WARM_UP_ROUN
   const times = [];
   for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(byteLength));
   return times;
+}
+
+let nextGroup = 1;
+
+/** Messages of one size: medians of all rounds of both kinds of relay, and the medians of each turn. */
+async function compareRelays(cluster, algorithm, mib) {
+  const byteLength = mib * MIB;
+  const count = Math.max(ROUNDS, Math.min(40, Math.round(64 / mib)));
+  const times = { worker: [], device: [] };
+  const turns = [];
+  for (let turn = 0; turn < 3; turn += 1) {
+    const medians = [];
+    for (const [relay, list] of Object.entries(times)) {
+      await cluster.open({ id: nextGroup, algorithm, blockBytes: 'auto', warm: true, relay });
+      nextGroup += 1;
+      const measured = await rounds(cluster, byteLength, count, turn === 0 ? WARM_UP_ROUNDS : 2);
+      list.push(...measured);
+      medians.push(median(measured));
+      await cluster.close();
+    }
+    turns.push(round2(medians[1] / medians[0]));
+  }
+  const [workerMs, deviceMs] = [median(times.worker), median(times.device)];
+  return {
+    workerMs: round2(workerMs),
+    deviceMs: round2(deviceMs),
+    ratio: round2(deviceMs / workerMs),
+    turns,
+  };
 }
 
 const benchmarks = {
@@ -216,6 +246,24 @@ const benchmarks = {
           all: medians.map(({ block, ms, skewMs }) => ({ block, ms: round4(ms), skewMs: round4(skewMs) })),
         });
         say(JSON.stringify(rows.at(-1)));
+      }
+      await cluster.stop();
+    }
+    return rows;
+  },
+
+  /** Both kinds of relay in one cluster, by turns. */
+  async relays() {
+    const rows = [];
+    const transport = process.env.BENCH_TRANSPORT ?? 'shm';
+    for (const n of SIZES.filter((each) => each > 2)) {
+      const cluster = await Cluster.start(n, { allocateBytes: LARGE, transport });
+      for (const algorithm of ['binomial-pipeline', 'chain']) {
+        for (const mib of [1, 8, 64, 256]) {
+          const row = { n, transport, algorithm, mib, ...(await compareRelays(cluster, algorithm, mib)) };
+          rows.push(row);
+          say(JSON.stringify(row));
+        }
       }
       await cluster.stop();
     }

@@ -32,7 +32,9 @@ Options:
   --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
-  --block KIB        block size of the groups                   (default: automatic)
+  --relay a,b        of the groups, in large and cpu: worker, device (default: worker)
+  --block KIB        block size of the groups; of racks: a list (default: automatic)
+  --only-racks       of racks: only hybrid, and the chain by rack
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
   --no-encrypt       of running: casts are not encrypted
   --few              fewer of MPI's algorithms are tried
@@ -42,6 +44,7 @@ Options:
 Times are seconds from the submission at the root to the slowest member's arrival; data is checked.
 `;
 const USAGE = 2;
+const KIB = 1024;
 
 const numbers = (text) => text?.split(',').map(Number);
 
@@ -57,9 +60,11 @@ function optionsOf(argv) {
       only: { type: 'string' },
       algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
       windows: { type: 'string', default: 'default' },
+      relay: { type: 'string', default: 'worker' },
       block: { type: 'string' },
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
+      'only-racks': { type: 'boolean', default: false },
       few: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -76,7 +81,10 @@ function optionsOf(argv) {
     only: values.only?.split(','),
     algorithms: values.algorithm.split(','),
     windows: values.windows.split(',').map(windowsOf),
-    blockBytes: values.block ? Number(values.block) * 1024 : 'auto',
+    relays: values.relay.split(','),
+    blockBytes: values.block ? numbers(values.block)[0] * KIB : 'auto',
+    blockSizes: values.block ? numbers(values.block).map((kib) => kib * KIB) : ['auto'],
+    onlyRacks: values['only-racks'],
     messages: numbers(values.messages),
     encrypt: !values['no-encrypt'],
     few: values.few,

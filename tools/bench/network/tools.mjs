@@ -10,6 +10,8 @@ export const median = (values) => [...values].sort((a, b) => a - b)[values.lengt
 export const round3 = (value) => (typeof value === 'number' ? Math.round(value * 1000) / 1000 : value);
 export const say = (text) => process.stderr.write(`${text}\n`);
 export const nowSeconds = () => Number(process.hrtime.bigint()) / 1e9;
+/** What a group's name says of its relays. */
+export const relayLabel = (relay) => (relay === 'worker' ? '' : `, relay ${relay}`);
 export const range = (count, from = 0) => Array.from({ length: count }, (_, index) => from + index);
 
 /** Debian packages of the rivals. */

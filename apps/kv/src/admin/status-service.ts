@@ -2,6 +2,7 @@ import type { Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { COORDINATOR, Topic } from '../cluster/messages.js';
 import { NOBODY, type SlotTable } from '../cluster/slot-table.js';
 import type { NodeAddress } from '../commands/node-view.js';
@@ -9,6 +10,7 @@ import { STATUS_TIMEOUT_MS } from '../limits.js';
 import type { Executor, ReadLease } from '../server/executor.js';
 import {
   type ClusterStatus,
+  type CoordinatorFacts,
   coordinatorFacts,
   problemsOf,
   type ServerFacts,
@@ -18,6 +20,7 @@ import {
 
 export interface StatusServiceOptions {
   readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
+  readonly coordinator: Pick<CoordinatorClient, 'lead' | 'request'>;
   readonly executor: Executor;
   readonly table: SlotTable;
   readonly lease: ReadLease;
@@ -43,13 +46,13 @@ export class StatusService {
 
   /** The whole cluster, as this server sees it. A member that does not answer in time is a part of the answer. */
   async status(): Promise<ClusterStatus> {
-    const { mesh, table, nodes, servers: ids } = this.options;
+    const { mesh, coordinator, table, nodes, servers: ids } = this.options;
     const known = new Map(nodes().map((node) => [node.member, node]));
     const [asked, servers] = await Promise.all([
-      this.#ask(COORDINATOR, (answer) => readShape(coordinatorFacts, answer)),
+      this.#coordinator(),
       Promise.all(ids.map((id) => this.#server(id, known.get(id)))),
     ]);
-    const state = this.#stateOf(COORDINATOR, asked);
+    const state = this.#stateOf(coordinator.lead?.member ?? COORDINATOR, asked);
     const found = {
       askedServer: mesh.id,
       epoch: table.epoch,
@@ -75,6 +78,20 @@ export class StatusService {
       slots: rangesOf(table, member),
       facts: facts ?? null,
     };
+  }
+
+  /** Undefined: no answer, or one that is not valid. */
+  async #coordinator(): Promise<CoordinatorFacts | undefined> {
+    const { mesh, coordinator } = this.options;
+    const { member } = coordinator.lead ?? {};
+    if (member === undefined || (member !== mesh.id && mesh.peers.get(member)?.state !== 'connected'))
+      return undefined;
+    try {
+      const answer = await coordinator.request(Topic.STATUS, {}, { timeoutMs: STATUS_TIMEOUT_MS });
+      return readShape(coordinatorFacts, answer);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Undefined: no answer, or one that is not valid. */

@@ -10,7 +10,14 @@ import {
   DEFAULT_SLOW_LOG_US,
 } from '../limits.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
-import { members, metricsAddress, slowLogThreshold, wholeNumber } from '../values.js';
+import {
+  type Endpoint,
+  endpoint,
+  members,
+  metricsAddress,
+  slowLogThreshold,
+  wholeNumber,
+} from '../values.js';
 import { clusterKey } from './key.js';
 import { type ReplicationFlags, replicationOptions } from './replication-options.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
@@ -19,6 +26,14 @@ import type { Tell } from './tell.js';
 import { type ServerTlsFlags, serverTls, serverTlsOptions } from './tls-options.js';
 
 const MIB = 1024 * 1024;
+const MAX_STANDBYS = 100;
+
+const COORDINATOR_HELP = `
+A standby joins the cluster and waits. When the coordinator has been silent for --lead-seconds, the standby coordinates: servers
+find it at once, and nothing is started again. A coordinator that comes back waits in turn.
+
+  kv coordinator --members $M --etcd http://10.0.0.9:2379                                        # the first of --members
+  kv coordinator --members $M --etcd http://10.0.0.9:2379 --standby 1 --listen 10.0.0.5:7400     # on another host`;
 
 interface MemberFlags {
   readonly members?: Member[];
@@ -45,7 +60,11 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly latencyMonitorThreshold: number;
 }
 
-type CoordinatorFlags = MemberFlags & CoordinatorStateFlags;
+interface CoordinatorFlags extends MemberFlags, CoordinatorStateFlags {
+  readonly standby?: number;
+  readonly listen?: Endpoint;
+  readonly leadSeconds: number;
+}
 
 function memberOptions(command: Command): Command {
   return command
@@ -67,10 +86,24 @@ export function addMemberCommands(program: Command, tell: Tell): void {
   addServerCommand(program, tell);
   const coordinator = program
     .command('coordinator')
-    .description('runs the coordinator, which assigns keys to servers: one per cluster');
-  coordinatorStateOptions(memberOptions(coordinator)).action((flags: CoordinatorFlags) =>
-    startCoordinator(flags, tell),
-  );
+    .description(
+      'runs the coordinator, which assigns keys to servers. With --etcd there may be standbys, of which one leads',
+    )
+    .addHelpText('after', COORDINATOR_HELP);
+  coordinatorStateOptions(memberOptions(coordinator))
+    .option(
+      '--standby <n>',
+      'run standby 1, 2, …, which takes over when the coordinator is lost; needs --etcd and --listen',
+      wholeNumber(1, MAX_STANDBYS),
+    )
+    .option('--listen <host:port>', 'address of a standby, which is not in --members', endpoint)
+    .option(
+      '--lead-seconds <n>',
+      'with --etcd: another coordinator takes over from one that is silent for so long',
+      wholeNumber(2, 3600),
+      10,
+    )
+    .action((flags: CoordinatorFlags) => startCoordinator(flags, tell));
 }
 
 function addServerCommand(program: Command, tell: Tell): void {
@@ -175,9 +208,13 @@ function monitorOptions(flags: ServerFlags): MonitorOptions {
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   if (!flags.members) throw needsMembers('a coordinator needs --members');
-  const { etcd, etcdPrefix, etcdCaFile } = flags;
-  const directory = join(flags.directory, 'coordinator');
-  return runCoordinator({ ...common(flags, flags.members), directory, etcd, etcdPrefix, etcdCaFile }, tell);
+  const { etcd, etcdPrefix, etcdCaFile, standby, listen } = flags;
+  if (listen !== undefined && standby === undefined) {
+    throw needsMembers('--listen is the address of a standby: the coordinator has its address in --members');
+  }
+  const directory = join(flags.directory, standby === undefined ? 'coordinator' : `standby-${standby}`);
+  const state = { directory, etcd, etcdPrefix, etcdCaFile, leadMs: flags.leadSeconds * 1000 };
+  return runCoordinator({ ...common(flags, flags.members), ...state, standby, listen }, tell);
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {

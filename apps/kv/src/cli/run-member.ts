@@ -1,5 +1,5 @@
 import type { MetricsAddress } from '@rdmc/metrics';
-import { COORDINATOR } from '../cluster/messages.js';
+import { memberName } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
 import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
@@ -58,15 +58,20 @@ export async function runServer(
   });
 }
 
+/** Runs until a signal, or until it can neither lead nor wait for the lead. */
 export async function runCoordinator(options: CoordinatorOptions, tell: Tell): Promise<void> {
-  const end = new PlannedEnd('coordinator', tell);
+  const name = options.standby === undefined ? 'coordinator' : `standby ${options.standby}`;
+  const end = new PlannedEnd(name, tell);
   const coordinator = await KvCoordinator.start(options, {
+    leading: (term) => tell(`${name}: coordinates, run ${term}`, { leading: term }),
+    waiting: ({ reason }) => tell(waitingText(name, reason), { waiting: reason ?? '' }),
     serving: (epoch) => tell(`all slots are served (epoch ${epoch})`, { serving: epoch }),
     recovered: (event) =>
       tell(`${ownerText(event)} recovered: ${event.entries} entries in ${event.milliseconds} ms`, {
         recovered: event,
       }),
     failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
+<<<<<<< HEAD
     moved: (event) =>
       tell(`server ${event.source} handed ${event.slots} slots over to server ${event.target}`, { moved: event }),
     notMoved: (event) =>
@@ -76,18 +81,26 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
       ),
     balanced: () => tell('each server has its share of the slots', { balanced: true }),
     memberLost: (event) => tellLost('coordinator', event, tell),
+=======
+    memberLost: (event) => tellLost(name, event, tell),
+>>>>>>> main
   });
   end.beforeExit(() => coordinator.end());
-  tell(`coordinator: started, run ${coordinator.term}`, { ready: 0 });
-  coordinator.lost?.addEventListener('abort', () => {
-    tell('coordinator: another coordinator uses the state now', { ended: 'ERR_RDMC_STATE_LOST' });
-    end.begin(EXIT_AGAIN);
+  tell(`${name}: started`, { ready: 0 });
+  coordinator.signal.addEventListener('abort', () => {
+    const reason: unknown = coordinator.signal.reason;
+    tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
+    end.begin(EXIT_FAILED);
   });
 }
 
+function waitingText(name: string, reason: string | undefined): string {
+  if (reason === undefined) return `${name}: waits for the end of the coordinator that leads`;
+  return `${name}: does not coordinate any more, and waits for the lead: ${reason}`;
+}
+
 function tellLost(name: string, lost: { member: number; reason: string }, tell: Tell): void {
-  const who = lost.member === COORDINATOR ? 'the coordinator' : `server ${lost.member}`;
-  tell(`${name}: ${who} is lost: ${lost.reason}`, { memberLost: lost });
+  tell(`${name}: ${memberName(lost.member)} is lost: ${lost.reason}`, { memberLost: lost });
 }
 
 /** Names a log by its server; by its number where the server is not known. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { KvError } from '../errors.js';
-import { openStore } from '../node/coordinator-process.js';
+import { openStore } from '../node/coordinator-store.js';
 import { salvage } from '../salvage/salvage.js';
 import { salvageText } from '../salvage/text.js';
 import { serverIds } from '../values.js';

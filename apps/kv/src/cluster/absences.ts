@@ -1,6 +1,6 @@
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { LogRecord } from '@rdmc/tailwind/coordinator';
+import type { CoordinatorChannel, LogRecord } from '@rdmc/tailwind/coordinator';
 import { ABSENCE_CHECK_MAX_MS, ABSENCE_CHECK_MS, EVIDENCE_MS } from '../limits.js';
 import { reachAnswer, type ServerProcess, Topic } from './messages.js';
 import { isReached } from './witness.js';
@@ -26,7 +26,8 @@ export function isMinority(reached: number, missed: number): boolean {
 }
 
 export interface AbsencesOptions {
-  readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'request'>;
+  readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers'>;
+  readonly orders: Pick<CoordinatorChannel, 'request'>;
   /** How long recoveries wait for servers that others reach. */
   readonly returnMs: number;
   readonly ended: AbortSignal;
@@ -126,10 +127,10 @@ export class Absences {
 
   /** Undefined: no answer that counts. */
   async #ask(member: number, processes: readonly ServerProcess[]): Promise<readonly boolean[] | undefined> {
-    const { mesh, ended, clock = () => performance.now() } = this.options;
+    const { orders, ended, clock = () => performance.now() } = this.options;
     const askedAt = clock();
     try {
-      const answer = await mesh.request(member, Topic.REACH, { processes }, { signal: ended });
+      const answer = await orders.request(member, Topic.REACH, { processes }, { signal: ended });
       const { reached } = readShape(reachAnswer, answer);
       return clock() - askedAt < EVIDENCE_MS ? reached : undefined;
     } catch (error) {

@@ -1,6 +1,10 @@
 import { SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
+<<<<<<< HEAD
 import type { SlotRange } from '../commands/node-view.js';
+=======
+import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
+>>>>>>> main
 import { Topic } from './messages.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -13,9 +17,16 @@ export interface Servers {
 }
 
 export interface AnnouncedTableOptions {
+<<<<<<< HEAD
   readonly mesh: Pick<Mesh, 'broadcast' | 'send' | 'peers'>;
   /** The log that has each slot now, with a number above all before, also those of earlier runs. */
   readonly numbered: () => Promise<{ readonly epoch: number; readonly owners: readonly string[] }>;
+=======
+  readonly mesh: Pick<Mesh, 'peers'>;
+  readonly orders: Pick<CoordinatorChannel, 'broadcast' | 'send'>;
+  /** A number above all before, also those of earlier runs. */
+  readonly next: () => Promise<number>;
+>>>>>>> main
   /** Every slot has a server now, by another table than before. */
   readonly onServing: (epoch: number) => void;
 }
@@ -63,7 +74,7 @@ export class AnnouncedTable {
     const ranges = rangesBy(present, servers.here);
     const text = JSON.stringify(ranges);
     const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
-    this.options.mesh.broadcast(Topic.TABLE, message);
+    this.options.orders.broadcast(Topic.TABLE, message);
     this.#untold.clear();
     this.#last = { text, message };
     const isComplete = ranges.every(({ member }) => member !== NOBODY);
@@ -72,10 +83,10 @@ export class AnnouncedTable {
   }
 
   #tellLate(): void {
-    const { mesh } = this.options;
+    const { mesh, orders } = this.options;
     for (const member of this.#untold) {
       if (mesh.peers.get(member)?.state === 'connected') {
-        mesh.send(member, Topic.TABLE, this.#last!.message);
+        orders.send(member, Topic.TABLE, this.#last!.message);
       }
     }
     this.#untold.clear();

@@ -1,6 +1,5 @@
 import { readShape } from '@rdmc/common/shapes';
-import type { Mesh } from '@rdmc/mesh';
-import type { LogRecord } from '@rdmc/tailwind/coordinator';
+import type { CoordinatorChannel, LogRecord } from '@rdmc/tailwind/coordinator';
 import { KvError } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import type { Leftovers } from './leftovers.js';
@@ -9,7 +8,7 @@ import type { PlacementState } from './placement-state.js';
 import type { TenureRange } from './tenure.js';
 
 export interface AttemptsOptions {
-  readonly mesh: Pick<Mesh, 'request'>;
+  readonly orders: Pick<CoordinatorChannel, 'request'>;
   readonly state: Pick<PlacementState, 'next' | 'plan'>;
   readonly logs: () => Promise<readonly LogRecord[]>;
   readonly leftovers: Pick<Leftovers, 'abandon'>;
@@ -35,14 +34,14 @@ export class Attempts {
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
    */
   async run(leader: number, order: Omit<TakeoverMessage, 'takeover'>) {
-    const { mesh, state, ended, isHere } = this.options;
+    const { orders, state, ended, isHere } = this.options;
     const { logId } = order;
     const takeover = await state.next();
     if (isHere(logId)) throw isBack(logId);
     this.#current = { takeover, ...order };
     try {
       const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
-      const answer = await mesh.request(leader, Topic.TAKEOVER, this.#current, options);
+      const answer = await orders.request(leader, Topic.TAKEOVER, this.#current, options);
       this.#failed.delete(logId);
       return readShape(takeoverAnswer, answer);
     } catch (error) {
@@ -74,9 +73,9 @@ export class Attempts {
 
   /** The tenures that begin with the takeover. Whatever the heir has of these slots is below their floor. */
   async #tenures(takeover: number, { member, logId, ranges }: Share): Promise<TenureRange[]> {
-    const { mesh, ended } = this.options;
+    const { orders, ended } = this.options;
     const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
-    const answer = await mesh.request(member, Topic.FLOOR, { takeover, ranges }, options);
+    const answer = await orders.request(member, Topic.FLOOR, { takeover, ranges }, options);
     const { floor } = readShape(floorAnswer, answer);
     return ranges.map(([from, to]) => [from, to, logId, takeover, floor]);
   }

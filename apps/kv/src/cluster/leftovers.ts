@@ -1,11 +1,11 @@
-import type { Mesh } from '@rdmc/mesh';
+import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
 import { KvError } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { type Share, type TakeoverMessage, Topic } from './messages.js';
 import { rangesOfSlots } from './placement-state.js';
 
 export interface LeftoversOptions {
-  readonly mesh: Pick<Mesh, 'request'>;
+  readonly orders: Pick<CoordinatorChannel, 'request'>;
   readonly ended: AbortSignal;
   /** Whether the server of a log is here. */
   readonly isHere: (logId: string) => boolean;
@@ -93,16 +93,16 @@ export class Leftovers {
   }
 
   async #abandon(member: number, debt: Debt): Promise<void> {
-    const { mesh, ended } = this.options;
-    await mesh.request(member, Topic.ABANDON, debt, { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended });
+    const { orders, ended } = this.options;
+    await orders.request(member, Topic.ABANDON, debt, { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended });
   }
 
   async #drop(owners: readonly string[], logId: string, member: number, below: number): Promise<void> {
-    const { mesh, ended, isHere } = this.options;
+    const { orders, ended, isHere } = this.options;
     const others = owners.flatMap((owner, slot) => (owner === logId ? [] : [slot]));
     const body = { below, ranges: rangesOfSlots(others) };
     try {
-      await mesh.request(member, Topic.RESET, body, { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended });
+      await orders.request(member, Topic.RESET, body, { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended });
       if (isHere(logId)) this.#dropped.add(logId);
     } catch (error) {
       if (isHere(logId)) throw error;

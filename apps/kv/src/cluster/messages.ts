@@ -1,4 +1,8 @@
-/** The messages of servers and coordinator on the mesh. Log ids are text, because JSON does not have 64-bit numbers. */
+/**
+ * The messages of servers and coordinator on the mesh. Those of the coordinator are orders: each carries its term, and so do
+ * requests of servers to it (`Coordinator.channel`, `CoordinatorClient.request`). Log ids are text, because JSON does not have 64-bit
+ * numbers.
+ */
 import {
   choice,
   finite,
@@ -14,8 +18,24 @@ import {
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
 
-/** The coordinator's id; servers have 1, 2, … */
+/** The id of the coordinator in the list of members; servers have 1, 2, … and standby coordinators those above. */
 export const COORDINATOR = 0;
+export const MAX_SERVER_ID = 10_000;
+
+export function isServer(member: number): boolean {
+  return member > COORDINATOR && member <= MAX_SERVER_ID;
+}
+
+/** The id of a standby coordinator with a number from 1 up. */
+export function standbyId(number: number): number {
+  return MAX_SERVER_ID + number;
+}
+
+/** A member's name for people. */
+export function memberName(member: number): string {
+  if (isServer(member)) return `server ${member}`;
+  return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${member - MAX_SERVER_ID}`;
+}
 
 export const Topic = {
   /** server → coordinator: this is my log */

@@ -1,10 +1,11 @@
 import { KvError } from '../errors.js';
 
 /** The server goes on: it has keys that this coordinator does not know of. */
-export function foreignState(server: number, logId: string): KvError {
+export function foreignState(server: number, logId?: string): KvError {
+  const number = logId === undefined ? '' : ` (number ${logId})`;
   return new KvError(
     'ERR_RDMC_KV_FOREIGN_STATE',
-    `this coordinator's state does not have the log of server ${server} (number ${logId}), which runs: start the ` +
+    `this coordinator's state does not have the log of server ${server}${number}, which runs: start the ` +
       'coordinator with the directory, or the etcd prefix, of this cluster',
   );
 }

@@ -50,6 +50,8 @@ export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
   readonly mesh: Mesh;
   readonly coordinator: Coordinator;
   readonly store: StateStore;
+  /** How long the servers may take to find this coordinator when it begins (default: `returnMs`). */
+  readonly rollCallMs?: number;
 }
 
 /**
@@ -90,23 +92,25 @@ export class Placement {
     private readonly events: PlacementEvents,
   ) {
     this.mesh = mesh;
+    const { channel } = coordinator;
     this.coordinator = coordinator;
     this.#state = new PlacementState(store);
     const ended = this.#ended.signal;
     const isHere = (logId: string): boolean => this.#logs.has(logId);
-    this.#leftovers = new Leftovers({ mesh, ended, isHere });
+    this.#leftovers = new Leftovers({ orders: channel, ended, isHere });
     const logs = (): Promise<LogRecord[]> => coordinator.logs();
     this.#attempts = new Attempts({
-      mesh,
+      orders: channel,
       state: this.#state,
       logs,
       leftovers: this.#leftovers,
       ended,
       isHere,
     });
-    const { returnMs } = waits;
-    this.#absences = new Absences({ mesh, returnMs, ended, onCheck: () => this.#enqueue() });
+    const { returnMs, rollCallMs = returnMs } = waits;
+    this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
+<<<<<<< HEAD
     const numbered = async () => {
       const { epoch, tenures } = await this.#state.numbered(logs);
       return { epoch, owners: tenures.map(logOf) };
@@ -125,10 +129,14 @@ export class Placement {
         this.events.notMoved?.({ source: source.member, target: target.member, ...failure }),
     });
     this.#rollCall = new RollCall({ ...waits, onTimeout: () => this.#enqueue() });
+=======
+    this.#table = new AnnouncedTable({ mesh, orders: channel, next: () => this.#state.next(), onServing });
+    this.#rollCall = new RollCall({ ...waits, returnMs: rollCallMs, onTimeout: () => this.#enqueue() });
+>>>>>>> main
     this.#subscriptions = [
-      mesh.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
-      mesh.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),
-      mesh.onRequest(Topic.STATUS, () =>
+      channel.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
+      channel.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),
+      channel.onRequest(Topic.STATUS, () =>
         placementFacts({ coordinator, state: this.#state, attempts: this.#attempts, isHere }),
       ),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),

@@ -28,10 +28,15 @@ export interface TakeoverServiceOptions extends TakeoverOptions {
 export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
+<<<<<<< HEAD
   constructor(options: TakeoverServiceOptions) {
     const { mesh, imports, incoming, ended } = options;
+=======
+  constructor(options: TakeoverOptions) {
+    const { mesh, coordinator, imports, ended } = options;
+>>>>>>> main
     this.#subscriptions = [
-      mesh.onRequest(Topic.TAKEOVER, (_, body) => {
+      coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
         const { takeover, logId } = message;
         return takeoverTrace.promise(
@@ -43,17 +48,17 @@ export class TakeoverService {
         const { takeover, frames, session } = readShape(importedMessage, body);
         return imports.finish({ takeover, frames, session }, ended);
       }),
-      mesh.onRequest(Topic.FLOOR, async (_, body) => {
+      coordinator.onRequest(Topic.FLOOR, async (_, body) => {
         const { takeover, ranges } = readShape(floorMessage, body);
         incoming.yield(ranges);
         return { floor: await imports.floor(takeover, ranges) };
       }),
-      mesh.onRequest(Topic.ABANDON, async (_, body) => {
+      coordinator.onRequest(Topic.ABANDON, async (_, body) => {
         const { takeover, ranges } = readShape(abandonMessage, body);
         await imports.abandon(takeover, ranges);
         return null;
       }),
-      mesh.onRequest(Topic.RESET, async (_, body) => {
+      coordinator.onRequest(Topic.RESET, async (_, body) => {
         const { below, ranges } = readShape(resetMessage, body);
         incoming.reset(below);
         await imports.reset(below, ranges);

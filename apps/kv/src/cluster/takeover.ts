@@ -6,7 +6,7 @@ import { SLOTS, TAKEOVER_FRAME_BYTES, TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import { decodeKey } from '../store/record.js';
 import { slotOf } from '../store/slot.js';
 import { type Imports, OWN_SESSION } from './imports.js';
-import { COORDINATOR, type TakeoverMessage, Topic } from './messages.js';
+import { type TakeoverMessage, Topic } from './messages.js';
 import { recordHeader, u32 } from './peer-frames.js';
 import type { PeerLinks } from './peer-links.js';
 import { NOBODY } from './slot-table.js';
@@ -47,7 +47,7 @@ export async function takeOver(
   const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
   await using recovery = await logs.recover({ coordinator, logId: BigInt(logId), backups });
   // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
-  await mesh.request(COORDINATOR, Topic.PLAN, { takeover });
+  await coordinator.request(Topic.PLAN, { takeover });
   const others = shares.map(({ member }) => member).filter((member) => member !== mesh.id);
   const links = new TakeoverLinks(options.peers, others, options.ended);
   try {

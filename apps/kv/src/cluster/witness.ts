@@ -1,6 +1,7 @@
 import type { Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { reachMessage, type ServerProcess, Topic } from './messages.js';
 
 /** Whether this member is connected with that process, and not with another one of its id. */
@@ -14,8 +15,11 @@ export function isReached(
 }
 
 /** Answers the coordinator, which cannot tell a server that has ended from its own absence. */
-export function serveWitness(mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'onRequest'>): Subscription {
-  return mesh.onRequest(Topic.REACH, (_, body) => {
+export function serveWitness(
+  mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers'>,
+  coordinator: Pick<CoordinatorClient, 'onRequest'>,
+): Subscription {
+  return coordinator.onRequest(Topic.REACH, (_, body) => {
     const { processes } = readShape(reachMessage, body);
     return { reached: processes.map((process) => isReached(mesh, process)) };
   });

@@ -10,6 +10,10 @@ export interface MemberEvent {
   readonly ready?: number;
   readonly metrics?: string;
   readonly serving?: number;
+  /** The term of a coordinator that leads now. */
+  readonly leading?: number;
+  /** A coordinator waits for the lead; the text is why it lost it. */
+  readonly waiting?: string;
   readonly ended?: string;
   readonly recovered?: { readonly logId: string; readonly entries: number; readonly milliseconds: number };
   readonly failed?: { readonly code: string; readonly reason: string };
@@ -92,13 +96,22 @@ export interface LocalClusterOptions {
   readonly serverArguments?: readonly string[];
   /** The program of the processes (default: this one). */
   readonly command?: string;
+  /** With the coordinators' state in etcd: its endpoint, and the number of standby coordinators. */
+  readonly shared?: SharedState | undefined;
 }
 
-/** A coordinator and servers, each a process, on loopback. */
+export interface SharedState {
+  readonly etcd: string;
+  readonly standbys: number;
+  readonly leadSeconds: number;
+}
+
+/** A coordinator, standbys and servers, each a process, on loopback. */
 export class LocalCluster {
   private constructor(
     readonly coordinator: MemberProcess,
     readonly servers: readonly MemberProcess[],
+    readonly standbys: readonly MemberProcess[],
     /** Where clients connect, by server. */
     readonly ports: readonly number[],
     private readonly commandLines: ReadonlyMap<string, readonly string[]>,
@@ -115,32 +128,54 @@ export class LocalCluster {
     directory,
     serverArguments = [],
     command,
+    shared,
   }: LocalClusterOptions): Promise<LocalCluster> {
-    const reserved = await reserveLoopbackPorts(count + 1);
+    const reserved = await reserveLoopbackPorts(count + 1 + (shared?.standbys ?? 0));
     for (const { server } of reserved) server.close();
-    const members = reserved.map(({ host, port }) => `${host}:${port}`).join(',');
+    const addresses = reserved.map(({ host, port }) => `${host}:${port}`);
+    const members = addresses.slice(0, count + 1).join(',');
     const common = ['--members', members, '--directory', join(directory, 'cluster')];
-    const commandLines = new Map([['the coordinator', ['coordinator', ...common]]]);
+    const commandLines = coordinatorLines(common, addresses.slice(count + 1), shared);
     for (let id = 1; id <= count; id += 1) {
       const own = ['--id', String(id), '--port', '0', ...serverArguments];
       commandLines.set(`server ${id}`, ['server', ...common, ...own]);
     }
-    const [coordinator, ...servers] = [...commandLines].map(
+    const [coordinator, ...others] = [...commandLines].map(
       ([name, args]) => new MemberProcess(name, args, command),
     ) as [MemberProcess, ...MemberProcess[]];
+    const standbys = others.filter(({ name }) => name.startsWith('standby'));
+    const servers = others.filter((member) => !standbys.includes(member));
     try {
       const ports = await Promise.all(servers.map((server) => server.until(({ ready }) => ready)));
+      await Promise.all(standbys.map((standby) => standby.until(({ ready }) => ready)));
       await coordinator.until(({ serving }) => serving);
-      return new LocalCluster(coordinator, servers, ports, commandLines);
+      return new LocalCluster(coordinator, servers, standbys, ports, commandLines);
     } catch (error) {
-      await Promise.all([coordinator, ...servers].map((member) => member.kill('SIGKILL')));
+      await Promise.all([coordinator, ...others].map((member) => member.kill('SIGKILL')));
       throw error;
     }
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.coordinator, ...this.servers].map((member) => member.kill('SIGKILL')));
+    const all = [this.coordinator, ...this.standbys, ...this.servers];
+    await Promise.all(all.map((member) => member.kill('SIGKILL')));
   }
+}
+
+/** The arguments of the coordinators, by name. */
+function coordinatorLines(
+  common: readonly string[],
+  addresses: readonly string[],
+  shared: SharedState | undefined,
+): Map<string, string[]> {
+  if (shared === undefined) return new Map([['the coordinator', ['coordinator', ...common]]]);
+  const { etcd, leadSeconds } = shared;
+  const all = ['coordinator', ...common, '--etcd', etcd, '--lead-seconds', String(leadSeconds)];
+  const standbys = addresses.map((address, index): [string, string[]] => [
+    `standby ${index + 1}`,
+    [...all, '--standby', String(index + 1), '--listen', address],
+  ]);
+  return new Map([['the coordinator', all], ...standbys]);
 }
 
 /**

@@ -13,6 +13,8 @@ export interface MemberOptions {
   readonly joinTimeoutMs?: number | undefined;
   /** Default 10 s; 0: never. */
   readonly silenceTimeoutMs?: number | undefined;
+  /** Where a member that is not in the list listens: a standby coordinator. */
+  readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** Directory of the state and files that outlive the process. */
   readonly directory: string;
 }

@@ -71,6 +71,7 @@ export function serveCommands({
   const commands = createCommandTable();
   const status = new StatusService({
     mesh: node.mesh,
+    coordinator: membership.coordinator,
     executor,
     table,
     lease,

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Deferred, within } from '@rdmc/common';
+import { Deferred, type Subscription, within } from '@rdmc/common';
 import type { LiveMeshOptions, Member, Mesh } from '@rdmc/mesh';
 import { type LiveNodeOptions, Node, type NodeWith } from '@rdmc/node';
 import { tailwind } from '@rdmc/tailwind';
-import { COORDINATOR } from '../cluster/messages.js';
+import type { Lead } from '@rdmc/tailwind/coordinator';
+import { COORDINATOR, isServer, memberName } from '../cluster/messages.js';
 import { KvError } from '../errors.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 
@@ -16,7 +17,7 @@ type Place = Pick<
 >;
 
 /**
- * A member's place in the mesh. The coordinator begins a mesh each time it starts: members that run call it until they
+ * A member's place in the mesh. The coordinator of the list begins a mesh each time it starts: members that run call it until they
  * reach it, and the others learn of each other there. Members with different lists are refused.
  *
  * A server asks the other servers first: a coordinator that was just started does not know the members' last incarnations yet,
@@ -24,9 +25,11 @@ type Place = Pick<
  */
 export function placeOf(id: number, options: MemberOptions): Place {
   const { members, directory, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs } = options;
-  const { host, port } = members.find((member) => member.id === id)!;
-  const isServer = (member: Member): boolean => member.id !== COORDINATOR;
-  const inTurn = [...members.filter(isServer), ...members.filter((member) => !isServer(member))];
+  const { host, port } = options.listen ?? members.find((member) => member.id === id)!;
+  const inTurn = [
+    ...members.filter((member) => isServer(member.id)),
+    members.find((member) => member.id === COORDINATOR)!,
+  ];
   const others = inTurn.filter((member) => member.id !== id);
   return {
     id,
@@ -45,42 +48,58 @@ export function joinCluster(options: LiveNodeOptions): Promise<LogsNode> {
   return Node.join({ ...options, protocols: { logs: tailwind() } });
 }
 
+/** The coordinator that acts, as a server knows it. */
+export interface LeadSource {
+  readonly lead: Lead | undefined;
+  onLead(listener: () => void): Subscription;
+}
+
+export interface Awaited {
+  /** Other servers, of those in the list of members. */
+  readonly servers: number;
+  readonly timeoutMs: number;
+  /** The coordinator is waited for, too; undefined: this member is the coordinator. */
+  readonly lead?: LeadSource | undefined;
+}
+
 /**
- * Resolves when this member is connected to the coordinator, and to a number of servers.
+ * Resolves when this member is connected to the coordinator that acts, and to a number of servers.
  * @throws KvError ERR_RDMC_KV_JOIN_TIMEOUT; it names the missing members
  */
 export async function waitForMembers(
   mesh: Mesh,
   members: readonly Member[],
-  { servers, timeoutMs }: { servers: number; timeoutMs: number },
+  { servers, timeoutMs, lead }: Awaited,
 ): Promise<void> {
-  const all = members.map(({ id }) => id).filter((id) => id !== mesh.id);
-  const missing = (): number[] => all.filter((id) => mesh.peers.get(id)?.state !== 'connected');
+  const others = members.map(({ id }) => id).filter((id) => id !== mesh.id && isServer(id));
+  const isAway = (id: number): boolean => mesh.peers.get(id)?.state !== 'connected';
+  const missing = (): number[] => {
+    const isLed = lead === undefined || (lead.lead !== undefined && !isAway(lead.lead.member));
+    return [...(isLed ? [] : [COORDINATOR]), ...others.filter(isAway)];
+  };
   const isReady = (): boolean => {
     const absent = missing();
-    const absentServers = absent.filter((id) => id !== COORDINATOR).length;
-    const present = all.filter((id) => id !== COORDINATOR).length - absentServers;
-    return !absent.includes(COORDINATOR) && present >= servers;
+    return !absent.includes(COORDINATOR) && others.length - absent.length >= servers;
   };
   const ready = new Deferred<void>();
-  const subscription = mesh.onMember(() => {
+  const look = (): void => {
     if (isReady()) ready.resolve();
-  });
-  if (isReady()) ready.resolve();
+  };
+  const subscriptions = [mesh.onMember(look), ...(lead ? [lead.onLead(look)] : [])];
+  look();
   const late = (): KvError => timeout(mesh.id, missing(), timeoutMs);
   try {
     await within(ready.promise, { timeoutMs, late, signal: mesh.signal });
   } finally {
-    subscription.close();
+    for (const each of subscriptions) each.close();
   }
 }
 
 function timeout(id: number, missing: readonly number[], timeoutMs: number): KvError {
-  const names = missing.map((member) => (member === COORDINATOR ? 'the coordinator' : `server ${member}`));
-  const who = id === COORDINATOR ? 'the coordinator' : `server ${id}`;
+  const names = missing.map(memberName).join(', ');
   return new KvError(
     'ERR_RDMC_KV_JOIN_TIMEOUT',
-    `After ${timeoutMs} ms ${who} has no connection with ${names.join(', ')}`,
+    `After ${timeoutMs} ms ${memberName(id)} has no connection with ${names}`,
   );
 }
 

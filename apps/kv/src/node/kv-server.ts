@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { MemberEvent } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
-import { COORDINATOR, Topic, tableMessage } from '../cluster/messages.js';
+import { isServer, Topic, tableMessage } from '../cluster/messages.js';
 import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
@@ -109,9 +109,8 @@ async function startServing(
   end: AbortController,
   closers: CloseStack,
 ): Promise<Serving> {
-  const { node, servers } = membership;
+  const { node, coordinator, servers } = membership;
   const { mesh, logs } = node;
-  const coordinator = logs.coordinator(COORDINATOR);
   const backup = await openBackup(options, node, coordinator, closers);
   const keyspace = new Keyspace();
   const { logId, log, lease, close } = await openLog(options, logs, coordinator, servers, keyspace);
@@ -135,12 +134,16 @@ async function startServing(
   const takeovers = { mesh, logs, coordinator, peers, imports, incoming, servers, ended };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
+<<<<<<< HEAD
   const handOvers = new HandOverService({ mesh, peers, store, table: service.table, logId, incoming, ended });
   closers.add(() => handOvers.close());
   const witness = serveWitness(mesh);
+=======
+  const witness = serveWitness(mesh, coordinator);
+>>>>>>> main
   closers.add(() => witness.close());
   const onRefused = (error: unknown): void => endOnce(end, error);
-  const registration = new Registration({ mesh, logId, ended: end.signal, onRefused });
+  const registration = new Registration({ coordinator, logId, ended: end.signal, onRefused });
   closers.add(() => registration.close());
   await registration.registered();
   return { backup, service };
@@ -148,7 +151,7 @@ async function startServing(
 
 /** Follows the coordinator's slot table, and the other servers. Without the coordinator this server serves what it has. */
 function watchMembers(
-  { node: { mesh } }: Membership,
+  { node: { mesh }, coordinator }: Membership,
   { table, peers }: CommandService,
   events: ServerEvents,
   closers: CloseStack,
@@ -157,7 +160,7 @@ function watchMembers(
     const { type, member } = event;
     if (type !== 'joined')
       events.memberLost?.({ member, reason: type === 'lost' ? event.reason : 'it left' });
-    if (member === COORDINATOR) return;
+    if (!isServer(member)) return;
     if (type === 'joined') {
       void peers.reach(member);
       table.restore(member);
@@ -165,8 +168,7 @@ function watchMembers(
   };
   const subscriptions = [
     mesh.onMember(follow),
-    mesh.onMessage(Topic.TABLE, (from, body) => {
-      if (from !== COORDINATOR) return;
+    coordinator.onMessage(Topic.TABLE, (_, body) => {
       const { epoch, ranges } = readShape(tableMessage, body);
       // A table that was overtaken, of this run of the coordinator or of an earlier one.
       if (epoch <= table.epoch) return;

@@ -1,5 +1,6 @@
 import type { Mesh } from '@rdmc/mesh';
-import { COORDINATOR } from '../cluster/messages.js';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { COORDINATOR, isServer } from '../cluster/messages.js';
 import type { NodeAddress } from '../commands/node-view.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
 import { ClientPort } from '../server/client-port.js';
@@ -12,6 +13,8 @@ const WILDCARDS = ['0.0.0.0', '::'];
 /** This server as a member of the cluster, with its port for clients. */
 export interface Membership {
   readonly node: LogsNode;
+  /** The coordinator that acts, whichever member that is. */
+  readonly coordinator: CoordinatorClient;
   readonly clientPort: ClientPort;
   /** Ids of all servers. */
   readonly servers: readonly number[];
@@ -39,15 +42,16 @@ export async function becomeMember(options: ServerOptions, closers: CloseStack):
   });
   closers.add(() => node.close());
   const self = { member: id, host: announced, port: clientPort.port, connected: true };
-  const servers = members.map((member) => member.id).filter((member) => member !== COORDINATOR);
+  const servers = members.map((member) => member.id).filter(isServer);
   // A log needs its backups from its first append on. With fewer servers than that, its creation says so.
   const needed = Math.min(replicas, servers.length - 1);
-  await waitForMembers(node.mesh, members, { servers: needed, timeoutMs: joinTimeoutMs });
-  return { node, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
+  const coordinator = node.logs.coordinator(COORDINATOR);
+  await waitForMembers(node.mesh, members, { servers: needed, timeoutMs: joinTimeoutMs, lead: coordinator });
+  return { node, coordinator, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
 }
 
 function otherNodes(mesh: Mesh): NodeAddress[] {
-  const others = [...mesh.peers.values()].filter(({ id }) => id !== COORDINATOR);
+  const others = [...mesh.peers.values()].filter(({ id }) => isServer(id));
   return others.map(({ id, attributes, state }) => ({
     member: id,
     host: String(attributes.kvHost),

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred, type Subscription, within } from '@rdmc/common';
-import type { MemberEvent, Mesh } from '@rdmc/mesh';
-import { COORDINATOR, Topic } from '../cluster/messages.js';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { Topic } from '../cluster/messages.js';
 import { codeOf } from '../errors.js';
 import { REGISTER_RETRY_MS } from '../limits.js';
 
 export interface RegistrationOptions {
-  readonly mesh: Pick<Mesh, 'request' | 'onMember'>;
+  readonly coordinator: Pick<CoordinatorClient, 'lead' | 'onLead' | 'request'>;
   readonly logId: bigint;
   /** Aborted when this server ends. */
   readonly ended: AbortSignal;
@@ -14,15 +14,16 @@ export interface RegistrationOptions {
   readonly onRefused: (error: unknown) => void;
 }
 
-/** Tells the coordinator which log this server has, and each coordinator's process that follows. */
+/** Tells the coordinator which log this server has, and each coordinator that follows. */
 export class Registration {
   readonly #subscription: Subscription;
   readonly #first = new Deferred<void>();
-  /** Counts the events of the coordinator: what was begun for an earlier one ends. */
+  /** Counts the coordinators, and the connections with them: what was begun for an earlier one ends. */
   #events = 0;
 
   constructor(private readonly options: RegistrationOptions) {
-    this.#subscription = options.mesh.onMember((event) => this.#follow(event));
+    this.#subscription = options.coordinator.onLead(() => this.#follow());
+    if (options.coordinator.lead) this.#follow();
   }
 
   /** Resolves when a coordinator knows the log. @throws the coordinator's refusal; the reason of the end of this server */
@@ -35,18 +36,17 @@ export class Registration {
     this.#events += 1;
   }
 
-  #follow({ member, type }: MemberEvent): void {
-    if (member !== COORDINATOR) return;
+  #follow(): void {
     this.#events += 1;
-    if (type === 'joined') void this.#register(this.#events);
+    void this.#register(this.#events);
   }
 
-  /** Until it is answered, or another event has happened. */
+  /** Until it is answered, or the coordinator is another one. */
   async #register(event: number): Promise<void> {
-    const { mesh, logId, ended, onRefused } = this.options;
+    const { coordinator, logId, ended, onRefused } = this.options;
     while (this.#events === event && !ended.aborted) {
       try {
-        await mesh.request(COORDINATOR, Topic.REGISTER, { logId: String(logId) });
+        await coordinator.request(Topic.REGISTER, { logId: String(logId) });
         this.#first.resolve();
         return;
       } catch (error) {

@@ -170,7 +170,7 @@ export function start(
     await beforeLogs();
     return records;
   };
-  const coordinator = { logs } as unknown as Coordinator;
+  const coordinator = { logs, channel: mesh } as unknown as Coordinator;
   const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as StateStore };
   const times = { startMs: NEVER_MS, returnMs: NEVER_MS, ...waits };
   return new Placement({ ...place, servers: [...mesh.peers.keys()], ...times }, events);

@@ -25,6 +25,8 @@ export const castPlan = z.strictObject({
   problems: z.array(problem),
   problemCount: count,
   algorithm,
+  algorithmReason: z.string(),
+  blockReason: z.string(),
   /** Estimates: number and size of messages, and of blocks. */
   messages: count,
   messageBytes: count,
@@ -53,6 +55,8 @@ export const castEvent = z.discriminatedUnion('event', [
     event: z.literal('route'),
     ...deviceRoute,
     algorithm: z.string(),
+    algorithmReason: z.string(),
+    blockReason: z.string(),
     messageBytes: count,
     blockBytes: count,
     address: z.string(),

@@ -1,4 +1,4 @@
-import { type FileSurvey, messageSize, streamBlockSize, surveyFiles } from '@rdmc/cast';
+import { chooseTransfer, type FileSurvey, surveyFiles } from '@rdmc/cast';
 import { type Algorithm, createSchedule, type RackId } from '@rdmc/schedule';
 import { formatEndpoint } from '../hosts/endpoint.js';
 import type { Target } from '../hosts/target.js';
@@ -16,20 +16,16 @@ export interface PlannedReceiver {
   readonly address: string;
 }
 
-/** The library's choice of algorithm: `hybrid` where every receiver has a rack. */
-function algorithmOf({ algorithm, targets }: CastCommandOptions): Algorithm {
-  if (algorithm) return algorithm;
-  return targets.every(({ rack }) => rack !== undefined) ? 'hybrid' : 'binomial-pipeline';
-}
-
-function racksOf(algorithm: Algorithm, { rack, targets }: CastCommandOptions): { racks?: RackId[] } {
-  if (algorithm !== 'hybrid') return {};
-  // Without an option, the sender has a separate rack: the name of a receiver's rack is never empty.
-  return { racks: [rack ?? '', ...targets.map((target) => target.rack ?? '')] };
+/** Without an option, the sender has a separate rack: the name of a receiver's rack is never empty. */
+function racksOf({ rack, targets }: CastCommandOptions): RackId[] | undefined {
+  const racks = targets.flatMap((target) => target.rack ?? []);
+  return racks.length === targets.length ? [rack ?? '', ...racks] : undefined;
 }
 
 interface TransferPlan {
   readonly algorithm: Algorithm;
+  readonly algorithmReason: string;
+  readonly blockReason: string;
   readonly messages: number;
   readonly messageBytes: number;
   readonly blockBytes: number;
@@ -40,18 +36,18 @@ interface TransferPlan {
 
 /** Estimates messages, blocks and steps. Small files and records add a little; messages overlap a little. */
 export function planTransfer(contentBytes: number, options: CastCommandOptions): TransferPlan {
-  const algorithm = algorithmOf(options);
+  const { algorithm: wished, blockSize, messageSize, bandwidthLimit, transport } = options;
   const nodes = options.targets.length + 1;
-  const racks = racksOf(algorithm, options);
-  const messageBytes = messageSize(contentBytes, options.messageSize, options.bandwidthLimit);
-  const blockBytes =
-    options.blockSize === 'auto'
-      ? streamBlockSize(contentBytes, messageBytes, nodes, [options.transport === 'shm' ? 'shm' : 'tcp'])
-      : options.blockSize;
+  const racks = racksOf(options);
+  const choice = chooseTransfer(
+    { contentBytes, members: nodes, racks, sharesMemory: transport === 'shm' },
+    { algorithm: wished, blockBytes: blockSize, messageBytes: messageSize, bandwidthLimit },
+  );
+  const { algorithm, messageBytes, blockBytes } = choice;
   const shapeOf = (bytes: number): { blocks: number; steps: number } => {
     if (bytes === 0) return { blocks: 0, steps: 0 };
     const blocks = Math.ceil(bytes / blockBytes);
-    return { blocks, steps: createSchedule({ algorithm, nodes, blocks, ...racks }).steps };
+    return { blocks, steps: createSchedule({ algorithm, nodes, blocks, ...(racks && { racks }) }).steps };
   };
   const whole = Math.floor(contentBytes / messageBytes);
   const [full, last] = [shapeOf(messageBytes), shapeOf(contentBytes % messageBytes)];
@@ -59,10 +55,8 @@ export function planTransfer(contentBytes: number, options: CastCommandOptions):
   const steps = whole * full.steps + last.steps;
   const messages = Math.ceil(contentBytes / messageBytes);
   return {
-    algorithm,
+    ...choice,
     messages,
-    messageBytes,
-    blockBytes,
     blocks,
     steps,
     timesOneCopy: blocks ? steps / blocks : 0,
@@ -131,6 +125,7 @@ export function describePlan(plan: CastPlan, bandwidthLimit: number | undefined,
     '',
     `  each gets  ${describeContents(plan)}${holes}`,
     `  schedule   ${algorithm}: ${each}, ${plural(blocks, 'block')} of ${formatBytes(plan.blockBytes)}, ${plural(steps, 'step')}`,
+    `             ${algorithm}: ${plan.algorithmReason}; blocks: ${plan.blockReason}`,
     `  time       ${plan.timesOneCopy.toFixed(2)} times one copy to one receiver, if each link is as fast as the sender's`,
     ...limit,
     '  receivers',

@@ -249,10 +249,10 @@ function addTuningOptions(command: Command): Command {
     .option('--name <name>', 'with -: name of the file at the receivers (default: stdin)')
     .option(
       '-a, --algorithm <name>',
-      'auto: hybrid where all racks are known, else binomial-pipeline',
+      'auto: a chain by rack or hybrid where racks share uplinks, else binomial-pipeline',
       'auto',
     )
-    .option('--rack <name>', 'the rack of this machine, for hybrid (default: a separate rack)')
+    .option('--rack <name>', 'the rack of this machine (default: a separate rack)')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 12MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')

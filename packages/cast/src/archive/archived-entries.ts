@@ -19,7 +19,7 @@ type Found = Owner & { readonly mode: number };
 
 /**
  * The attributes that the sender of an archive cast has told about its entries, and their way to this receiver's files. A
- * receiver that does not accept them only counts them. What the process may not set is counted, and is no failure.
+ * receiver that does not accept them only counts the entries that lack them. What the process may not set is counted, and is no failure.
  */
 export class ArchivedEntries {
   readonly #attributes: (EntryAttributes | undefined)[] = [];
@@ -35,29 +35,32 @@ export class ArchivedEntries {
 
   /** @param accepted whether the receiver sets what the sender tells */
   static atThisHost(accepted: boolean): ArchivedEntries {
-    const groups = new Set([process.getegid!(), ...process.getgroups!()]);
-    return new ArchivedEntries(accepted, new OwnerRules({ uid: process.geteuid!(), groups }, accountsHere()));
+    const [uid, gid] = [process.geteuid!(), process.getegid!()];
+    const own = { uid, gid, groups: new Set([gid, ...process.getgroups!()]) };
+    return new ArchivedEntries(accepted, new OwnerRules(own, accountsHere()));
   }
 
   /** The sender has told about an entry. @throws CastError ERR_RDMC_CAST_PROTOCOL */
   note({ attributes: block }: ManifestEntry, index: number): void {
-    if (!block) return;
-    const attributes = this.#decoded(block);
-    if (this.accepted) this.#attributes[index] = attributes;
-    else this.#unset[index] = OWNER_UNSET | (attributes.special === 0 ? 0 : MODE_UNSET);
+    if (block) this.#attributes[index] = this.#decoded(block);
   }
 
-  /** Whether an existing entry has everything that this receiver may give it. */
+  /** Whether an existing entry has everything that this receiver gives it. */
   matches(index: number, stats: Found | { readonly [K in keyof Found]: bigint }): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return true;
-    const [uid, gid, mode] = [Number(stats.uid), Number(stats.gid), Number(stats.mode)];
-    const wanted = this.rules.wanted(attributes);
-    const possible = this.rules.possible(wanted, { uid, gid });
-    const special = specialBits(attributes.special, wanted, possible);
-    const isSame = isSameOwner(possible, { uid, gid }) && (mode & SPECIAL_MODE_MASK) === special;
-    if (isSame) this.#count(index, attributes, wanted, { uid, gid, mode });
-    return isSame;
+    const found = { uid: Number(stats.uid), gid: Number(stats.gid), mode: Number(stats.mode) };
+    const given = this.accepted ? this.#given(attributes, found) : found;
+    this.#count(index, attributes, given);
+    return isSameOwner(given, found) && ((given.mode ^ found.mode) & SPECIAL_MODE_MASK) === 0;
+  }
+
+  /** In a dry run: the entry would be made. What it would lack is counted. */
+  foresee(index: number): void {
+    const attributes = this.#attributes[index];
+    if (!attributes) return;
+    const made = { ...this.rules.ownerOfNew, mode: 0 };
+    this.#count(index, attributes, this.accepted ? this.#given(attributes, made) : made);
   }
 
   /**
@@ -66,19 +69,26 @@ export class ArchivedEntries {
    */
   isPrivileged(index: number): boolean {
     const special = this.#attributes[index]?.special ?? 0;
-    return (special & (SET_USER_ID | SET_GROUP_ID)) !== 0;
+    return this.accepted && (special & (SET_USER_ID | SET_GROUP_ID)) !== 0;
   }
 
-  /** Sets owner and mode. Does nothing and returns false where the sender has told nothing. @throws errors of the system */
+  /**
+   * Sets owner and mode. Sets nothing and returns false where the sender has told nothing, or where it is not accepted.
+   * @throws errors of the system
+   */
   set(index: number, descriptor: number, mode: number): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return false;
+    if (!this.accepted) {
+      this.#count(index, attributes, { ...ownerOf(fstatSync(descriptor)), mode: mode & MODE_MASK });
+      return false;
+    }
     const wanted = this.rules.wanted(attributes);
     const owner = this.#own(wanted, fstatSync(descriptor), (uid, gid) => fchownSync(descriptor, uid, gid));
     // Behind the owner: a change of that clears set-user-id and set-group-id.
     const full = (mode & MODE_MASK) | specialBits(attributes.special, wanted, owner);
     fchmodSync(descriptor, full);
-    this.#count(index, attributes, wanted, { ...owner, mode: full });
+    this.#count(index, attributes, { ...owner, mode: full });
     return true;
   }
 
@@ -86,9 +96,10 @@ export class ArchivedEntries {
   setLink(index: number, place: Buffer): void {
     const attributes = this.#attributes[index];
     if (!attributes) return;
+    const found = ownerOf(lstatSync(place));
     const wanted = this.rules.wanted(attributes);
-    const owner = this.#own(wanted, lstatSync(place), (uid, gid) => lchownSync(place, uid, gid));
-    this.#count(index, attributes, wanted, { ...owner, mode: attributes.special });
+    const owner = this.accepted ? this.#own(wanted, found, (uid, gid) => lchownSync(place, uid, gid)) : found;
+    this.#count(index, attributes, { ...owner, mode: attributes.special });
   }
 
   /** Undefined where everything that was told is set. */
@@ -124,9 +135,20 @@ export class ArchivedEntries {
     }
   }
 
-  #count(index: number, { special }: EntryAttributes, wanted: Owner, found: Found): void {
-    const isOwner = isSameOwner(wanted, found);
-    const isMode = (found.mode & SPECIAL_MODE_MASK) === special;
+  /** What an accepting receiver makes of an entry. */
+  #given(attributes: EntryAttributes, found: Owner): Found {
+    const wanted = this.rules.wanted(attributes);
+    const owner = this.rules.possible(wanted, found);
+    return { ...owner, mode: specialBits(attributes.special, wanted, owner) };
+  }
+
+  #count(index: number, attributes: EntryAttributes, found: Found): void {
+    const isOwner = isSameOwner(this.rules.wanted(attributes), found);
+    const isMode = (found.mode & SPECIAL_MODE_MASK) === attributes.special;
     this.#unset[index] = (isOwner ? 0 : OWNER_UNSET) | (isMode ? 0 : MODE_UNSET);
   }
+}
+
+function ownerOf({ uid, gid }: Owner): Owner {
+  return { uid, gid };
 }

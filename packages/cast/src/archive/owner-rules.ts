@@ -5,6 +5,7 @@ import { SET_GROUP_ID, SET_USER_ID } from './layout.js';
 /** The process of a receiver. */
 export interface ProcessIds {
   readonly uid: number;
+  readonly gid: number;
   /** Also its supplementary groups. */
   readonly groups: ReadonlySet<number>;
 }
@@ -22,6 +23,11 @@ export class OwnerRules {
     private readonly own: ProcessIds,
     private readonly accounts: HostAccounts,
   ) {}
+
+  /** The owner of what the process makes. */
+  get ownerOfNew(): Owner {
+    return { uid: this.own.uid, gid: this.own.gid };
+  }
 
   /** The owner at this host: that of the name, as rsync does it, else that of the number. */
   wanted({ uid, gid, user, group }: EntryAttributes): Owner {

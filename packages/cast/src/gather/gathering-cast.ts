@@ -184,6 +184,8 @@ export class GatheringCast {
         this.#progress.route ??= {
           ...routeOf(node.device, group.transports),
           ...{ algorithm: 'binomial-pipeline', messageBytes, blockBytes, address: contact },
+          algorithmReason: 'receivers may join between two messages',
+          blockReason: 'for the receivers that are there at the beginning',
           encrypted: options.encrypt,
         };
       },

@@ -115,5 +115,7 @@ export function blockSizeOf(
   const { host } = mesh.node.members.find(({ id }) => id === SERVER_ID)!;
   const isInside = mesh.node.members.every((member) => member.host === host);
   const transport = isInside && options.transport !== 'tcp' ? 'shm' : 'tcp';
-  return streamBlockSize(bytes, messageBytes, receivers + 1, [transport]);
+  return streamBlockSize({
+    ...{ contentBytes: bytes, messageBytes, members: receivers + 1, transports: [transport] },
+  });
 }

@@ -1,10 +1,11 @@
 import type { Member } from '@rdmc/mesh';
 import { describeAddress, isLoopbackHost } from '@rdmc/mesh/sockets';
-import type { CheckedCastOptions } from '../checked-cast-options.js';
+import type { RackId } from '@rdmc/schedule';
 import { duplicateHost } from '../checked-cast-options.js';
 import { SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { invalidOption } from '../errors.js';
+import { byRack, type TransferChoice } from '../transfer-choice.js';
 import type { ReceiverLink } from './receiver-link.js';
 
 /** The addresses of the sender. */
@@ -41,16 +42,19 @@ export function groupFacts(
   id: number,
   stream: number,
   links: readonly ReceiverLink[],
-  options: Pick<CheckedCastOptions, 'algorithm' | 'rack' | 'blockBytes'>,
+  { algorithm, blockBytes }: TransferChoice,
+  senderRack: RackId,
 ): GroupFacts {
-  const { algorithm, rack, blockBytes } = options;
+  const racks = links.flatMap(({ target }) => target.rack ?? []);
+  const isRacked = racks.length === links.length;
+  const ordered = isRacked && algorithm === 'chain' ? byRack(links, racks, senderRack) : links;
   return {
     id,
     stream,
-    members: [SENDER_ID, ...links.map((link) => link.id)],
+    members: [SENDER_ID, ...ordered.map((link) => link.id)],
     algorithm,
     blockBytes,
-    ...(rack !== undefined && { racks: [rack, ...links.map(({ target }) => target.rack!)] }),
+    ...(algorithm === 'hybrid' && { racks: [senderRack, ...racks] }),
   };
 }
 

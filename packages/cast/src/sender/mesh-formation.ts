@@ -9,10 +9,9 @@ import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
-import { messageSize } from '../message-size.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { SpareNode } from '../spare-node.js';
-import { streamBlockSize } from '../stream-block-size.js';
+import { chooseTransfer, type TransferChoice } from '../transfer-choice.js';
 import { Comparison } from './comparison.js';
 import { resolveHosts } from './dial.js';
 import { describeOwn, membersOf, ownAddress, refuseDuplicates } from './membership.js';
@@ -28,9 +27,8 @@ export interface FormedMesh {
   readonly senderName: string;
   readonly links: readonly ReceiverLink[];
   readonly node: RdmcNode;
-  readonly messageBytes: number;
-  /** Block size of every group of the cast. */
-  readonly blockBytes: number;
+  /** Algorithm, messages and blocks of every group of the cast. */
+  readonly choice: TransferChoice;
   /** Address and port at which the receivers reach the sender. */
   readonly address: string;
 }
@@ -181,11 +179,8 @@ export class MeshFormation {
     const server = await listenWithin(own.localHost, meshPorts);
     const port = portOf(server);
     const members = membersOf(own, port, links);
-    const { messageBytes: limit, bandwidthLimit, input } = this.options;
-    const contentBytes = input ? ASSUMED_INPUT_BYTES : Math.max(...phases.map((phase) => phase.contentBytes));
-    const most = input ? Math.min(limit, INPUT_MESSAGE_BYTES) : limit;
-    const messageBytes = messageSize(contentBytes, most, bandwidthLimit);
-    const blockBytes = this.#blockSize(own.localHost, links, contentBytes, messageBytes);
+    const choice = this.#choose(own.localHost, links, phases);
+    const { messageBytes } = choice;
     for (const link of links) link.send({ type: 'members', id: link.id, members, messageBytes });
     // Without this, the mesh would wait for a lost receiver until the time-out.
     const lost = new AbortController();
@@ -209,24 +204,24 @@ export class MeshFormation {
       senderName,
       links,
       node,
-      messageBytes,
-      blockBytes,
+      choice,
       address: describeOwn(own, port),
     };
   }
 
   /** Blocks within one host use shared memory unless the transport is 'tcp'. */
-  #blockSize(
-    localHost: string,
-    links: readonly ReceiverLink[],
-    contentBytes: number,
-    messageBytes: number,
-  ): number {
-    const { blockBytes, transport } = this.options;
-    if (blockBytes !== 'auto') return blockBytes;
-    const inside = links.every(({ channel }) => channel.remoteHost === localHost);
-    const transports = [inside && transport !== 'tcp' ? 'shm' : 'tcp'];
-    return streamBlockSize(contentBytes, messageBytes, links.length + 1, transports);
+  #choose(localHost: string, links: readonly ReceiverLink[], phases: readonly Phase[]): TransferChoice {
+    const { input, transport, messageBytes, rack } = this.options;
+    const racks = links.flatMap(({ target }) => target.rack ?? []);
+    const isInside = links.every(({ channel }) => channel.remoteHost === localHost);
+    const facts = {
+      contentBytes: input ? ASSUMED_INPUT_BYTES : Math.max(...phases.map((phase) => phase.contentBytes)),
+      members: links.length + 1,
+      racks: racks.length === links.length ? [rack, ...racks] : undefined,
+      sharesMemory: isInside && transport !== 'tcp',
+    };
+    const most = input ? Math.min(messageBytes, INPUT_MESSAGE_BYTES) : messageBytes;
+    return chooseTransfer(facts, { ...this.options, messageBytes: most });
   }
 }
 

@@ -115,13 +115,13 @@ export class Session {
 
   /** Sends the streams one after the other. */
   async #send({ links, phases, checksum }: Formation, mesh: FormedMesh): Promise<void> {
-    const { node, address, blockBytes, messageBytes } = mesh;
+    const { node, address, choice } = mesh;
+    const { messageBytes } = choice;
     const { publisher, options } = this;
     const streaming = new Streaming(mesh, options, this.#over.signal, ({ transports }) => {
       publisher.route = {
         ...routeOf(node.device, transports),
-        algorithm: options.algorithm,
-        ...{ messageBytes, blockBytes, address },
+        ...{ ...choice, address },
         encrypted: options.encrypt,
       };
       publisher.publish();

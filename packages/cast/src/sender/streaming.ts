@@ -75,10 +75,10 @@ export class Streaming {
 
   /** Each run has a secret of its own: a file may change between two runs. */
   #newRun({ number, isLast }: SentStream, links: readonly ReceiverLink[], first: number): Run {
-    const { blockBytes, castId, senderName: sender } = this.formed;
+    const { choice, castId, senderName: sender } = this.formed;
     const run = this.#nextGroup++;
     const secret = this.options.encrypt ? newSecret() : undefined;
-    const facts = groupFacts(run, number, links, { ...this.options, blockBytes });
+    const facts = groupFacts(run, number, links, choice, this.options.rack);
     const order = {
       seal: secret && { castId, sender, run, secret },
       isLastStream: isLast,
@@ -111,8 +111,8 @@ export class Streaming {
   }
 
   async #sendIn({ facts: { id, members, racks }, pumped }: Run, pump: Pump): Promise<void> {
-    const { blockBytes } = this.formed;
-    const { algorithm, connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = this.options;
+    const { algorithm, blockBytes } = this.formed.choice;
+    const { connectTimeoutMs, stallTimeoutMs, trafficClass, serviceLevel } = this.options;
     const forming = this.formed.node.createGroup({
       ...{ id, members, algorithm, blockBytes, trafficClass, serviceLevel },
       ...(racks && { racks }),

@@ -72,6 +72,7 @@ export class Examiner {
     if (index === this.#states.length) this.#grow();
     this.#states[index] = state;
     this.#count += 1;
+    if (this.policy.dryRun && isLacking(state)) this.parts.archived?.foresee(index);
     if (entry.kind !== 'file') return state;
     if (state === EntryState.HAS || state === EntryState.ATTRIBUTES) {
       this.#unchangedFiles += 1;

@@ -88,6 +88,9 @@ export class ManyReception implements GroupReception {
     return { messages, bytes };
   }
 
+  /** Each sender writes to all itself. */
+  readonly hasRelayed = true;
+
   hasDelivered(counts: readonly number[]): boolean {
     const hasAll = this.complete.every((count, sender) => count >= counts[sender]!);
     // More than was agreed on is wrong as well: others do not have it.

@@ -42,6 +42,12 @@
  *                        which entries were copied out, written by the application
  *        64  MESSAGES    messages in front of HEAD, modulo 2^32 (root, application)
  *        80  BYTES       bytes of these messages, modulo 2^32 (root, application)
+ *        96  RELAYED     relay: position up to which all its children have the entries, written by the worker
+ *       112  RELAYING    relay: 1: the application wants an event when RELAYED changes; the worker clears it
+ *
+ * In a large group the root writes to relays only, and each relay writes what has arrived in its ring to its children, drawn in
+ * `tree.ts`. It is a receiver to its parent and a root to its children: an entry is free at a relay, and acknowledged, when its
+ * application has copied it out and its children have acknowledged it. So nobody writes over an entry that somebody needs.
  *
  * A sender that gets its own messages, with the order 'total', has control words as a receiver too, and reads the ring of its
  * messages. Its application writes HEAD there, and the ring is free up to the least TAIL of all receivers, this one included.
@@ -53,8 +59,17 @@ export const UNIT_SHIFT = 3;
 /** Bytes of an entry in front of the payload. */
 export const ENTRY_HEADER_BYTES = 8;
 
-export const ControlWord = { KICKED: 0, WAITING: 16, HEAD: 32, TAIL: 48, MESSAGES: 64, BYTES: 80 } as const;
-export const CONTROL_BYTES = 96 * 4;
+export const ControlWord = {
+  KICKED: 0,
+  WAITING: 16,
+  HEAD: 32,
+  TAIL: 48,
+  MESSAGES: 64,
+  BYTES: 80,
+  RELAYED: 96,
+  RELAYING: 112,
+} as const;
+export const CONTROL_BYTES = 128 * 4;
 
 /** Batches at a receiver that are not acknowledged. */
 export const MAX_BATCHES = 8;

@@ -13,6 +13,11 @@ const State = {
 } as const;
 export const RECEIVER_WORDS = 4;
 
+/** The ring of a relay is free up to the tail that is further behind its head: its application's, or that of its children. */
+export function freeOf(head: number, copied: number, relayed: number): number {
+  return (head - Math.max((head - copied) >>> 0, (head - relayed) >>> 0)) >>> 0;
+}
+
 /** What a receiver knows of its ring. Pure; the counters are drawn in `layout.ts`. */
 export class RingReceiver extends RingEnd {
   constructor(units: number, maxBatches?: number, state: Uint32Array = new Uint32Array(RECEIVER_WORDS)) {

@@ -2,14 +2,18 @@ import type { CheckedGroupOptions } from '../checked-group-options.js';
 import type { GroupEnvironment } from '../environment.js';
 import type { SmallAddress, SmallSetup } from '../records.js';
 import { SmallMemory } from './small-memory.js';
+import { childrenOf, parentOf } from './tree.js';
 
 /**
- * The queue pairs of the small-message path, during the creation of a group: the root has one to each receiver, a receiver
- * has one to the root. Their index is a `link`. A group without the path, or of many senders, does not have links.
+ * The queue pairs of the small-message path, during the creation of a group: a member has one to each of its children in the
+ * tree, drawn in `tree.ts`, and behind these one to its parent. Their index is a `link`. A group without the path, or of many
+ * senders, does not have links.
  */
 export class SmallLinks {
   /** The members at the other ends, by link. */
   readonly members: readonly number[];
+  /** The first links are those to children. */
+  readonly #children: number;
   readonly #addresses: SmallAddress[] = [];
   #memory: SmallMemory | undefined;
 
@@ -20,9 +24,11 @@ export class SmallLinks {
     private readonly group: number,
   ) {
     const { members, smallMessageBytes, senders } = options;
-    const isRoot = members[0] === environment.memberId;
-    const others = isRoot ? members.slice(1) : members.slice(0, 1);
-    this.members = smallMessageBytes === 0 || senders ? [] : others;
+    const rank = members.indexOf(environment.memberId);
+    const ranks = childrenOf(rank, members.length);
+    this.#children = ranks.length;
+    if (rank > 0) ranks.push(parentOf(rank, members.length));
+    this.members = smallMessageBytes === 0 || senders ? [] : ranks.map((each) => members[each]!);
   }
 
   /** The memory, once it is allocated. */
@@ -44,10 +50,9 @@ export class SmallLinks {
   /** Creates the queue pairs; the worker knows the group. */
   async open(): Promise<void> {
     const { commands } = this.environment.link;
-    const isReceiver = this.options.members[0] !== this.environment.memberId;
     for (let link = 0; link < this.members.length; link += 1) {
       const queue = await commands.createSmall({ group: this.group, link });
-      const ring = isReceiver ? this.#memory!.ring.remote() : null;
+      const ring = link < this.#children ? null : this.#memory!.ring.remote();
       this.#addresses.push({ queue, ring });
     }
   }
@@ -63,8 +68,7 @@ export class SmallLinks {
     if (link === -1) return;
     if (!address) throw new Error('it did not send an address for small messages');
     const { queue, ring } = address;
-    const needsRing = this.options.members[0] === this.environment.memberId;
-    if (needsRing && !(Number.isSafeInteger(ring?.address) && Number.isSafeInteger(ring?.rkey))) {
+    if (link < this.#children && !(Number.isSafeInteger(ring?.address) && Number.isSafeInteger(ring?.rkey))) {
       throw new Error('it did not send the address of its ring for small messages');
     }
     await this.environment.link.commands.connectSmall({ group: this.group, link, address: { queue, ring } });

@@ -10,13 +10,15 @@ export class SmallMemory {
     readonly ring: MemoryRegion,
     private readonly words: MemoryRegion,
     private readonly links: number,
+    /** It belongs to a receiver that writes to others. */
+    readonly isRelay: boolean,
   ) {
     const view = words.view(0, CONTROL_BYTES);
     this.control = new Int32Array(view.buffer, view.byteOffset, CONTROL_BYTES / 4).fill(0);
   }
 
   /**
-   * @param links queue pairs of this member: one for each receiver at the root, one at a receiver
+   * @param links queue pairs of this member: one for each member to which it writes, and a receiver's to the one that writes to it
    * @throws VerbsError ERR_RDMC_OUT_OF_MEMORY
    */
   static async allocate(
@@ -26,7 +28,7 @@ export class SmallMemory {
   ): Promise<SmallMemory> {
     const ring = await domain.allocate(ringUnits(smallMessageBytes) * UNIT_BYTES, { remoteWrite: !isRoot });
     try {
-      return new SmallMemory(ring, await domain.allocate(CONTROL_BYTES), links);
+      return new SmallMemory(ring, await domain.allocate(CONTROL_BYTES), links, !isRoot && links > 1);
     } catch (error) {
       await ring.close();
       throw error;

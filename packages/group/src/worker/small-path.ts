@@ -1,10 +1,12 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
 import type { CompletionFailure, QueuePairAddress } from '@rdmc/verbs';
-import type { GroupRecords, GroupSetup, SmallAddress } from '../records.js';
+import type { GroupRecords, GroupSetup, SmallAddress, SmallSetup } from '../records.js';
+import { childrenOf, parentOf } from '../small/tree.js';
 import { connectOptions } from './connect-options.js';
 import { controlWords } from './control-words.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { SmallReceiver } from './small-receiver.js';
+import { SmallRelay } from './small-relay.js';
 import { SmallRoot } from './small-root.js';
 import type { SmallHost, SmallSide } from './small-side.js';
 import { SmallTrace } from './small-trace.js';
@@ -27,9 +29,16 @@ export function smallLinks({ small, rings }: Pick<GroupSetup, 'small' | 'rings'>
   return (rings.own?.links ?? 0) + rings.from.length;
 }
 
+/** Ids of the members at the other ends of the links of a group of one sender. */
+function peersOf({ rank, members }: GroupSetup): number[] {
+  const ranks = childrenOf(rank, members.length);
+  if (rank > 0) ranks.push(parentOf(rank, members.length));
+  return ranks.map((each) => members[each]!);
+}
+
 /**
- * The small-message path of a group in the worker, and the watch of its links. A member has one side: that of the root, or
- * that of a receiver. In a group of many senders it has one of each kind for each ring.
+ * The small-message path of a group in the worker, and the watch of its links. A member has one side: that of the root, of a
+ * receiver, or of a relay. In a group of many senders it has one of each kind for each ring.
  */
 export class SmallPath implements SmallHost, WatchPort {
   readonly trace: SmallTrace | undefined;
@@ -44,17 +53,15 @@ export class SmallPath implements SmallHost, WatchPort {
     private readonly group: SmallGroup,
     counters: Float64Array,
   ) {
-    const { small, rank, retryTimeoutMs } = setup;
-    const own = small && rank === 0 ? small : null;
-    const others = rank === 0 ? setup.members.slice(1) : setup.members.slice(0, 1);
-    this.trace = context.trace && new SmallTrace(context.trace, setup.id, setup.rings?.peers ?? others);
-    const rings = setup.rings ?? { own, self: null, from: small && rank !== 0 ? [small] : [] };
-    if (rings.own) {
+    const { small, rings, retryTimeoutMs } = setup;
+    this.trace = context.trace && new SmallTrace(context.trace, setup.id, rings?.peers ?? peersOf(setup));
+    if (small) this.#add(this.#sideIn(small, counters), small.links);
+    if (rings?.own) {
       const self = rings.self === null ? undefined : controlWords(context.device, rings.self);
       // Its links are the first ones: it counts them in the same way.
       this.#add(new SmallRoot(context, rings.own, this, counters, self), rings.own.links);
     }
-    for (const from of rings.from) this.#add(new SmallReceiver(context, from, this), from.links);
+    for (const from of rings?.from ?? []) this.#add(new SmallReceiver(context, from, this), from.links);
     this.#watch = new NeighbourWatch(this, smallLinks(setup), limitLooks(context, retryTimeoutMs));
   }
 
@@ -124,6 +131,15 @@ export class SmallPath implements SmallHost, WatchPort {
 
   silent(link: number): void {
     this.group.silent(this.#pairOf(link));
+  }
+
+  /** In a group of one sender. */
+  #sideIn(small: SmallSetup, counters: Float64Array): SmallSide {
+    const { context } = this;
+    if (this.setup.rank === 0) return new SmallRoot(context, small, this, counters);
+    return small.links > 1
+      ? new SmallRelay(context, small, this, counters)
+      : new SmallReceiver(context, small, this);
   }
 
   #add(side: SmallSide, links: number): void {

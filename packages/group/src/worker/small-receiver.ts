@@ -2,13 +2,19 @@ import type { ProtocolContext } from '@rdmc/dataplane';
 import type { ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
 import { ACK_RECEIVES, ControlWord, MAX_BATCHES } from '../small/layout.js';
-import { RingReceiver } from '../small/ring-receiver.js';
+import { freeOf, RingReceiver } from '../small/ring-receiver.js';
 import { CounterViolation } from '../small/ring-sender.js';
 import { controlWords } from './control-words.js';
 import { type SmallListener, SmallQueue } from './small-queue.js';
 import type { SmallHost, SmallSide } from './small-side.js';
 
-/** A receiver's side: tells the application what has arrived, and the root what is free again. */
+/** What a relay's children have made room for. */
+export interface RelayedRing {
+  /** Position up to which all of them have made room, modulo 2^32; at most the head of this member's ring. */
+  readonly tail: number;
+}
+
+/** A receiver's side: tells the application what has arrived, and the member that writes what is free again. */
 export class SmallReceiver implements SmallSide, SmallListener {
   readonly #control: Int32Array;
   readonly #receiver: RingReceiver;
@@ -23,6 +29,8 @@ export class SmallReceiver implements SmallSide, SmallListener {
     private readonly context: ProtocolContext<GroupRecords>,
     setup: SmallSetup,
     private readonly host: SmallHost,
+    /** Of a relay. */
+    private readonly relayed?: RelayedRing,
   ) {
     this.#control = controlWords(context.device, setup.control);
     this.#receiver = new RingReceiver(setup.units);
@@ -44,12 +52,18 @@ export class SmallReceiver implements SmallSide, SmallListener {
   advance(): void {
     Atomics.store(this.#control, ControlWord.KICKED, 0);
     const tail = Atomics.load(this.#control, ControlWord.TAIL) >>> 0;
-    if (this.#isConnected && this.#acks < ACK_RECEIVES && this.#receiver.isDue(tail)) {
+    const free = this.relayed ? freeOf(this.#receiver.head, tail, this.relayed.tail) : tail;
+    if (this.#isConnected && this.#acks < ACK_RECEIVES && this.#receiver.isDue(free)) {
       this.#acks += 1;
-      this.#queue!.notice(this.#receiver.acknowledge(tail));
+      this.#queue!.notice(this.#receiver.acknowledge(free));
     }
     if (this.#receiver.head === tail) return;
     if (Atomics.exchange(this.#control, ControlWord.WAITING, 0) === 1) this.host.tellApplication();
+  }
+
+  /** Position behind the last entry that has arrived. */
+  get head(): number {
+    return this.#receiver.head;
   }
 
   get waitsForOwn(): boolean {

@@ -18,18 +18,14 @@ export interface SmallHost {
   smallProbed(link: number): void;
 }
 
-/** One member's side of the small-message path, in the worker: that of the root, or that of a receiver. */
-export interface SmallSide {
+/** The queue pairs of some links of a member. */
+export interface SmallLinkSide {
   /** Creates the queue pair of a link, with its receives. */
   createQueue(link: number): QueuePairAddress;
   /** Resolves with the transport. */
   connect(link: number, address: SmallAddress, options: ConnectOptions): Promise<string>;
-  /** Posts what the counters allow. */
-  advance(): void;
   /** Whether the completion of an own request matters. */
   readonly waitsForOwn: boolean;
-  /** Whether messages are under way, so that this member waits for the others. */
-  readonly isBusy: boolean;
   /** Changes with everything that comes over that link. Called in each look at the links, after `isBusy`. */
   cameFrom(link: number): number;
   /** Posts a request that the device at the other end answers by itself. */
@@ -37,4 +33,12 @@ export interface SmallSide {
   /** A barrier: once it returns, the others do not write any more. */
   modifyToError(): void;
   close(): Promise<void>;
+}
+
+/** One member's side of the small-message path, in the worker: that of the root, of a receiver, or of a relay. */
+export interface SmallSide extends SmallLinkSide {
+  /** Posts what the counters allow. */
+  advance(): void;
+  /** Whether messages are under way, so that this member waits for the others. */
+  readonly isBusy: boolean;
 }

@@ -1,29 +1,62 @@
+import type { Subscription } from '@rdmc/common';
 import { list, readShape } from '@rdmc/common/shapes';
-import type { Mesh } from '@rdmc/mesh';
+import type { Mesh, RequestOptions } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
 import type { LogAuthority, Minimum } from '../log/authority.js';
 import type { SegmentRef } from '../segment-key.js';
+import type { Lead } from './lead-view.js';
 import { Lease } from './lease.js';
 import { type LogRecord, logRecord } from './log-record.js';
-import { COORDINATOR_TOPIC, clusterAnswer, coordinatorReply, leaseAnswer } from './messages.js';
-import { TermGuard } from './term-guard.js';
+import { COORDINATOR_TOPIC, clusterAnswer, leaseAnswer } from './messages.js';
+import { MemberChannel } from './term-channel.js';
 
 /** The answer of `beginRecovery`, or the part of it that names the attempt. */
 export type RecoveryAttempt = Pick<LogRecord, 'logId' | 'attempt'>;
 
 /**
  * A member's client of the coordinator, which may run at the same member. A member with a mesh and no node creates its
- * own. Where members come and go, the coordinator's process may be replaced: requests then go to the one that is connected,
- * and fail while none is. Answers of a coordinator that another one has followed are refused (ERR_RDMC_COORDINATOR_STALE).
+ * own. Where members come and go, the coordinator's process may be replaced, or a standby at another member follows it: requests
+ * then go to the one that coordinates, and fail while none does. Answers and orders of a coordinator that another one has
+ * followed are refused (ERR_RDMC_COORDINATOR_STALE), as are requests to it that are under way.
  */
 export class CoordinatorClient implements LogAuthority {
-  readonly #terms = new TermGuard();
+  readonly #channel: MemberChannel;
 
-  /** @param member the coordinator's id */
+  /** @param member the coordinator's id; a standby that follows it is known by what it says */
   constructor(
-    private readonly mesh: Mesh,
+    mesh: Mesh,
     readonly member: number,
-  ) {}
+  ) {
+    this.#channel = new MemberChannel(mesh, member);
+  }
+
+  /** The coordinator with the highest term that this member has seen; undefined: none was. */
+  get lead(): Lead | undefined {
+    return this.#channel.view.lead;
+  }
+
+  /** Called for each coordinator that begins, and again where the connection with it was made again. */
+  onLead(listener: (lead: Lead) => void): Subscription {
+    return this.#channel.view.onLead(listener);
+  }
+
+  /**
+   * Asks the member that coordinates on a topic of the application's: `Coordinator.channel` answers.
+   * @throws TailwindError ERR_RDMC_COORDINATOR_STALE: another one coordinates since, ask again; MeshError; MeshRemoteError
+   */
+  request(topic: string, body: unknown, options?: RequestOptions): Promise<unknown> {
+    return this.#channel.request(topic, body, options);
+  }
+
+  /** Answers orders that the coordinator sends with `Coordinator.channel`. Those of a lower term than was seen are refused. */
+  onRequest(topic: string, handler: (from: number, body: unknown) => unknown): Subscription {
+    return this.#channel.onRequest(topic, handler);
+  }
+
+  /** As `onRequest`, for messages without an answer: those of a lower term are dropped. */
+  onMessage(topic: string, listener: (from: number, body: unknown) => void): Subscription {
+    return this.#channel.onMessage(topic, listener);
+  }
 
   /** The UUID of the cluster. */
   async clusterId(): Promise<string> {
@@ -62,6 +95,9 @@ export class CoordinatorClient implements LogAuthority {
     const lease = new Lease(async () => {
       return readShape(leaseAnswer, await this.#ask({ op: 'lease', logId: String(logId) })).leaseMs;
     }, clock);
+    // Not later: reads wait for the new coordinator's lease.
+    const follow = this.onLead(() => lease.renewNow());
+    lease.onClose(() => follow.close());
     try {
       await lease.renew();
     } catch (error) {
@@ -90,10 +126,7 @@ export class CoordinatorClient implements LogAuthority {
     await this.#ask({ op: 'finish-recovery', ...body });
   }
 
-  async #ask(request: object): Promise<unknown> {
-    const call = { term: this.#terms.highest, request };
-    const reply = await this.mesh.request(this.member, COORDINATOR_TOPIC, call);
-    this.#terms.take(readShape(coordinatorReply, reply).term);
-    return (reply as { readonly answer?: unknown }).answer;
+  #ask(request: object): Promise<unknown> {
+    return this.#channel.request(COORDINATOR_TOPIC, request);
   }
 }

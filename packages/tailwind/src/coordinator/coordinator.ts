@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Lifetime, SerialQueue, type Subscription } from '@rdmc/common';
+import { readShape } from '@rdmc/common/shapes';
 import type { MemberEvent, Mesh } from '@rdmc/mesh';
 import { bootClock, type Clock } from '../clock.js';
 import {
@@ -12,13 +13,14 @@ import {
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { integerOption, type Logger, onlyKnownOptions } from '../options.js';
 import { readRequest } from '../rpc/read-request.js';
+import { FOLLOWED_TOPIC, LEAD_TOPIC, LeadView, leadMessage } from './lead-view.js';
 import { encodeLogRecord, type LogRecord } from './log-record.js';
 import { LogRegistry } from './log-registry.js';
 import { requireLive } from './log-rules.js';
-import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorCall } from './messages.js';
+import { COORDINATOR_TOPIC, type CoordinatorRequest, coordinatorRequest } from './messages.js';
 import { type OwnerProcess, processOf } from './owner-process.js';
 import type { StateStore } from './state-store.js';
-import { requireTerm } from './term-guard.js';
+import { CoordinatorChannel } from './term-channel.js';
 
 /** The options of `Coordinator.open`. */
 export interface CoordinatorOptions {
@@ -37,9 +39,14 @@ export interface CoordinatorOptions {
   readonly clock?: Clock;
   /** Reports logs that could not be declared dead; default: none. */
   readonly logger?: Logger;
+  /**
+   * A member has seen a later term although this state does not have one: the members belong to another state. They go on
+   * without this coordinator, which refuses nothing and is refused. Default: reported to `logger`.
+   */
+  readonly onForeign?: (event: { readonly member: number; readonly term: number }) => void;
 }
 
-const KNOWN = ['mesh', 'store', 'leaseMs', 'leaseMarginMs', 'clock', 'logger'];
+const KNOWN = ['mesh', 'store', 'leaseMs', 'leaseMarginMs', 'clock', 'logger', 'onForeign'];
 
 type Change = Extract<
   CoordinatorRequest,
@@ -57,8 +64,9 @@ type CheckedCoordinatorOptions = CoordinatorOptions &
  * process left, when a newer process of the member joined, or when a recovery begins: a member that is lost may run, because
  * the coordinator's own process may have been stopped or cut off.
  *
- * Its loss stops no log. Where members come and go, another run, over the same state, is found by all members; it waits for the
- * leases of the runs before it before a recovery begins.
+ * Its loss stops no log. Where members come and go, another run over the same state, at this member or at a standby, is known to
+ * all members as soon as they are connected with it. It grants leases at once, and declares no log dead before all leases of the
+ * runs before it have ended.
  */
 export class Coordinator {
   readonly #registry: LogRegistry;
@@ -69,6 +77,10 @@ export class Coordinator {
   readonly #ends = new SerialQueue();
   readonly #subscriptions: Subscription[];
   readonly #startedAt: number;
+  /** Resolves when every lease of former terms has ended; undefined: there are none. */
+  #formerLeases: Promise<void> | undefined;
+  /** Messages of the application to members, and their requests, with this coordinator's term in each. */
+  readonly channel: CoordinatorChannel;
 
   private constructor(
     /** The UUID of the cluster; backups refuse files of another one. */
@@ -78,10 +90,22 @@ export class Coordinator {
   ) {
     this.#registry = registry;
     this.#startedAt = options.clock();
+    if (registry.term > 1) {
+      this.#formerLeases = this.#formerLeasesEnded();
+      // Where this coordinator ends before.
+      this.#formerLeases.catch(() => {});
+    }
     const { mesh } = options;
+    this.channel = new CoordinatorChannel(mesh, registry.term);
     this.#subscriptions = [
-      mesh.onRequest(COORDINATOR_TOPIC, (from, body) => this.#reply(from, body)),
+      this.channel.onRequest(COORDINATOR_TOPIC, (from, body) =>
+        this.#answer(from, readRequest(coordinatorRequest, body, from, 'coordinator')),
+      ),
       mesh.onMember((event) => this.#follow(event)),
+      mesh.onMessage(
+        FOLLOWED_TOPIC,
+        (from, body) => void this.#followed(from, readShape(leadMessage, body).term),
+      ),
     ];
     // Ended before this coordinator began: earlier processes of this member, and members that do not come back.
     if (mesh.incarnation > 0) this.#processEnded({ member: mesh.id, incarnation: mesh.incarnation - 1 });
@@ -90,6 +114,9 @@ export class Coordinator {
         this.#processEnded({ member: id, incarnation });
       }
     }
+    const view = LeadView.of(mesh);
+    if (view.highest > this.term) void this.#followed(mesh.id, view.highest);
+    else view.announced({ member: mesh.id, term: this.term });
   }
 
   /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION; errors of the store */
@@ -113,7 +140,10 @@ export class Coordinator {
     return this.#registry.term;
   }
 
-  /** All logs that were ever created. Those of processes that are known to have ended have been declared dead. */
+  /**
+   * All logs that were ever created. Those of processes that are known to have ended have been declared dead, as soon as the
+   * leases of former terms are over.
+   */
   async logs(): Promise<LogRecord[]> {
     await this.#ends.idle();
     return this.#registry.logs();
@@ -141,10 +171,28 @@ export class Coordinator {
     return this.close();
   }
 
-  async #reply(from: number, body: unknown): Promise<unknown> {
-    const { term, request } = readRequest(coordinatorCall, body, from, 'coordinator');
-    requireTerm(this.term, term);
-    return { term: this.term, answer: await this.#answer(from, request) };
+  /** Each member is told once in each connection. One whose queue is full learns it from the next answer or order. */
+  #tell(member: number): void {
+    try {
+      this.options.mesh.send(member, LEAD_TOPIC, { term: this.term });
+    } catch (error) {
+      this.options.logger?.warn?.(
+        { member, reason: messageOf(error) },
+        'a member was not told of this coordinator',
+      );
+    }
+  }
+
+  /** Where this coordinator was followed in its own state, its store says so. */
+  async #followed(member: number, term: number): Promise<void> {
+    try {
+      if ((await this.#registry.storedTerm()) !== this.term) return;
+    } catch {
+      return;
+    }
+    const { onForeign, logger } = this.options;
+    if (onForeign) onForeign({ member, term });
+    else logger?.warn?.({ member, term }, 'a member belongs to another state: it has seen a later term');
   }
 
   async #answer(from: number, data: CoordinatorRequest): Promise<unknown> {
@@ -190,15 +238,25 @@ export class Coordinator {
     return { leaseMs: this.options.leaseMs };
   }
 
+  async #formerLeasesEnded(): Promise<void> {
+    await this.#reach(this.#startedAt + this.options.leaseMs + this.options.leaseMarginMs);
+    this.#formerLeases = undefined;
+  }
+
+  /** Timers stand still during a suspension; the clock does not. */
+  async #reach(time: number): Promise<void> {
+    while (this.options.clock() < time) {
+      await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
+    }
+  }
+
   async #beginRecovery(from: number, logId: bigint): Promise<LogRecord> {
+    await this.#formerLeases;
     const { peers, id } = this.options.mesh;
     const isGone = (member: number): boolean => member !== id && peers.get(member)?.state !== 'connected';
     const log = await this.#registry.beginRecovery(logId, from, isGone);
-    // An earlier run of this coordinator may have granted a lease just before this run began.
-    const lastLease = Math.max(this.#leases.get(logId) ?? 0, this.#startedAt + this.options.leaseMs);
-    while (this.options.clock() < lastLease + this.options.leaseMarginMs) {
-      await delay(LEASE_POLL_MS, undefined, { signal: this.#lifetime.signal });
-    }
+    const lastLease = this.#leases.get(logId);
+    if (lastLease !== undefined) await this.#reach(lastLease + this.options.leaseMarginMs);
     return log;
   }
 
@@ -208,6 +266,7 @@ export class Coordinator {
    * nobody comes back.
    */
   #follow({ type, member, incarnation }: MemberEvent): void {
+    if (type === 'joined') this.#tell(member);
     if (incarnation === 0) {
       if (type !== 'joined') this.#processEnded({ member, incarnation });
     } else if (type === 'left') this.#processEnded({ member, incarnation });
@@ -216,21 +275,36 @@ export class Coordinator {
   }
 
   #processEnded(process: OwnerProcess): void {
-    void this.#ends.run(() => this.#declareDead(process));
+    void this.#surely(process, () => this.#endRecoveries(process));
+    const declare = (): Promise<void> => this.#surely(process, () => this.#declareDead(process));
+    // Where this coordinator ends before, the next one knows the processes that have ended.
+    const former = this.#formerLeases;
+    if (former) former.then(declare, () => {});
+    else void declare();
   }
 
-  /** Declares the logs of this process, and of those before it, dead. The recoveries that the member carried out have ended. */
-  async #declareDead({ member, incarnation }: OwnerProcess): Promise<void> {
+  async #surely({ member }: OwnerProcess, act: () => Promise<void>): Promise<void> {
     try {
-      for (const { logId, attempt, ...log } of await this.#registry.logs()) {
-        const isTheirs = log.owner === member && log.ownerIncarnation <= incarnation;
-        if (isTheirs && log.state === 'live') await this.#registry.declareDead(logId);
-        if (log.recoverer === member) await this.#registry.giveUpRecovery(logId, member, attempt);
-      }
+      await this.#ends.run(act);
     } catch (error) {
-      // A recovery of the log declares it dead as well.
+      // A recovery of the log declares it dead as well, and begins another attempt.
       const reason = messageOf(error);
       this.options.logger?.warn?.({ member, code: codeOf(error), reason }, 'logs were not declared dead');
+    }
+  }
+
+  /** Declares the logs of this process, and of those before it, dead. */
+  async #declareDead({ member, incarnation }: OwnerProcess): Promise<void> {
+    for (const { logId, state, ...log } of await this.#registry.logs()) {
+      const isTheirs = log.owner === member && log.ownerIncarnation <= incarnation;
+      if (isTheirs && state === 'live') await this.#registry.declareDead(logId);
+    }
+  }
+
+  /** The recoveries that the member carried out have ended. */
+  async #endRecoveries({ member }: OwnerProcess): Promise<void> {
+    for (const { logId, attempt, recoverer } of await this.#registry.logs()) {
+      if (recoverer === member) await this.#registry.giveUpRecovery(logId, member, attempt);
     }
   }
 }

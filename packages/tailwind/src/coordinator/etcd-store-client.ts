@@ -6,7 +6,9 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
+import { anySignal } from '@rdmc/common';
 import { openRecord, optional, readShape, text, tryShape, whole } from '@rdmc/common/shapes';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { CheckedEtcdOptions } from './etcd-store-options.js';
@@ -79,7 +81,7 @@ export class EtcdClient {
     for (let tried = 1; ; tried += 1) {
       const left = deadline - performance.now();
       if (left <= 0) throw unreachable(path, timeoutMs, reasons);
-      const endpoint = endpoints[this.#preferred % endpoints.length]!;
+      const endpoint = this.#preferredEndpoint;
       try {
         const timeout = Math.min(left, attemptMs);
         return {
@@ -100,10 +102,48 @@ export class EtcdClient {
     }
   }
 
+  /**
+   * Sends a request whose answer is a stream of lines. Resolves when `isLast` says so of a line, or when the stream ends for any
+   * reason: the caller asks etcd then.
+   */
+  stream(path: string, body: object, signal: AbortSignal, isLast: (line: string) => boolean): Promise<void> {
+    const endpoint = this.#preferredEndpoint;
+    const options = this.#requestOptions(endpoint, this.#token, anySignal(signal, this.#closed.signal));
+    return new Promise((resolve) => {
+      const request = sendTo(endpoint)(new URL(path, endpoint), options, (response) => {
+        const lines = createInterface({ input: response });
+        lines.on('line', (line) => {
+          if (!endsStream(isLast, line)) return;
+          request.destroy();
+          resolve();
+        });
+        lines.on('error', () => {});
+        response.on('error', () => {});
+      });
+      request.on('error', () => {});
+      request.on('close', () => resolve());
+      request.end(JSON.stringify(body));
+    });
+  }
+
   close(): void {
     this.#closed.abort(new TailwindError('ERR_RDMC_STATE_CLOSED', 'This store is closed'));
     this.#http.destroy();
     this.#https.destroy();
+  }
+
+  get #preferredEndpoint(): URL {
+    const { endpoints } = this.options;
+    return endpoints[this.#preferred % endpoints.length]!;
+  }
+
+  #requestOptions(endpoint: URL, token: string | undefined, signal: AbortSignal): RequestOptions {
+    return {
+      method: 'POST',
+      agent: isSecure(endpoint) ? this.#https : this.#http,
+      headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: token }) },
+      signal,
+    };
   }
 
   #throwIfFinal(path: string, endpoint: URL, error: unknown): void {
@@ -139,42 +179,49 @@ export class EtcdClient {
   }
 
   #send({ endpoint, path, body, timeoutMs }: Attempt, token?: string): Promise<unknown> {
-    const isSecure = endpoint.protocol === 'https:';
-    const options: RequestOptions = {
-      method: 'POST',
-      agent: isSecure ? this.#https : this.#http,
-      headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: token }) },
-      signal: this.#closed.signal,
-    };
+    const options = this.#requestOptions(endpoint, token, this.#closed.signal);
     return new Promise((resolve, reject) => {
-      const request = (isSecure ? httpsRequest : httpRequest)(
-        new URL(path, endpoint),
-        options,
-        (response) => {
-          const pieces: Buffer[] = [];
-          let bytes = 0;
-          response.on('data', (piece: Buffer) => {
-            bytes += piece.length;
-            pieces.push(piece);
-            if (bytes > MAX_ANSWER_BYTES)
-              response.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
-          });
-          response.on('error', reject);
-          response.on('end', () => {
-            try {
-              resolve(decodeAnswer(response.statusCode ?? 0, Buffer.concat(pieces).toString()));
-            } catch (error) {
-              reject(error);
-            }
-          });
-        },
-      );
+      const request = sendTo(endpoint)(new URL(path, endpoint), options, (response) => {
+        const pieces: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (piece: Buffer) => {
+          bytes += piece.length;
+          pieces.push(piece);
+          if (bytes > MAX_ANSWER_BYTES)
+            response.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
+        });
+        response.on('error', reject);
+        response.on('end', () => {
+          try {
+            resolve(decodeAnswer(response.statusCode ?? 0, Buffer.concat(pieces).toString()));
+          } catch (error) {
+            reject(error);
+          }
+        });
+      });
       const overdue = new Error(`no answer within ${Math.ceil(timeoutMs)} ms`);
       const timer = setTimeout(() => request.destroy(overdue), Math.ceil(timeoutMs));
       request.on('close', () => clearTimeout(timer));
       request.on('error', reject);
       request.end(body);
     });
+  }
+}
+
+function isSecure({ protocol }: URL): boolean {
+  return protocol === 'https:';
+}
+
+function sendTo(endpoint: URL): typeof httpRequest {
+  return isSecure(endpoint) ? httpsRequest : httpRequest;
+}
+
+/** A line that cannot be read ends the stream, too. */
+function endsStream(isLast: (line: string) => boolean, line: string): boolean {
+  try {
+    return isLast(line);
+  } catch {
+    return true;
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { anySignal } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import { type EtcdClient, isNotFound } from './etcd-store-client.js';
@@ -13,9 +14,13 @@ import {
   writeKey,
 } from './etcd-store-messages.js';
 import type { CheckedEtcdOptions } from './etcd-store-options.js';
+import { deletionOf } from './etcd-watch.js';
 
 const LEAD_KEY = 'lead';
-const POLL_MS = 200;
+/** How often a standby that has no word of the leader's end looks, at most; each time it renews its own lease. */
+const POLL_MAX_MS = 1_000;
+/** Where etcd does not answer. */
+const RETRY_MS = 200;
 /** The lease is renewed this many times before it would run out. */
 const RENEWALS = 3;
 
@@ -57,14 +62,16 @@ export class EtcdLead {
     };
     try {
       for (;;) {
+        options.signal?.throwIfAborted();
         const taken = await attempt().catch((error: unknown) => {
           if (codeOf(error) !== 'ERR_RDMC_STATE_UNREACHABLE' || performance.now() >= deadline) throw error;
           options.logger?.warn?.({ reason: messageOf(error) }, 'etcd does not answer this standby');
-          return { holder: undefined };
+          return undefined;
         });
-        if ('revision' in taken) return new EtcdLead(client, options, lease, taken.revision);
-        if (performance.now() >= deadline) throw locked(options, taken.holder);
-        await delay(POLL_MS);
+        if (taken && 'leads' in taken) return new EtcdLead(client, options, lease, taken.leads);
+        const left = deadline - performance.now();
+        if (left <= 0) throw locked(options, taken?.holder);
+        await untilFree(client, options, left, taken?.seen);
       }
     } catch (error) {
       await client.call('/v3/lease/revoke', { ID: lease }).catch(() => {});
@@ -128,7 +135,7 @@ async function takeKey(
   options: CheckedEtcdOptions,
   lease: string,
   name: string,
-): Promise<{ revision: number } | { holder: string | undefined }> {
+): Promise<{ leads: number } | { holder: string | undefined; seen: number }> {
   const key = leadKey(options.prefix);
   const request = {
     compare: [hasCreateRevision(key, 0)],
@@ -136,11 +143,44 @@ async function takeKey(
     failure: [readKey(key)],
   };
   const answer = readShape(transactionAnswer, (await client.call('/v3/kv/txn', request)).body);
-  if (answer.succeeded) return { revision: answer.header.revision };
+  const seen = answer.header.revision;
+  if (answer.succeeded) return { leads: seen };
   const [holder] = answer.responses[0]?.response_range?.kvs ?? [];
   // An earlier attempt created it, and its answer was lost.
-  if (holder?.value === name) return { revision: holder.create_revision };
-  return { holder: holder?.value };
+  if (holder?.value === name) return { leads: holder.create_revision };
+  return { holder: holder?.value, seen };
+}
+
+/** Resolves when the leader's key is gone, and at the latest when it is time to renew the standby's own lease. */
+async function untilFree(
+  client: EtcdClient,
+  options: CheckedEtcdOptions,
+  leftMs: number,
+  seen: number | undefined,
+): Promise<void> {
+  const { leadMs, signal, prefix } = options;
+  const ended = new AbortController();
+  const until = signal ? anySignal(ended.signal, signal) : ended.signal;
+  const pollMs = seen === undefined ? RETRY_MS : Math.min(POLL_MAX_MS, leadMs / RENEWALS);
+  const waits: Promise<void>[] = [delay(Math.min(pollMs, leftMs), undefined, { signal: until })];
+  if (seen !== undefined) waits.push(watched(client, leadKey(prefix), seen + 1, until));
+  try {
+    await Promise.race(waits);
+  } finally {
+    ended.abort();
+    await Promise.allSettled(waits);
+    signal?.throwIfAborted();
+  }
+}
+
+/** A watch that ends at once, as an etcd that restarts ends it, is not a reason to look at once. */
+async function watched(
+  client: EtcdClient,
+  key: string,
+  revision: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await deletionOf(client, key, revision, signal))) await delay(RETRY_MS, undefined, { signal });
 }
 
 async function grantLease(client: EtcdClient, { leadMs }: CheckedEtcdOptions): Promise<string> {

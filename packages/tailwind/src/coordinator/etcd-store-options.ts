@@ -25,6 +25,8 @@ export interface EtcdStoreOptions {
   readonly leadMs?: number;
   /** How long `open` waits for another coordinator to stop (default 0: not at all). `Infinity` for a standby. */
   readonly waitMs?: number;
+  /** Ends the wait: `open` rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
   /** Shown to other processes as the name of the leader (default: host name and process id). */
   readonly name?: string;
   /** Reports an etcd that does not answer or does not renew the lead; default: none. */
@@ -39,6 +41,7 @@ export interface CheckedEtcdOptions {
   readonly timeoutMs: number;
   readonly leadMs: number;
   readonly waitMs: number;
+  readonly signal: AbortSignal | undefined;
   readonly name: string | undefined;
   readonly logger: Logger | undefined;
 }
@@ -52,6 +55,7 @@ const KNOWN = [
   'timeoutMs',
   'leadMs',
   'waitMs',
+  'signal',
   'name',
   'logger',
 ];
@@ -79,6 +83,7 @@ export function checkEtcdOptions(options: EtcdStoreOptions): CheckedEtcdOptions 
     timeoutMs: integerOption(where, 'timeoutMs', options.timeoutMs ?? DEFAULT_TIMEOUT_MS, 1, MAX_TIMEOUT_MS),
     leadMs: integerOption(where, 'leadMs', options.leadMs ?? DEFAULT_LEAD_MS, MIN_LEAD_MS, MAX_LEAD_MS),
     waitMs,
+    signal: options.signal,
     name: options.name,
     logger: options.logger,
   };

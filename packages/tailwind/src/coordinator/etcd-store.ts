@@ -2,9 +2,11 @@
  * Keys in etcd, below the store's prefix:
  *
  *   lead        the leader's key, with a lease (etcd-store-lead.ts)
+ *   format      the version of these keys and of their values: 1
  *   state/KEY   the value of KEY; its mod_revision is the value's revision
  */
 import { readShape } from '@rdmc/common/shapes';
+import { TailwindError } from '../errors.js';
 import { EtcdClient } from './etcd-store-client.js';
 import { EtcdLead } from './etcd-store-lead.js';
 import {
@@ -19,6 +21,8 @@ import {
 import { checkEtcdOptions, type EtcdStoreOptions } from './etcd-store-options.js';
 import { SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
+
+const FORMAT = '1';
 
 /**
  * A coordinator's state in etcd (3.4 or newer). Opening the store means to lead: of all processes that open the same
@@ -39,14 +43,20 @@ export class EtcdStore extends SerialStore {
 
   /**
    * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_STATE_LOCKED: another coordinator
-   *   leads; ERR_RDMC_STATE_UNREACHABLE, ERR_RDMC_STATE_REFUSED
+   *   leads; ERR_RDMC_STATE_UNREACHABLE, ERR_RDMC_STATE_REFUSED, ERR_RDMC_STATE_FOREIGN_VERSION: the state was written by
+   *   another version; the reason of `options.signal`
    */
   static async open(options: EtcdStoreOptions): Promise<EtcdStore> {
     const checked = checkEtcdOptions(options);
     const client = new EtcdClient(checked);
+    let lead: EtcdLead | undefined;
     try {
-      return new EtcdStore(client, await EtcdLead.take(client, checked), checked.prefix);
+      lead = await EtcdLead.take(client, checked);
+      const store = new EtcdStore(client, lead, checked.prefix);
+      await store.#requireFormat(`${checked.prefix}format`);
+      return store;
     } catch (error) {
+      await lead?.close();
       client.close();
       throw error;
     }
@@ -96,6 +106,19 @@ export class EtcdStore extends SerialStore {
     // Only the leader writes, so an attempt whose answer was lost was carried out.
     if (repeated && found?.value === value && found.mod_revision > revision) return found.mod_revision;
     throw this.conflict(key, found?.mod_revision ?? 0, revision);
+  }
+
+  /** Another format is not changed: its version may lead again. @throws TailwindError ERR_RDMC_STATE_FOREIGN_VERSION */
+  async #requireFormat(key: string): Promise<void> {
+    const [found] = await this.#read(readKey(key));
+    if (found === undefined) {
+      await this.#transact({ compare: [this.lead.condition], success: [writeKey(key, FORMAT)], failure: [] });
+    } else if (found.value !== FORMAT) {
+      throw new TailwindError(
+        'ERR_RDMC_STATE_FOREIGN_VERSION',
+        `The state in etcd has format ${found.value}; this program reads format ${FORMAT}`,
+      );
+    }
   }
 
   async #read(operation: object): Promise<readonly EtcdKeyValue[]> {

@@ -11,6 +11,7 @@ export class Lease implements Disposable {
   #grantedAt = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  #closing: () => void = () => {};
 
   /** @param ask resolves with the milliseconds of a new lease, or rejects with the reason of a refusal */
   constructor(
@@ -46,10 +47,21 @@ export class Lease implements Disposable {
     }
   }
 
+  /** Renews the lease before it is due, for example because another coordinator grants it now. */
+  renewNow(): void {
+    if (!this.#closed) this.#renewSurely();
+  }
+
+  /** @internal Called once, when the lease is closed. */
+  onClose(listener: () => void): void {
+    this.#closing = listener;
+  }
+
   /** Ends the renewals; the lease expires by itself. Idempotent. */
   close(): void {
     this.#closed = true;
     clearTimeout(this.#timer);
+    this.#closing();
   }
 
   [Symbol.dispose](): void {
@@ -59,10 +71,12 @@ export class Lease implements Disposable {
   #schedule(leaseMs: number): void {
     clearTimeout(this.#timer);
     if (this.#closed) return;
-    this.#timer = setTimeout(() => {
-      this.renew().catch((error: unknown) => {
-        if (codeOf(error) === 'ERR_RDMC_LOG_FENCED') this.close();
-      });
-    }, leaseMs / LEASE_RENEWALS).unref();
+    this.#timer = setTimeout(() => this.#renewSurely(), leaseMs / LEASE_RENEWALS).unref();
+  }
+
+  #renewSurely(): void {
+    this.renew().catch((error: unknown) => {
+      if (codeOf(error) === 'ERR_RDMC_LOG_FENCED') this.close();
+    });
   }
 }

@@ -40,6 +40,11 @@ export class LogRegistry {
     return new LogRegistry(store, Number(await before.#change(TERM_KEY, (term) => String(termOf(term) + 1))));
   }
 
+  /** The term of the last run that began over this state. */
+  async storedTerm(): Promise<number> {
+    return termOf((await this.store.get(TERM_KEY))?.value);
+  }
+
   /** The cluster's UUID; undefined if none was ever created. */
   async knownClusterId(): Promise<string | undefined> {
     return (await this.store.get(CLUSTER_KEY))?.value;

@@ -1,14 +1,5 @@
-/** Requests of members to the coordinator, sent over the mesh under one topic. */
-import {
-  finite,
-  list,
-  opaqueRecord,
-  openRecord,
-  type Shaped,
-  uuid,
-  variants,
-  whole,
-} from '@rdmc/common/shapes';
+/** Requests of members to the coordinator, sent over the mesh under one topic, in the envelopes of ./term-guard.ts. */
+import { finite, list, openRecord, type Shaped, uuid, variants } from '@rdmc/common/shapes';
 import { u32, u64 } from '../rpc/messages.js';
 
 export const COORDINATOR_TOPIC = 'tailwind.coordinator';
@@ -29,11 +20,6 @@ export const coordinatorRequest = variants('op', {
   'finish-recovery': { logId: u64, attempt: u32, successors: list(u64) },
 });
 export type CoordinatorRequest = Shaped<typeof coordinatorRequest>;
-
-/** The envelope of a request; `term` is the highest that its sender has seen. See ./term-guard.ts. */
-export const coordinatorCall = openRecord({ term: whole(), request: coordinatorRequest });
-/** The envelope of an answer. */
-export const coordinatorReply = opaqueRecord({ term: whole(1) });
 
 export const clusterAnswer = openRecord({ clusterId: uuid });
 export const leaseAnswer = openRecord({ leaseMs: finite(0) });

@@ -1,26 +1,17 @@
 /**
  * Each run of a coordinator has a term, which is durable before its first act. Requests name the highest term that their
- * sender has seen, and answers the coordinator's own:
+ * sender has seen; answers and orders name the coordinator's own:
  *
  *   member ── { term: 4, request } ──▶ coordinator of term 5 ── { term: 5, answer } ──▶ member, which has seen 5 now
+ *   coordinator of term 5 ── { term: 5, order } ──▶ member, which refuses the orders of term 4 from now on
  */
+import { openRecord, whole } from '@rdmc/common/shapes';
 import { TailwindError } from '../errors.js';
 
-/** Refuses what a coordinator says after the member has heard of one that followed it. */
-export class TermGuard {
-  #highest = 0;
-
-  /** The highest term that was seen; 0: none. */
-  get highest(): number {
-    return this.#highest;
-  }
-
-  /** @throws TailwindError ERR_RDMC_COORDINATOR_STALE */
-  take(term: number): void {
-    requireTerm(term, this.#highest);
-    this.#highest = term;
-  }
-}
+/** The envelope of a request, beside which is `request`. */
+export const callEnvelope = openRecord({ term: whole() });
+/** The envelope of an answer, beside which is `answer`, and of an order, beside which is `order`. */
+export const coordinatorEnvelope = openRecord({ term: whole(1) });
 
 /** @throws TailwindError ERR_RDMC_COORDINATOR_STALE where a coordinator of term `seen` has followed the one of `term` */
 export function requireTerm(term: number, seen: number): void {

@@ -7,7 +7,7 @@ import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import { startScp } from '../rivals/scp.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
-import { have, MIB, median, nowSeconds, round3, say } from '../tools.mjs';
+import { have, MIB, median, nowSeconds, relayLabel, round3, say } from '../tools.mjs';
 import { filesFor, withCluster, withLab } from '../with-lab.mjs';
 
 const GIB = 1024 * MIB;
@@ -32,11 +32,11 @@ function rowOf(name, n, mib, runs) {
 }
 
 /** Members that are there already: their CPU time in between. */
-function groupRuns(n, mib, { rate, rounds, algorithms, blockBytes }) {
+function groupRuns(n, mib, { rate, rounds, blockBytes }, { algorithm, relay }) {
   const bytes = mib * MIB;
   return withCluster({ hosts: n, rate }, async (cluster, lab) => {
     const meter = new Meter(lab);
-    const group = await cluster.open(1, bytes, { algorithm: algorithms[0], blockBytes });
+    const group = await cluster.open(1, bytes, { algorithm, relay, blockBytes });
     await cluster.seconds(group, bytes);
     const runs = [];
     for (let round = 0; round < rounds; round += 1) {
@@ -52,6 +52,12 @@ function groupRuns(n, mib, { rate, rounds, algorithms, blockBytes }) {
     }
     return runs;
   });
+}
+
+function groupKinds({ algorithms, relays }) {
+  return algorithms.flatMap((algorithm) =>
+    relays.map((relay) => ({ name: `rdmc ${algorithm}${relayLabel(relay)}`, algorithm, relay })),
+  );
 }
 
 /** Commands that begin and end with each transfer. */
@@ -104,8 +110,9 @@ export async function cpu(options) {
   const rows = [];
   for (const n of members) {
     for (const size of mib) {
-      if (wanted('rdmc'))
-        rows.push(rowOf(`rdmc ${options.algorithms[0]}`, n, size, await groupRuns(n, size, options)));
+      for (const kind of wanted('rdmc') ? groupKinds(options) : []) {
+        rows.push(rowOf(kind.name, n, size, await groupRuns(n, size, options, kind)));
+      }
       for (const [key, { name, here, programs = [], send, nameOf }] of Object.entries(COMMANDS)) {
         if (!wanted(key) || (here && !here()) || !have(programs, { install })) continue;
         rows.push(rowOf(name, n, size, await commandRuns(n, size, options, send, nameOf)));

@@ -4,7 +4,7 @@ import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import * as mpi from '../rivals/mpi.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
-import { byTurns, comparisonRows, have, MIB, median } from '../tools.mjs';
+import { byTurns, comparisonRows, have, MIB, median, relayLabel } from '../tools.mjs';
 import { filesFor, withCluster } from '../with-lab.mjs';
 
 /** Size in MiB and numbers of hosts of the whole comparison. */
@@ -25,6 +25,7 @@ async function contestants({
   cluster,
   algorithms,
   windows,
+  relays,
   blockBytes,
   files,
   few,
@@ -34,12 +35,15 @@ async function contestants({
   const list = new Map();
   list.set('stream', async () => (await lab.goodput(hosts[0], hosts[1], bytes)).seconds);
   if (wanted('rdmc')) {
-    const kinds = algorithms.flatMap((algorithm) => windows.map((each) => ({ algorithm, ...each })));
+    const kinds = algorithms.flatMap((algorithm) =>
+      windows.flatMap((each) => relays.map((relay) => ({ algorithm, relay, ...each }))),
+    );
     for (const [index, { algorithm, label, ...options }] of kinds.entries()) {
+      const name = `rdmc ${algorithm}${label}${relayLabel(options.relay)}`;
       const group = await cluster.open(index + 1, bytes, { algorithm, blockBytes, ...options });
       await cluster.warm(group, bytes);
-      skews.set(`rdmc ${algorithm}${label}`, group.skews);
-      list.set(`rdmc ${algorithm}${label}`, async () => {
+      skews.set(name, group.skews);
+      list.set(name, async () => {
         const seconds = await cluster.seconds(group, bytes);
         await cluster.verify(group, bytes);
         return seconds;

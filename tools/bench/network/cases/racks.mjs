@@ -12,25 +12,37 @@ const dealt = (hosts) =>
     (_, index) => (index % RACKS) * (hosts.length / RACKS) + Math.floor(index / RACKS),
   );
 
-export async function racks({ members = [16], mib = [64], rate, rounds, blockBytes }) {
+/** The schedules, each with every size of blocks. */
+function kindsOf(hosts, rackOf, blockSizes, onlyRacks) {
+  const order = { sorted: hosts.map((_, index) => index), dealt: dealt(hosts) };
+  const knowing = [
+    { name: 'hybrid', algorithm: 'hybrid', members: order.sorted, racks: order.sorted.map(rackOf) },
+    { name: 'chain, by rack', algorithm: 'chain', members: order.sorted },
+  ];
+  const others = [
+    { name: 'binomial-pipeline, by rack', algorithm: 'binomial-pipeline', members: order.sorted },
+    { name: 'binomial-pipeline, any order', algorithm: 'binomial-pipeline', members: order.dealt },
+    { name: 'chain, any order', algorithm: 'chain', members: order.dealt },
+  ];
+  const kinds = onlyRacks ? knowing : [...knowing, ...others];
+  return kinds.flatMap((kind) =>
+    blockSizes.map((blockBytes) => ({
+      ...kind,
+      blockBytes,
+      name: blockBytes === 'auto' ? kind.name : `${kind.name}, ${blockBytes / 1024} KiB`,
+    })),
+  );
+}
+
+export async function racks({ members = [16], mib = [64], rate, rounds, blockSizes, onlyRacks }) {
   const rows = [];
   for (const n of members) {
     await withCluster({ hosts: n, racks: RACKS, rate, uplink: { rate } }, async (cluster, lab, hosts) => {
-      const order = { sorted: hosts.map((_, index) => index), dealt: dealt(hosts) };
-      const rackOf = (list) => list.map((member) => lab.hosts[member].rack);
-      const kinds = [
-        { name: 'hybrid', algorithm: 'hybrid', members: order.sorted, racks: rackOf(order.sorted) },
-        { name: 'binomial-pipeline, by rack', algorithm: 'binomial-pipeline', members: order.sorted },
-        { name: 'binomial-pipeline, any order', algorithm: 'binomial-pipeline', members: order.dealt },
-        { name: 'chain, by rack', algorithm: 'chain', members: order.sorted },
-        { name: 'chain, any order', algorithm: 'chain', members: order.dealt },
-      ];
+      const kinds = kindsOf(hosts, (member) => lab.hosts[member].rack, blockSizes, onlyRacks);
       for (const size of mib) {
         const bytes = size * MIB;
         let id = 1;
-        const groups = await inTurn(kinds, ({ name, ...options }) =>
-          cluster.open(id++, bytes, { ...options, blockBytes }),
-        );
+        const groups = await inTurn(kinds, ({ name, ...options }) => cluster.open(id++, bytes, options));
         const times = kinds.map(() => []);
         for (let round = 0; round < rounds; round += 1) {
           for (const [index, group] of groups.entries()) {

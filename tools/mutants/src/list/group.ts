@@ -4,7 +4,9 @@ const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
+const LARGE = ['packages/group/test/formation-large.test.ts'];
 const SMALL = ['packages/group/test/small-ring.test.ts'];
+const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
 const MANY = ['packages/group/test/many-order.test.ts', 'packages/group/test/many-model.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
@@ -37,6 +39,42 @@ export const group: readonly Mutant[] = [
     replace: '',
     fault: 'More sends than the window are posted.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/relay-of-small-messages-forgets-children',
+    package: PACKAGE,
+    function: 'freeOf',
+    find: 'Math.max((head - copied) >>> 0, (head - relayed) >>> 0)',
+    replace: '(head - copied) >>> 0',
+    fault: 'Entries are written over that a relay has not sent on.',
+    tests: TREE,
+  },
+  {
+    id: 'group/relay-of-small-messages-forgets-application',
+    package: PACKAGE,
+    function: 'freeOf',
+    find: 'Math.max((head - copied) >>> 0, (head - relayed) >>> 0)',
+    replace: '(head - relayed) >>> 0',
+    fault: 'Entries are written over that the application of a relay has not copied out.',
+    tests: TREE,
+  },
+  {
+    id: 'group/tree-of-one-level-more',
+    package: PACKAGE,
+    function: 'parentIn',
+    find: 'rank <= relays || relays === 0',
+    replace: 'rank <= 1 || relays === 0',
+    fault: 'Relays have parents that are relays.',
+    tests: ['packages/group/test/small-tree.test.ts'],
+  },
+  {
+    id: 'group/relay-confirms-early',
+    package: PACKAGE,
+    function: 'RelayProgress.#hasAll',
+    find: 'Atomics.load(this.control, ControlWord.RELAYED) === head',
+    replace: 'head === head',
+    fault: 'A relay confirms that it has done its part before its children have the small messages.',
+    tests: ['packages/group/test/small-ring.test.ts'],
   },
   {
     id: 'group/relay-of-too-few-blocks',
@@ -235,6 +273,24 @@ export const group: readonly Mutant[] = [
     replace: 'true',
     fault: 'A member that forms a group drops the message that the others have lost it.',
     tests: FORMATION,
+  },
+  {
+    id: 'group/large-open-before-connected',
+    package: PACKAGE,
+    function: 'RollCall.allConnected',
+    find: 'return this.#connected.has(this.#root);',
+    replace: 'return true;',
+    fault: 'A member of a large group opens it before the root has said that all members are connected.',
+    tests: LARGE,
+  },
+  {
+    id: 'group/large-failure-untold',
+    package: PACKAGE,
+    function: 'Formation.#undo',
+    find: 'if (this.#introduced.size > 0 && !this.#introduced.has(to)) this.#introduceTo(to);',
+    replace: '',
+    fault: 'Members of a large group that do not know a member yet do not learn that it has given up.',
+    tests: LARGE,
   },
   {
     id: 'group/probe-age-unlimited',
