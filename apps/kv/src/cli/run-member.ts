@@ -71,19 +71,17 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
         recovered: event,
       }),
     failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
-<<<<<<< HEAD
     moved: (event) =>
-      tell(`server ${event.source} handed ${event.slots} slots over to server ${event.target}`, { moved: event }),
+      tell(`server ${event.source} handed ${event.slots} slots over to server ${event.target}`, {
+        moved: event,
+      }),
     notMoved: (event) =>
       tell(
         `server ${event.source} could not hand slots over to server ${event.target}: ${event.code}: ${event.reason}`,
         { notMoved: event },
       ),
     balanced: () => tell('each server has its share of the slots', { balanced: true }),
-    memberLost: (event) => tellLost('coordinator', event, tell),
-=======
     memberLost: (event) => tellLost(name, event, tell),
->>>>>>> main
   });
   end.beforeExit(() => coordinator.end());
   tell(`${name}: started`, { ready: 0 });

@@ -1,10 +1,7 @@
 import { SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-<<<<<<< HEAD
-import type { SlotRange } from '../commands/node-view.js';
-=======
 import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
->>>>>>> main
+import type { SlotRange } from '../commands/node-view.js';
 import { Topic } from './messages.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -17,16 +14,10 @@ export interface Servers {
 }
 
 export interface AnnouncedTableOptions {
-<<<<<<< HEAD
-  readonly mesh: Pick<Mesh, 'broadcast' | 'send' | 'peers'>;
-  /** The log that has each slot now, with a number above all before, also those of earlier runs. */
-  readonly numbered: () => Promise<{ readonly epoch: number; readonly owners: readonly string[] }>;
-=======
   readonly mesh: Pick<Mesh, 'peers'>;
   readonly orders: Pick<CoordinatorChannel, 'broadcast' | 'send'>;
-  /** A number above all before, also those of earlier runs. */
-  readonly next: () => Promise<number>;
->>>>>>> main
+  /** The log that has each slot now, with a number above all before, also those of earlier runs. */
+  readonly numbered: () => Promise<{ readonly epoch: number; readonly owners: readonly string[] }>;
   /** Every slot has a server now, by another table than before. */
   readonly onServing: (epoch: number) => void;
 }

@@ -124,6 +124,14 @@ export class PlacementState {
     });
   }
 
+  async #requireLog(logId: string, ranges: Parameters<PlacementState['requireLog']>[1], logs: LogRecords) {
+    const tenures = await this.storedTenures(await logs());
+    for (const [from, to] of ranges) {
+      const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
+      if (other) throw handedOver(logId, other);
+    }
+  }
+
   /** Repeated where another process has changed the records first: then the rules look at those. */
   async #change(
     logs: LogRecords,
@@ -145,16 +153,21 @@ export class PlacementState {
   }
 
   /**
-   * Durable before the recovery that may make it true ends.
+   * The slots are those of a log that was declared dead: no hand-over gives them away any more.
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED: a slot belongs to another log by now
    */
+  requireLog(
+    logId: string,
+    ranges: readonly (readonly [from: number, to: number, ...unknown[]])[],
+    logs: LogRecords,
+  ): Promise<void> {
+    return this.#changes.run(() => this.#requireLog(logId, ranges, logs));
+  }
+
+  /** Durable before the recovery that may make it true ends. @throws as `requireLog` */
   plan(logId: string, ranges: readonly TenureRange[], logs: LogRecords): Promise<void> {
     return this.#changes.run(async () => {
-      const tenures = await this.storedTenures(await logs());
-      for (const [from, to] of ranges) {
-        const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
-        if (other) throw handedOver(logId, other);
-      }
+      await this.#requireLog(logId, ranges, logs);
       const key = `${TAKEOVER_PREFIX}${logId}`;
       const revision = (await this.store.get(key))?.revision ?? 0;
       await this.store.put(key, textOf(ranges), revision);

@@ -110,14 +110,13 @@ export class Placement {
     const { returnMs, rollCallMs = returnMs } = waits;
     this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
-<<<<<<< HEAD
     const numbered = async () => {
       const { epoch, tenures } = await this.#state.numbered(logs);
       return { epoch, owners: tenures.map(logOf) };
     };
-    this.#table = new AnnouncedTable({ mesh, numbered, onServing });
+    this.#table = new AnnouncedTable({ mesh, orders: channel, numbered, onServing });
     const onChange = (): void => void this.#announceAgain();
-    this.#handOvers = new HandOvers({ mesh, state: this.#state, logs, ended, onChange });
+    this.#handOvers = new HandOvers({ mesh, orders: channel, state: this.#state, logs, ended, onChange });
     this.#rebalancer = new Rebalancer({
       run: (move) => this.#handOvers.run(move),
       layout: () => this.#layout(),
@@ -128,11 +127,7 @@ export class Placement {
       onFailed: ({ source, target }, failure) =>
         this.events.notMoved?.({ source: source.member, target: target.member, ...failure }),
     });
-    this.#rollCall = new RollCall({ ...waits, onTimeout: () => this.#enqueue() });
-=======
-    this.#table = new AnnouncedTable({ mesh, orders: channel, next: () => this.#state.next(), onServing });
     this.#rollCall = new RollCall({ ...waits, returnMs: rollCallMs, onTimeout: () => this.#enqueue() });
->>>>>>> main
     this.#subscriptions = [
       channel.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       channel.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),

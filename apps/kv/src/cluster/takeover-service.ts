@@ -28,13 +28,8 @@ export interface TakeoverServiceOptions extends TakeoverOptions {
 export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
-<<<<<<< HEAD
   constructor(options: TakeoverServiceOptions) {
-    const { mesh, imports, incoming, ended } = options;
-=======
-  constructor(options: TakeoverOptions) {
-    const { mesh, coordinator, imports, ended } = options;
->>>>>>> main
+    const { mesh, coordinator, imports, incoming, ended } = options;
     this.#subscriptions = [
       coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);

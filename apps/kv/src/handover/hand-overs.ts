@@ -1,7 +1,7 @@
 import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { LogRecord } from '@rdmc/tailwind/coordinator';
+import type { CoordinatorChannel, LogRecord } from '@rdmc/tailwind/coordinator';
 import { handOverAnswer, type SettleMessage, settleMessage, Topic } from '../cluster/messages.js';
 import { type PlacementState, rangesOfSlots } from '../cluster/placement-state.js';
 import { KvError } from '../errors.js';
@@ -22,7 +22,8 @@ export interface Move {
 }
 
 export interface HandOversOptions {
-  readonly mesh: Pick<Mesh, 'request' | 'onRequest' | 'peers'>;
+  readonly mesh: Pick<Mesh, 'peers'>;
+  readonly orders: Pick<CoordinatorChannel, 'request' | 'onRequest'>;
   readonly state: Pick<PlacementState, 'next' | 'storedTenures' | 'commit' | 'keep'>;
   readonly logs: () => Promise<readonly LogRecord[]>;
   readonly ended: AbortSignal;
@@ -47,7 +48,7 @@ export class HandOvers {
   readonly #subscription: Subscription;
 
   constructor(private readonly options: HandOversOptions) {
-    this.#subscription = options.mesh.onRequest(Topic.SETTLE, (from, body) =>
+    this.#subscription = options.orders.onRequest(Topic.SETTLE, (from, body) =>
       this.#outcomes.run(() => this.#settle(from, readShape(settleMessage, body))),
     );
   }
@@ -58,7 +59,7 @@ export class HandOvers {
 
   /** Resolves when the target has the slots. @throws why it does not */
   async run(move: Move): Promise<void> {
-    const { mesh, state, ended, logs } = this.options;
+    const { orders, state, ended, logs } = this.options;
     const { source, target, slots } = move;
     const number = await state.next();
     const tenures = await state.storedTenures(await logs());
@@ -71,7 +72,7 @@ export class HandOvers {
     try {
       const body = { number, ranges: rangesOfSlots(slots), target: target.member };
       const options = { timeoutMs: HANDOVER_TOTAL_MS, signal: ended };
-      const answer = await mesh.request(source.member, Topic.HAND_OVER, body, options);
+      const answer = await orders.request(source.member, Topic.HAND_OVER, body, options);
       if (readShape(handOverAnswer, answer).outcome !== 'moved')
         throw failed(number, 'the source kept its slots');
     } catch (error) {
@@ -127,9 +128,9 @@ export class HandOvers {
 
   /** The target forgets what it got; if it does not hear this, its next hand-over of the slots does it. */
   async #drop(number: number, target: number): Promise<void> {
-    const { mesh, ended } = this.options;
+    const { mesh, orders, ended } = this.options;
     if (mesh.peers.get(target)?.state !== 'connected') return;
-    await mesh.request(target, Topic.DROP, { number }, { signal: ended }).catch(() => {});
+    await orders.request(target, Topic.DROP, { number }, { signal: ended }).catch(() => {});
   }
 }
 

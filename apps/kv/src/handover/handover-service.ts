@@ -1,20 +1,15 @@
 import type { Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import {
-  broughtMessage,
-  COORDINATOR,
-  dropMessage,
-  handOverMessage,
-  incomingMessage,
-  Topic,
-} from '../cluster/messages.js';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { broughtMessage, dropMessage, handOverMessage, incomingMessage, Topic } from '../cluster/messages.js';
 import { KvError } from '../errors.js';
 import type { Incoming } from './incoming.js';
 import { Outgoing, type OutgoingOptions } from './outgoing.js';
 
 export interface HandOverServiceOptions extends OutgoingOptions {
   readonly mesh: Pick<Mesh, 'request' | 'id' | 'onRequest'>;
+  readonly coordinator: Pick<CoordinatorClient, 'request' | 'onRequest'>;
   readonly incoming: Incoming;
 }
 
@@ -24,10 +19,10 @@ export class HandOverService {
   #isBusy = false;
 
   constructor(private readonly options: HandOverServiceOptions) {
-    const { mesh, incoming, ended, table } = options;
+    const { mesh, coordinator, incoming, ended, table } = options;
     table.onUpdate(() => incoming.owned((slot) => table.owner(slot) === mesh.id));
     this.#subscriptions = [
-      mesh.onRequest(Topic.HAND_OVER, (from, body) => this.#handOver(from, body)),
+      coordinator.onRequest(Topic.HAND_OVER, (_, body) => this.#handOver(body)),
       mesh.onRequest(Topic.INCOMING, async (_, body) => {
         const announcement = readShape(incomingMessage, body);
         const { ranges, number } = announcement;
@@ -39,8 +34,8 @@ export class HandOverService {
         await incoming.brought(readShape(broughtMessage, body), ended);
         return null;
       }),
-      mesh.onRequest(Topic.DROP, async (from, body) => {
-        if (from === COORDINATOR) await incoming.drop(readShape(dropMessage, body).number);
+      coordinator.onRequest(Topic.DROP, async (_, body) => {
+        await incoming.drop(readShape(dropMessage, body).number);
         return null;
       }),
     ];
@@ -50,9 +45,8 @@ export class HandOverService {
     for (const each of this.#subscriptions) each.close();
   }
 
-  async #handOver(from: number, body: unknown) {
+  async #handOver(body: unknown) {
     const message = readShape(handOverMessage, body);
-    if (from !== COORDINATOR) throw failed(message.number, 'only the coordinator may ask for it');
     if (this.#isBusy) throw failed(message.number, 'another one leaves this server');
     this.#isBusy = true;
     try {

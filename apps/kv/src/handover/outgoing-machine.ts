@@ -21,53 +21,53 @@ export type OutgoingState = 'copying' | 'stopping' | 'finishing' | 'settling' | 
  * the slots again: the target may have them by then, and nothing that is known here tells.
  */
 export class OutgoingMachine {
-  #state: OutgoingState = 'copying';
+  private current: OutgoingState = 'copying';
 
   constructor(private readonly port: OutgoingPort) {}
 
   get state(): OutgoingState {
-    return this.#state;
+    return this.current;
   }
 
   /** Whether this server serves the slots. */
   get serves(): boolean {
-    return this.#state === 'copying' || this.#state === 'kept';
+    return this.current === 'copying' || this.current === 'kept';
   }
 
   /** The target has all but the latest changes. */
   copied(): void {
-    if (this.#state !== 'copying') return;
-    this.#state = 'stopping';
+    if (this.current !== 'copying') return;
+    this.current = 'stopping';
     this.port.stop();
   }
 
   /** No append to these slots is under way any more. */
   stopped(): void {
-    if (this.#state !== 'stopping') return;
-    this.#state = 'finishing';
+    if (this.current !== 'stopping') return;
+    this.current = 'finishing';
     this.port.finish();
   }
 
   /** The target has everything durably. */
   finished(): void {
-    if (this.#state !== 'finishing') return;
-    this.#state = 'settling';
+    if (this.current !== 'finishing') return;
+    this.current = 'settling';
     this.port.settle(true);
   }
 
   /** The target cannot have everything. */
   failed(): void {
-    if (this.#state === 'copying') this.#state = 'kept';
-    else if (this.#state === 'stopping' || this.#state === 'finishing') {
-      this.#state = 'settling';
+    if (this.current === 'copying') this.current = 'kept';
+    else if (this.current === 'stopping' || this.current === 'finishing') {
+      this.current = 'settling';
       this.port.settle(false);
     }
   }
 
   /** The coordinator has answered. */
   answered(outcome: Outcome): void {
-    if (this.#state !== 'settling') return;
-    this.#state = outcome;
+    if (this.current !== 'settling') return;
+    this.current = outcome;
     if (outcome === 'moved') this.port.release();
     else this.port.resume();
   }

@@ -2,7 +2,8 @@ import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { anySignal, Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import { COORDINATOR, floorAnswer, type HandOverMessage, settleAnswer, Topic } from '../cluster/messages.js';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { floorAnswer, type HandOverMessage, settleAnswer, Topic } from '../cluster/messages.js';
 import type { PeerLink } from '../cluster/peer-link.js';
 import type { PeerLinks } from '../cluster/peer-links.js';
 import type { SlotTable } from '../cluster/slot-table.js';
@@ -15,6 +16,7 @@ import { SlotCopy } from './slot-copy.js';
 
 export interface OutgoingOptions {
   readonly mesh: Pick<Mesh, 'request' | 'id'>;
+  readonly coordinator: Pick<CoordinatorClient, 'request'>;
   readonly peers: Pick<PeerLinks, 'link'>;
   readonly store: Store;
   readonly table: SlotTable;
@@ -151,12 +153,12 @@ export class Outgoing {
 
   /** However long the coordinator is away: what it has stored decides, and nothing else. */
   async #settle(isReady: boolean): Promise<void> {
-    const { mesh, ended, table, logId } = this.options;
+    const { coordinator, ended, table, logId } = this.options;
     const { number, ranges } = this.message;
     const body = { number, ranges, logId: String(logId), floor: this.#floor, isReady };
     while (!ended.aborted) {
       try {
-        const answer = await mesh.request(COORDINATOR, Topic.SETTLE, body, { signal: ended });
+        const answer = await coordinator.request(Topic.SETTLE, body, { signal: ended });
         const { outcome, epoch } = readShape(settleAnswer, answer);
         if (outcome === 'moved') table.moved(number, epoch);
         this.#machine.answered(outcome);

@@ -134,13 +134,10 @@ async function startServing(
   const takeovers = { mesh, logs, coordinator, peers, imports, incoming, servers, ended };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
-<<<<<<< HEAD
-  const handOvers = new HandOverService({ mesh, peers, store, table: service.table, logId, incoming, ended });
+  const { table } = service;
+  const handOvers = new HandOverService({ mesh, coordinator, peers, store, table, logId, incoming, ended });
   closers.add(() => handOvers.close());
-  const witness = serveWitness(mesh);
-=======
   const witness = serveWitness(mesh, coordinator);
->>>>>>> main
   closers.add(() => witness.close());
   const onRefused = (error: unknown): void => endOnce(end, error);
   const registration = new Registration({ coordinator, logId, ended: end.signal, onRefused });
