@@ -136,3 +136,24 @@ for (const direction of DIRECTIONS) {
     TIMEOUT_MS,
   );
 }
+
+labTest(
+  'a relay’s data path is cut in mid-message, while devices relay: all know',
+  async () => {
+    const { lab, members } = await join();
+    const options = { algorithm: 'chain', blockBytes: 16_384, retryTimeoutMs: RETRY_MS, relay: 'device' };
+    await Promise.all(
+      members.map((member) => member.call('createGroup', { id: GROUP, members: CHAIN, ...options })),
+    );
+    const message = { group: GROUP, seed: 1, byteLength: 1 << 20 };
+    const sends = members[ROOT!]!.call<Outcome[]>('send', { ...message, count: 'endless' });
+    sends.catch(() => {});
+    const some = { group: GROUP, field: 'bytesReceived', least: message.byteLength };
+    await members[LEAF!]!.call('reached', some);
+    await cut(lab, 'data', 'both');
+    const failed = sends.then((outcomes) => outcomes.filter(({ error }) => error !== null));
+    await expectAllToKnow({ lab, members }, GROUP, failed);
+    expect(await failed).not.toEqual([]);
+  },
+  TIMEOUT_MS,
+);

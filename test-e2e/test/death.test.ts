@@ -1,4 +1,4 @@
-import type { Algorithm, GroupProgress } from '@rdmc/group';
+import type { Algorithm, GroupProgress, RelayBy } from '@rdmc/group';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
 import { LONG, LONG_NOTE } from '../src/long.js';
@@ -38,9 +38,9 @@ class Shrinking {
   }
 
   /** A stream among so many members, in the middle of it. */
-  streaming(algorithm: Algorithm, members: number): Promise<Stream> {
+  streaming(algorithm: Algorithm, members: number, relay: RelayBy = 'worker'): Promise<Stream> {
     const size = { byteLength: 4 * 1024 * 1024, count: 'endless' } as const;
-    const options = { algorithm, ...NEWS_BY_CONNECTIONS.group };
+    const options = { algorithm, relay, ...NEWS_BY_CONNECTIONS.group };
     const ids = this.living(members);
     return startStream(this.cluster, { group: this.group(), ids, ...CONTENT, ...size, options });
   }
@@ -80,8 +80,8 @@ async function expectKeptUnchanged(members: MemberProcess[], group: number): Pro
   }
 }
 
-/** `lost`: the place of the lost member in the group. */
-type Kill = [role: string, algorithm: Algorithm, lost: number];
+/** `lost`: the place of the lost member in the group; `relay`: who relays, by default the worker. */
+type Kill = [role: string, algorithm: Algorithm, lost: number, relay?: RelayBy];
 interface Kills {
   readonly transport: 'shm' | 'tcp';
   readonly kills: readonly Kill[];
@@ -96,6 +96,7 @@ const KILLS: readonly Kills[] = [
       ['the root', 'binomial-pipeline', 0],
       ['a relay', 'binomial-pipeline', 2],
       ['a leaf', 'binomial-tree', 4],
+      ['a relay', 'chain', 2, 'device'],
     ],
     more: [
       ['a relay', 'chain', 2],
@@ -104,7 +105,10 @@ const KILLS: readonly Kills[] = [
   },
   {
     transport: 'tcp',
-    kills: [['a relay', 'chain', 2]],
+    kills: [
+      ['a relay', 'chain', 2],
+      ['a relay', 'binomial-pipeline', 2, 'device'],
+    ],
     more: [
       ['the root', 'binomial-pipeline', 0],
       ['a leaf', 'binomial-tree', 4],
@@ -112,8 +116,8 @@ const KILLS: readonly Kills[] = [
   },
 ];
 
-async function expectKillKnown(all: Shrinking, [role, algorithm, place]: Kill): Promise<void> {
-  const stream = await all.streaming(algorithm, GROUP_MEMBERS);
+async function expectKillKnown(all: Shrinking, [role, algorithm, place, relay]: Kill): Promise<void> {
+  const stream = await all.streaming(algorithm, GROUP_MEMBERS, relay);
   const { cluster } = all;
   const { group, ids } = stream.options;
   const lost = ids[place]!;

@@ -60,16 +60,17 @@ describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () =>
   );
 
   it.each([
-    ['the root', 0, 'shm'],
-    ['a relay', 1, 'shm'],
-    ['a relay', 1, 'tcp'],
+    ['the root', 0, 'shm', 'worker'],
+    ['a relay', 1, 'shm', 'worker'],
+    ['a relay', 1, 'tcp', 'device'],
   ] as const)(
-    'for too long: %s (%i, over %s) is named, and harms nobody when it wakes',
-    async (_who, stopped, transport) => {
+    'for too long: %s (%i, over %s, relays by the %s) is named, and harms nobody when it wakes',
+    async (_who, stopped, transport, relay) => {
       // More than a busy machine keeps a process that runs from its processor.
       const silence = { heartbeatMs: 100, silenceTimeoutMs: 12_000 };
       const cluster = await Cluster.start(IDS.length, { node: { ...silence, ...over(transport) } });
-      const { sends } = await startStream(cluster, { ...stream, count: 'endless' });
+      const options = { ...patientGroup, relay };
+      const { sends } = await startStream(cluster, { ...stream, options, count: 'endless' });
       cluster.at(stopped).signal('SIGSTOP');
       const others = cluster.except(stopped);
       for (const member of others) {

@@ -99,7 +99,13 @@ interface Unchanged {
   /** Entries that the sender does not have. */
   removed: number;
   /** What was not set of the attributes of `--archive`; null where everything was. */
-  unset: { accepted: boolean; owners: number; modes: number } | null;
+  unset: {
+    accepted: boolean;
+    owners: number;
+    modes: number;
+    attributes: number;
+    attributeCode?: string | undefined;
+  } | null;
 }
 
 type ReceiverOutcome = Place &
@@ -119,6 +125,8 @@ interface CastFinished {
   sentBytes: number;
   /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
   transferredBytes: number;
+  /** With `--compress`: what these bytes took in messages; else null. */
+  compressedBytes: number | null;
   /** Whether files were encrypted on their way. */
   encrypted: boolean;
   seconds: number;
@@ -185,6 +193,8 @@ export type CastEvent =
       address: string;
       /** Whether files are encrypted from the sender to each receiver. */
       encrypted: boolean;
+      /** How contents are compressed; null: not. */
+      compression: 'zstd' | 'deflate' | null;
     })
   | CastProgress
   /** A receiver is complete, or failed. A retry may follow `failed`. */

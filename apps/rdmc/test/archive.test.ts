@@ -52,7 +52,7 @@ describe(`rdmc cast --archive${how}`, () => {
     expect(ownerAt(directory)).toBe('0 755');
     const ended = await castHere(tree, '--to', name, '--archive');
     expect(finishedOf(ended)).toMatchObject({
-      receivers: [{ unset: { accepted: false, owners: 1, modes: 1 } }],
+      receivers: [{ unset: { accepted: false, owners: 1, modes: 1, attributes: 0 } }],
     });
   });
 });
@@ -70,7 +70,14 @@ describe('the options of an archive cast', () => {
 
 describe('what a receiver has not set', () => {
   it('is named, with the reason', () => {
-    expect(describeUnset('n', { accepted: true, owners: 1, modes: 0 })).toBe(
+    const unset = { accepted: true, owners: 0, modes: 0, attributes: 2 };
+    expect(describeUnset('n', { ...unset, attributeCode: 'ENOTSUP' })).toBe(
+      'n has not set extended attributes of 2 entries (its file system has none)',
+    );
+    expect(describeUnset('n', { ...unset, modes: 1, attributeCode: 'ENOSPC' })).toContain(
+      '2 entries (ENOSPC) and set-',
+    );
+    expect(describeUnset('n', { accepted: true, owners: 1, modes: 0, attributes: 0 })).toBe(
       'n has not set owners of 1 entry: it may not set them',
     );
   });

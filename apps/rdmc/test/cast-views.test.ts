@@ -235,6 +235,9 @@ describe('an outcome', () => {
       describeSuccess(outcomeOf(summaryOf([receiver], part), [], nameOf), palette)[0];
     const head = 'a:7411 has 3 files, 1 directory, 38.1 MiB, ';
     expect(text({ encrypted: false })).toBe(`${head}verified, not encrypted, in 2.00 s, 19.1 MiB/s.`);
+    expect(text({ compressedBytes: 9_000_000 })).toBe(
+      `${head}verified, encrypted, compressed to 8.6 MiB, in 2.00 s, 19.1 MiB/s.`,
+    );
     expect(text({ sentFiles: 0, sentBytes: 0 })).toBe(`${head}nothing to send, in 2.00 s.`);
     expect(text({ sentFiles: 1, sentBytes: 2_000_000 }, { ...complete('a'), removed: 2 })).toBe(
       `${head}of these 1 file, 1.9 MiB sent and verified, encrypted, 2 removed, in 2.00 s, 976.6 KiB/s.`,
@@ -305,6 +308,7 @@ describe('the report of a cast', () => {
     blockReason: 'for 3 members',
     address: '10.0.0.1:5',
     encrypted: true,
+    compression: null,
   } as const;
   const snapshots: CastProgress[] = [
     snapshot([receiver('a'), receiver('b')]),
@@ -420,6 +424,7 @@ describe('a plan', () => {
     messageSize: undefined,
     checksum: 'gmac',
     encrypt: true,
+    compress: false,
     bandwidthLimit: undefined,
     connectTimeoutMs: undefined,
     stallTimeoutMs: undefined,

@@ -37,6 +37,12 @@ export interface CastOptions {
    */
   readonly encrypt?: boolean | undefined;
   /**
+   * Compresses contents (default false): with Zstandard where all ends run Node.js 22.15 or newer, else with DEFLATE. It is done
+   * once, before encryption. Pieces that do not shrink are sent as they are. For links that are slower than about 100 Mbit/s.
+   * Not with `waitFor` and `joinWindowMs`.
+   */
+  readonly compress?: boolean | undefined;
+  /**
    * Checksum of file contents: 'gmac' (default, cheap), or 'sha256', with which no receiver that forwards bytes can alter
    * them unnoticed.
    */
@@ -98,7 +104,7 @@ export interface CastOptions {
    * For receivers that start at different times: the cast begins when so many of them have answered (default with
    * `joinWindowMs`: 1; else all are called once). The others are called for `joinWindowMs`. One that answers while the cast runs
    * joins between two messages: it gets the rest with the others, and the beginning afterwards, together with all others that
-   * lack it. Not with `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`, `trafficClass`,
+   * lack it. Not with `rack`, `blockBytes`, `messageBytes`, `wholeFiles`, `update`, `existing`, `delete`, `dryRun`, `compress`, `trafficClass`,
    * `serviceLevel` and `trace`, nor with another `algorithm` than 'binomial-pipeline'.
    */
   readonly waitFor?: number | undefined;

@@ -60,6 +60,8 @@ export interface CastRoute extends DeviceRoute {
   readonly address: string;
   /** Whether files are encrypted from the sender to each receiver. */
   readonly encrypted: boolean;
+  /** How contents are compressed: 'zstd' or 'deflate'; null: not. */
+  readonly compression: 'zstd' | 'deflate' | null;
 }
 
 /** A snapshot of a cast. */

@@ -106,6 +106,7 @@ export class CastRun {
       sentBytes: preview?.bytes ?? totals.bytes,
       encrypted: this.options.encrypt,
       transferredBytes: report?.contentBytes ?? 0,
+      ...(report && this.options.compress && { compressedBytes: report.packedBytes }),
       seconds: (performance.now() - this.#began) / 1000,
       receivers: this.options.to.map(({ name }) => this.#receivers.get(name)!),
       problems: problems.kept,

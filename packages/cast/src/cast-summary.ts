@@ -82,6 +82,8 @@ export interface CastSummary {
    * files. What several groups got counts for each group. 0 in a dry run.
    */
   readonly transferredBytes: number;
+  /** With `compress`: what these bytes took in messages; undefined where they were not compressed. */
+  readonly compressedBytes?: number | undefined;
   /** Time of the whole cast, retries included. */
   readonly seconds: number;
   /** The outcome of each receiver, in the order of the option `to`. */

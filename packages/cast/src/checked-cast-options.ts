@@ -35,6 +35,7 @@ const KNOWN = [
   'rack',
   'blockBytes',
   'encrypt',
+  'compress',
   'checksum',
   'compare',
   'filters',
@@ -87,6 +88,7 @@ export interface CheckedCastOptions {
   readonly rack: RackId;
   readonly blockBytes: 'auto' | number;
   readonly encrypt: boolean;
+  readonly compress: boolean;
   readonly checksum: ChecksumKind;
   /** Undefined where everything is sent without a question. */
   readonly comparison: ComparisonPolicy | undefined;
@@ -134,6 +136,7 @@ export function checkCastOptions(options: CastOptions): CheckedCastOptions {
         ? 'auto'
         : integer('blockBytes', 0, 1, MAX_BLOCK_BYTES),
     encrypt: booleanOption(WHERE, 'encrypt', options.encrypt ?? true),
+    compress: booleanOption(WHERE, 'compress', options.compress ?? false),
     checksum: choiceOption<ChecksumKind>(WHERE, 'checksum', options.checksum ?? 'gmac', checksums),
     ...checkSelection(options),
     meshPorts: portsOption(WHERE, options.meshPorts),

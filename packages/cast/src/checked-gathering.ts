@@ -17,6 +17,7 @@ const FIXED: Partial<CastOptions> = {
   delete: false,
   dryRun: false,
   archive: false,
+  compress: false,
   trafficClass: 0,
   serviceLevel: 0,
   trace: undefined,

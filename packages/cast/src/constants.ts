@@ -94,6 +94,16 @@ export const HEAD_FRAME_BYTES = 512 * KIB;
 export const MAX_KEEP_BYTES = 16 * MIB;
 /** A message ends after this many bytes of such ranges, so that receivers copy while the sender reads on. */
 export const KEPT_MESSAGE_BYTES = 128 * MIB;
+/** Shorter pieces are not compressed. */
+export const LEAST_PACKED_BYTES = 512;
+/** The first bytes of a piece, which are tried before the rest. */
+export const PROBE_BYTES = 16 * KIB;
+/** Most bytes of a file that are not tried, after pieces that did not shrink. */
+export const MAX_PROBE_STEP_BYTES = 64 * MIB;
+/** A piece that is compressed is at most a message divided by this, and at most `CHUNK_BYTES`. */
+export const PIECES_PER_MESSAGE = 8;
+/** A message ends after this many bytes before compression, so that receivers write while the sender reads on. */
+export const PACKED_MESSAGE_BYTES = 128 * MIB;
 /** How long what an interrupted cast has left is kept. */
 export const KEPT_DAYS_MS = 7 * 24 * 3600 * 1000;
 /** How much interrupted casts may leave, unless another limit is given. */

@@ -41,6 +41,26 @@ export const castErrors = errorTable({
     'a file changed while it was read',
     'cast it again when nothing writes to it',
   ],
+  ERR_RDMC_ATTRIBUTES_TOO_LARGE: [
+    'resource',
+    'an entry has more extended attributes than a cast carries',
+    'cast it without archive',
+  ],
+  ERR_RDMC_ATTRIBUTES_UNAVAILABLE: [
+    'resource',
+    'extended attributes cannot be read or set on this platform',
+    'install the package @rdmc/cast with its dependencies, or cast without archive',
+  ],
+  ERR_RDMC_COMPRESSION_UNSUPPORTED: [
+    'refused',
+    'a receiver cannot decompress what the sender would send',
+    'cast without compression, or install the same release at both ends',
+  ],
+  ERR_RDMC_DECOMPRESS_FAILED: [
+    'internal',
+    'a compressed piece of a file becomes something else than was announced',
+    'cast again',
+  ],
   ERR_RDMC_DUPLICATE_HOST: [
     'usage',
     'a receiver is named twice, perhaps under two names',

@@ -121,16 +121,16 @@ const calls = {
     regions = new WorkerRegions(device);
   },
 
-  begin({ checksum, selection, sentBlocks, checked }: BeginOrder): void {
+  begin({ checksum, selection, sentBlocks, checked, codec }: BeginOrder): void {
     streams.at(-1)?.close();
     blocks?.close();
     const all = selection && withDirectories(entries, selection);
     selections.push(selection);
     if (checked) checks ??= new MessageChecks(checksum);
-    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent, checks, told };
+    const parts = { ...(blocks && { blocks: blocks.sent(sentBlocks) }), sent, checks, told, codec };
     streams.push(
       input
-        ? new InputStream(input, checksum, checks)
+        ? new InputStream(input, checksum, { checks, codec })
         : new StreamReader(entries, checksum, { selection: all, missing, ...parts }),
     );
   },
@@ -148,16 +148,17 @@ const calls = {
   report(_: undefined): CastReport {
     const totals = new Totals();
     const problems = new ProblemList();
-    let contentBytes = 0;
+    let [contentBytes, packedBytes] = [0, 0];
     for (const stream of streams) {
       totals.add(stream.totals);
       contentBytes += stream.contentBytes;
+      packedBytes += stream.packedBytes;
       problems.addAll(stream.problems.kept, stream.problems.count);
     }
     return {
       // A file may be in several streams.
       totals: input ? { ...totals } : { ...totals, files: sent.files, bytes: sent.bytes },
-      contentBytes,
+      ...{ contentBytes, packedBytes },
       unsent: unsentTotals(entries, selections),
       problems: problems.kept,
       problemCount: problems.count,

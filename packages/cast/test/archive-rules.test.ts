@@ -20,13 +20,23 @@ bob:x:twelve:1::/:/bin/sh
 carol:x:1002:100::/:/bin/sh`;
 const GROUP = 'root:x:0:\nusers:x:100:alice\nteam:x:200:alice,carol\n';
 const accounts = { users: new Accounts(PASSWD), groups: new Accounts(GROUP) };
-const told = { uid: 7, gid: 8, special: 0, user: '', group: '' };
+const told = { uid: 7, gid: 8, special: 0, user: '', group: '', extended: [] };
 
 const id = fc.integer({ min: 0, max: MAX_ACCOUNT_ID });
 const name = fc.string({ maxLength: 40 }).filter((text) => text === '' || isAccountName(text));
+const extended = fc
+  .uniqueArray(
+    fc.record({
+      name: fc.stringMatching(/^[a-zé.]{1,20}$/).map((each) => `user.${each}`),
+      value: fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)),
+    }),
+    { maxLength: 4, selector: ({ name: each }) => each },
+  )
+  .map((list) => list.sort((a, b) => (a.name < b.name ? -1 : 1)));
 const attributes = fc.record({
   ...{ uid: id, gid: id, user: name, group: name },
   special: fc.constantFrom(0, 0o4000, 0o2000, 0o1000, 0o7000),
+  extended,
 });
 
 describe('accounts', () => {
@@ -41,6 +51,29 @@ describe('accounts', () => {
     expect([users.nameOf(1002), groups.nameOf(200), groups.idOf('users')]).toEqual(['carol', 'team', 100]);
   });
 });
+
+/** Blocks with impossible lists of extended attributes. */
+function wrongExtended(): Record<string, Buffer> {
+  const of = (...names: string[]): Buffer =>
+    encodeAttributes({ ...told, extended: names.map((each) => ({ name: each, value: Buffer.from('v') })) });
+  const changed = (change: (list: Buffer) => void): Buffer => {
+    const bytes = of('user.a');
+    change(bytes.subarray(LEAST_BLOCK_BYTES));
+    return bytes;
+  };
+  return {
+    'a label of the host': of('security.selinux'),
+    'no name': of(''),
+    'a name of another namespace': of('system.nfs4_acl'),
+    'two in the wrong order': of('user.b', 'user.a'),
+    'one twice': of('user.a', 'user.a'),
+    'a zero byte in a name': of('user.a\0b'),
+    'a name that is not UTF-8': changed((list) => list.writeUInt8(0xff, 10)),
+    'a name beyond the block': changed((list) => list.writeUInt16LE(200, 0)),
+    'a value beyond the block': changed((list) => list.writeUInt32LE(0xffff_ffff, 2)),
+    'a part of a header': Buffer.concat([of('user.a'), Buffer.alloc(3)]),
+  };
+}
 
 describe('the attributes of an entry', () => {
   it('are decoded as they were encoded', () => {
@@ -68,6 +101,7 @@ describe('the attributes of an entry', () => {
       'a colon': block(nothing, { user: 'a:0', group: '' }),
       'a line break': block(nothing, { user: 'a\nroot', group: '' }),
       'a zero byte': block(nothing, { user: '', group: 'a\0' }),
+      ...wrongExtended(),
     };
     for (const [what, bytes] of Object.entries(wrong))
       expect(() => decodeAttributes(bytes), what).toThrow(
@@ -113,7 +147,7 @@ describe('the attributes of an entry', () => {
     const stats = { uid: 1000n, gid: 200n, mode: 0o104755n };
     const named = new ToldAttributes(accounts);
     expect(decodeAttributes(named.of(stats))).toEqual({
-      ...{ uid: 1000, gid: 200, special: 0o4000, user: 'alice', group: 'team' },
+      ...{ uid: 1000, gid: 200, special: 0o4000, user: 'alice', group: 'team', extended: [] },
     });
     expect(named.of(stats)).toBe(named.of({ ...stats, mode: 0o104711n }));
     const numeric = decodeAttributes(new ToldAttributes(undefined).of(stats));

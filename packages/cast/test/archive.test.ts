@@ -123,7 +123,7 @@ describe(`an archive cast${how}`, () => {
     const [receiver] = await startReceivers(1);
     const { to, directory } = receiver!;
     // The owner of root/team/file is the right one by itself.
-    const unset = { accepted: false, owners: 5, modes: 2 };
+    const unset = { accepted: false, owners: 5, modes: 2, attributes: 0 };
     const preview = await send(from, [to], { dryRun: true });
     expect(preview.receivers).toMatchObject([{ unset }]);
     const { receivers, problems } = await send(from, [to]);
@@ -148,16 +148,22 @@ describe(`an archive cast${how}`, () => {
     const receiver = await ReceiverProcess.start({ directory, key: KEY, archive: true }, NOBODY);
     const options = { key: KEY };
     const preview = await send(from, [receiver.address], { ...options, dryRun: true });
-    expect(preview.receivers).toMatchObject([{ unset: { accepted: true, owners: 6, modes: 2 } }]);
+    expect(preview.receivers).toMatchObject([
+      { unset: { accepted: true, owners: 6, modes: 2, attributes: 0 } },
+    ]);
     const { receivers, problems } = await send(from, [receiver.address], options);
     expect(problems).toEqual([]);
     // The set-user-id and set-group-id bits are those of another owner; the sticky bit is set.
-    expect(receivers).toMatchObject([{ state: 'complete', unset: { accepted: true, owners: 6, modes: 2 } }]);
+    expect(receivers).toMatchObject([
+      { state: 'complete', unset: { accepted: true, owners: 6, modes: 2, attributes: 0 } },
+    ]);
     expect(held(directory, 'root/program')).toEqual({ owner: `${NOBODY}:${NOBODY}`, mode: '755' });
     expect(held(directory, 'root/team').mode).toBe('1775');
     const again = await send(from, [receiver.address], options);
     expect(again).toMatchObject({ sentFiles: 0 });
-    expect(again.receivers).toMatchObject([{ unset: { accepted: true, owners: 6, modes: 2 } }]);
+    expect(again.receivers).toMatchObject([
+      { unset: { accepted: true, owners: 6, modes: 2, attributes: 0 } },
+    ]);
   });
 
   it.runIf(isRoot)('does not make a file of somebody else one that runs as its owner', async () => {

@@ -20,11 +20,9 @@ function streamOf(parts: readonly Uint8Array[], checks?: MessageChecks): InputSt
   for (const bytes of parts) port1.postMessage({ bytes: new Uint8Array(bytes) });
   port1.postMessage({ end: true });
   const time = { seconds: 1_700_000_000, nanoseconds: 0 };
-  const stream = new InputStream(
-    { name: Buffer.from('in'), mode: 0o640, time, port: port2 },
-    CHECKSUM,
+  const stream = new InputStream({ name: Buffer.from('in'), mode: 0o640, time, port: port2 }, CHECKSUM, {
     checks,
-  );
+  });
   open.push(stream);
   return stream;
 }

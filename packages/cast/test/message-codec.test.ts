@@ -22,7 +22,7 @@ function attempt(message: Buffer, number: number): CastError | StreamRecord[] {
 /** The ranges of data: damage there is found by the checksum of the file, not by the decoder. */
 function dataRanges(message: Buffer, decoded: readonly StreamRecord[]): [number, number][] {
   return decoded.flatMap((each): [number, number][] => {
-    if (each.type !== 'data') return [];
+    if (!('data' in each)) return [];
     const start = each.data.byteOffset - message.byteOffset;
     return [[start, start + each.data.length]];
   });

@@ -88,6 +88,8 @@ export const COUNTS_TIMEOUT_MS = 1_000;
 export const COUNTS_TICK_MS = 100;
 /** Time-out of the request to a member whose queue pair broke. Without an answer that member has failed. */
 export const INQUIRY_TIMEOUT_MS = 1_000;
+/** How long a member waits for the verdict of another one that asks a third one: requests in a row, and no answers. */
+export const SUSPICION_TIMEOUT_MS = 4_000;
 /** How long after its flushed completions the event of a removed device may come. */
 export const DEVICE_EVENT_DELAY_MS = 250;
 /** Creations of one peer that may wait until this member creates the group as well. */

@@ -1,7 +1,13 @@
 import { Deferred, settledWithin } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { INQUIRY_TIMEOUT_MS } from './constants.js';
-import { INQUIRY_TOPIC, parseVerdict, type Verdict } from './wire-messages.js';
+import { INQUIRY_TIMEOUT_MS, SUSPICION_TIMEOUT_MS } from './constants.js';
+import {
+  INQUIRY_TOPIC,
+  parseSuspicion,
+  parseVerdict,
+  type Suspicion,
+  type Verdict,
+} from './wire-messages.js';
 
 /**
  * Finds the failed member when a queue pair breaks. The member at its other end may be dead; or it may have broken the
@@ -40,6 +46,8 @@ export class FailureInquiry {
         { group: this.group, nonce },
         { timeoutMs: INQUIRY_TIMEOUT_MS },
       );
+      const suspicion = parseSuspicion(answer);
+      if (suspicion) return await this.#await(suspicion, own);
       return parseVerdict(answer) ?? own;
     } catch {
       return own;
@@ -51,11 +59,21 @@ export class FailureInquiry {
     this.#verdict.resolve(verdict);
   }
 
-  /** The answer to a member that asks. While another member is the suspect, the answer waits for the verdict. */
-  async answer(asker: number): Promise<Verdict | null> {
+  /**
+   * The answer to a member that asks. While another member is the suspect, it is told so at once: this member's own request may
+   * take as long as that of the member that asks, which would take this one for failed then.
+   */
+  async answer(asker: number): Promise<Verdict | Suspicion | null> {
     await this.#wait;
-    const isOpen = this.#suspect === undefined || this.#suspect === asker;
-    if (isOpen && !this.#settled) return null;
-    return this.#verdict.promise;
+    if (this.#settled) return this.#verdict.promise;
+    if (this.#suspect === undefined || this.#suspect === asker) return null;
+    return { suspects: this.#suspect };
+  }
+
+  /** The suspect lives, and has a suspect: its verdict is sent to all members. Without one, that suspect has failed. */
+  async #await({ suspects }: Suspicion, own: Verdict): Promise<Verdict> {
+    await settledWithin(this.#verdict.promise, SUSPICION_TIMEOUT_MS, { ref: false });
+    if (this.#settled) return this.#verdict.promise;
+    return { ...own, culprit: suspects, reason: `member ${own.culprit} does not get an answer from it` };
   }
 }

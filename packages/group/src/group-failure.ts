@@ -7,7 +7,7 @@ import type { GroupCore } from './group-core.js';
 import type { GroupEnd } from './group-end.js';
 import type { Trouble } from './records.js';
 import { errorOfVerdict } from './verdict-error.js';
-import type { Verdict } from './wire-messages.js';
+import type { Suspicion, Verdict } from './wire-messages.js';
 import { RELAYS_BROKEN } from './worker/troubles.js';
 
 const PORT_ADVICE = 'check that the port of its RDMA device is active';
@@ -31,7 +31,7 @@ export class GroupFailure {
     this.#inquiry = new FailureInquiry(environment.mesh, options.id);
   }
 
-  async verdictFor(asker: number): Promise<Verdict | null> {
+  async verdictFor(asker: number): Promise<Verdict | Suspicion | null> {
     if (this.core.options.relay === 'device') await this.#examine(asker);
     return this.#inquiry.answer(asker);
   }

@@ -17,7 +17,7 @@ import { DEVICE_REMOVED, type Trouble } from './records.js';
 import { manySendersError, notSenderError, rootReceivesNothingError } from './role-errors.js';
 import type { BytesSent } from './root-sender.js';
 import type { GroupSkew } from './skew/group-skew.js';
-import type { MemberMessage, Verdict, WireMessage } from './wire-messages.js';
+import type { MemberMessage, Suspicion, Verdict, WireMessage } from './wire-messages.js';
 import type { WorkerEvents } from './worker-link.js';
 
 /** A group at this member, from its creation to its end. Connects worker, mesh and application. */
@@ -234,7 +234,7 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     return true;
   }
 
-  verdictFor(asker: number): Promise<Verdict | null> {
+  verdictFor(asker: number): Promise<Verdict | Suspicion | null> {
     return this.#failure.verdictFor(asker);
   }
 

@@ -1,12 +1,12 @@
 import type { Subscription } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { INQUIRY_TOPIC, type Verdict } from './wire-messages.js';
+import { INQUIRY_TOPIC, type Suspicion, type Verdict } from './wire-messages.js';
 
 /** A group at this node that answers questions about its failure. */
 export interface VerdictSource {
   readonly nonce: string;
   /** The verdict; `null` while the group does not know of a failure other than that of `asker`. */
-  verdictFor(asker: number): Promise<Verdict | null>;
+  verdictFor(asker: number): Promise<Verdict | Suspicion | null>;
 }
 
 const KEPT_VERDICTS = 256;
@@ -40,7 +40,7 @@ export class Verdicts {
     this.#subscription.close();
   }
 
-  async #answer(from: number, body: unknown): Promise<Verdict | null> {
+  async #answer(from: number, body: unknown): Promise<Verdict | Suspicion | null> {
     const { nonce } = (body ?? {}) as { nonce?: string };
     const source = this.#sources.get(nonce as string);
     return source ? source.verdictFor(from) : (this.#verdicts.get(nonce as string) ?? null);

@@ -42,7 +42,10 @@ import { MAX_MANY_MEMBERS, MOST_REPORTED_ARRIVALS } from './constants.js';
 import type { PairAddress, RingAddresses, SmallAddress, TableAddress } from './records.js';
 
 export const TOPIC = 'rdmc.group';
-/** Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict or null. */
+/**
+ * Request {group, nonce}: asks for the member's verdict on the failure of that group. Answer: Verdict; {suspects}, the member that
+ * it is asking itself; or null.
+ */
 export const INQUIRY_TOPIC = 'rdmc.group.blame';
 
 /** The most transports in a message; there are three today. */
@@ -100,6 +103,10 @@ const verdictShape = openRecord(verdict);
 /** The failed member (`culprit`), and its failure. */
 export type Verdict = Shaped<typeof verdictShape>;
 
+const suspicionShape = openRecord({ suspects: whole() });
+/** A member that examines a failure of the group itself, and its suspect. */
+export type Suspicion = Shaped<typeof suspicionShape>;
+
 /** The body as a message, if it has the form of one; the mesh carries bodies of other versions as well. */
 export function parseMessage(body: unknown): WireMessage | undefined {
   return tryShape(message, body);
@@ -107,4 +114,8 @@ export function parseMessage(body: unknown): WireMessage | undefined {
 
 export function parseVerdict(body: unknown): Verdict | undefined {
   return tryShape(verdictShape, body);
+}
+
+export function parseSuspicion(body: unknown): Suspicion | undefined {
+  return tryShape(suspicionShape, body);
 }

@@ -1,5 +1,5 @@
 import type { Mesh } from '@rdmc/mesh';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FailureInquiry } from '../src/failure-inquiry.js';
 import type { Verdict } from '../src/wire-messages.js';
 
@@ -38,15 +38,38 @@ describe('FailureInquiry', () => {
     expect(await inquiry.answer(4)).toBeNull();
   });
 
-  it('answers other members when it has the verdict', async () => {
+  it('tells other members at once whom it suspects: their requests do not last longer than its own', async () => {
     const inquiry = new FailureInquiry(
       meshThat(() => new Promise(() => {})),
       1,
     );
     void inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
-    const answer = inquiry.answer(5);
-    inquiry.settle(DEAD);
-    expect(await answer).toEqual(DEAD);
+    expect(await inquiry.answer(5)).toEqual({ suspects: 4 });
+  });
+
+  describe('if the suspect has a suspect', () => {
+    const ask = (): [FailureInquiry, Promise<Verdict>] => {
+      const inquiry = new FailureInquiry(
+        meshThat(async () => ({ suspects: 9 })),
+        1,
+      );
+      return [inquiry, inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken')];
+    };
+
+    it('waits for the verdict', async () => {
+      const [inquiry, verdict] = ask();
+      const decided = { ...DEAD, culprit: 11 };
+      setImmediate(() => inquiry.settle(decided));
+      expect(await verdict).toEqual(decided);
+    });
+
+    it('names the suspect of the suspect if no verdict comes', async () => {
+      vi.useFakeTimers();
+      onTestFinished(() => void vi.useRealTimers());
+      const [, verdict] = ask();
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await verdict).toMatchObject({ culprit: 9, reason: expect.stringContaining('member 4') });
+    });
   });
 
   it('answers every member with the verdict once it has one', async () => {

@@ -1,5 +1,6 @@
+import { Deferred } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { rejection } from '@rdmc/testing';
+import { rejection, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   clusterForAll,
@@ -76,6 +77,30 @@ describe.each(['shm', 'tcp'] as const)('blocks that the device relays, over %s',
     const receive = { messages: 1, byteLength: 40 * BLOCK };
     const sizes = Array.from({ length: 6 }, (_, i) => (35 + i) * BLOCK);
     await expectDelivered(4, sizes, { receive, algorithm: 'chain' });
+  });
+
+  it('to a target that stops announcing in mid-message: the relay receives the rest, and goes on later', async () => {
+    const givesMemory = new Deferred<void>();
+    const incoming = async (byteLength: number) => {
+      await givesMemory.promise;
+      return { region: await nodes[2]!.allocate(byteLength) };
+    };
+    const members = [0, 1, 2, 3];
+    const options = { ...group, members, blockBytes: BLOCK, algorithm: 'chain', relay: 'device' } as const;
+    const groups = await Promise.all(
+      members.map((id) => nodes[id]!.createGroup({ ...options, ...(id === 2 && { incoming }) })),
+    );
+    const collecting = groups.slice(1).map(collect);
+    const region = await filledRegion(nodes[0]!, 300 * BLOCK, 5);
+    const sending = groups[0]!.send(region, { byteLength: 300 * BLOCK });
+    // Its target has announced one receive, and announces the others when it has memory.
+    await until(() => groups[1]!.progress().blocksReceived === 300);
+    expect(groups[1]!.progress().blocksSent).toBe(1);
+    givesMemory.resolve();
+    await Promise.all([sending, ...groups.map((each) => each.close())]);
+    const hash = sha256(region.view(0, 300 * BLOCK));
+    for (const received of await Promise.all(collecting)) expect(received).toMatchObject([{ hash }]);
+    await region.close();
   });
 
   it('with stable delivery', async () => {

@@ -129,7 +129,8 @@ export class QueuePair {
 
   /**
    * The device's present attributes of this queue pair: state, depths, retries, and on RDMA devices
-   * path MTU, packet numbers and the peer's number (ibv_query_qp).
+   * path MTU, packet numbers and the peer's number (ibv_query_qp). On the soft device `brokenByWait` is 1 if it failed
+   * because a request of it waited for one that failed.
    * @throws VerbsError ERR_RDMC_QUEUE_PAIR_CLOSED
    */
   queryAttributes(): QueuePairAttributes {

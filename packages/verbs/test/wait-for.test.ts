@@ -225,6 +225,21 @@ function accepts(queuePair: QueuePair, request: SendWorkRequest): boolean {
   }
 }
 
+describe.each(TRANSPORTS)('a queue pair that fails because a request of it waits, over %s', (transport) => {
+  it('says so, and the one for which it waited does not', async () => {
+    const [a, b] = await connectedSides({ device: 'soft', transport });
+    onTestFinished(async () => void (await Promise.all([a.device.close(), b.device.close()])));
+    const [, incoming] = await join(b, a);
+    const [outgoing] = await join(a, b);
+    const waitFor = [{ queuePair: incoming, receives: 1 }];
+    outgoing.postSend({ id: 1, opcode: 'SEND', waitFor });
+    incoming.modifyToError();
+    await completions(a.queue, 1);
+    const brokenByWait = (queuePair: QueuePair) => queuePair.queryAttributes().brokenByWait;
+    expect([outgoing, incoming].map(brokenByWait)).toEqual([1, 0]);
+  });
+});
+
 describe('the fast path', () => {
   it('writes conditions behind the entries, and reports refused ones', async () => {
     const [a, b] = await connectedSides({ device: 'soft', transport: 'shm' });

@@ -14,6 +14,7 @@ const CASES = {
   concurrent: '1, n/2 and n overlapping groups at once: bandwidth in all, and its spread',
   cpu: 'CPU seconds per GiB and member, and memory: groups, cast, nc | tee, udpcast, scp in a loop',
   'own-links': 'members with linkRate on loopback beside the same members in hosts of the lab',
+  compress: 'rdmc cast with and without --compress on slow links: contents that shrink, and others',
   'small-files': '20,000 small files: cast, tar | nc',
 };
 

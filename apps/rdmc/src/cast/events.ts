@@ -62,6 +62,8 @@ export const castEvent = z.discriminatedUnion('event', [
     address: z.string(),
     /** Whether files are encrypted on their way. */
     encrypted: z.boolean(),
+    /** How contents are compressed: 'zstd', 'deflate', or null. */
+    compression: z.enum(['zstd', 'deflate']).nullable(),
   }),
   z.strictObject({
     event: z.literal('progress'),
@@ -119,6 +121,8 @@ export const castEvent = z.discriminatedUnion('event', [
     sentBytes: count,
     /** Bytes of contents that were sent: of `sentBytes`, without holes and without blocks that receivers had. */
     transferredBytes: count,
+    /** With --compress: what these bytes took; else null. */
+    compressedBytes: count.nullable(),
     /** Whether files were encrypted on their way. */
     encrypted: z.boolean(),
     seconds: z.number().nonnegative(),

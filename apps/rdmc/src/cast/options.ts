@@ -21,6 +21,7 @@ export interface CastCommandOptions extends Selection, Gathering {
   readonly messageSize: number | undefined;
   readonly checksum: ChecksumKind;
   readonly encrypt: boolean;
+  readonly compress: boolean;
   readonly bandwidthLimit: number | undefined;
   readonly connectTimeoutMs: number | undefined;
   readonly stallTimeoutMs: number | undefined;

@@ -28,12 +28,12 @@ function progressEvent(snapshot: CastProgress): CastEventOf<'progress'> {
 
 function finishedEvent({ kind, exitCode, summary, receivers }: Outcome): CastEventOf<'finished'> {
   const { files, directories, links, bytes, seconds, problemCount } = summary;
-  const { sentFiles, sentBytes, transferredBytes, encrypted } = summary;
+  const { sentFiles, sentBytes, transferredBytes, compressedBytes = null, encrypted } = summary;
   return {
     event: 'finished',
     outcome: kind,
     ...{ exitCode, files, directories, links, bytes, sentFiles, sentBytes },
-    ...{ transferredBytes, encrypted, seconds },
+    ...{ transferredBytes, compressedBytes, encrypted, seconds },
     receivers: receivers.map(({ changes: _, advice: _advice, unset = null, ...receiver }) => ({
       ...receiver,
       unset,

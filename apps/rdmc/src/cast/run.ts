@@ -89,10 +89,10 @@ function start(
   { signal, trace }: Pick<CastOptions, 'signal' | 'trace'>,
 ): Cast {
   const { algorithm, rack, device, transport, retries, advertise, bandwidthLimit } = options;
-  const { checksum, encrypt, trafficClass, serviceLevel } = options;
+  const { checksum, encrypt, compress, trafficClass, serviceLevel } = options;
   const common: CastOptions = {
     ...{ to, key, algorithm, rack, device, transport, advertise, bandwidthLimit, checksum, encrypt, signal },
-    ...{ trace, trafficClass, serviceLevel },
+    ...{ compress, trace, trafficClass, serviceLevel },
     blockBytes: options.blockSize,
     meshPorts: options.ownPorts,
     messageBytes: options.messageSize,

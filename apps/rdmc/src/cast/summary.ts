@@ -23,7 +23,7 @@ function speed({ summary }: Outcome, complete: number): string {
 
 /** What was sent, where receivers had something already. Nothing is called verified where something is missing. */
 function sentPart({ summary, receivers, kind }: Outcome): string {
-  const { sentFiles, sentBytes, transferredBytes, files, encrypted } = summary;
+  const { sentFiles, sentBytes, transferredBytes, compressedBytes, files, encrypted } = summary;
   const removed = receivers.reduce((sum, receiver) => sum + receiver.removed, 0);
   const gone = removed > 0 ? `${formatCount(removed)} removed, ` : '';
   if (sentFiles === 0 && files > 0) return `nothing to send, ${gone}`;
@@ -31,7 +31,8 @@ function sentPart({ summary, receivers, kind }: Outcome): string {
   const blocks = isPart ? `${formatBytes(transferredBytes)} transferred, ` : '';
   const most = mostResumed(receivers);
   const resumed = most === '' ? '' : `${most} resumed, `;
-  const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${blocks}${resumed}${gone}`;
+  const packed = compressedBytes === undefined ? '' : `compressed to ${formatBytes(compressedBytes)}, `;
+  const how = `${encrypted ? 'encrypted' : 'not encrypted'}, ${packed}${blocks}${resumed}${gone}`;
   const verified = kind === 'all' ? 'verified' : '';
   if (files === sentFiles) return verified === '' ? how : `${verified}, ${how}`;
   const sent = verified === '' ? 'sent' : `sent and ${verified}`;

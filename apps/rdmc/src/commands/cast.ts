@@ -69,6 +69,7 @@ export const castSchema = z.strictObject({
   messageSize: size(64 * KIB, GIB).optional(),
   checksum: z.enum(checksums),
   encrypt: z.boolean().default(true),
+  compress: z.boolean().default(false),
   bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
   retries: wholeNumber(0, 100),
   stallTimeout: duration(500, DAY_MS).optional(),
@@ -160,7 +161,7 @@ async function optionsOf(
 ): Promise<CastCommandOptions> {
   const { algorithm, rack, blockSize, messageSize, checksum, bandwidthLimit, retries, device, transport } =
     raw;
-  const { advertise, plan, dryRun, verbose, quiet, json, ssh, encrypt } = raw;
+  const { advertise, plan, dryRun, verbose, quiet, json, ssh, encrypt, compress } = raw;
   if (ssh && (raw.keyFile !== undefined || raw.keyStdin)) {
     throw usageError('--ssh makes a new key for each cast', 'remove --key-file and --key-stdin');
   }
@@ -192,7 +193,7 @@ async function optionsOf(
     },
     ...selection,
     ...gathering,
-    ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt, inputName },
+    ...{ advertise, plan, dryRun, verbose, quiet, json, encrypt, compress, inputName },
     ownPorts: raw.ownPorts,
     trace: raw.trace,
     algorithm: algorithm === 'auto' ? undefined : algorithm,
@@ -256,6 +257,7 @@ function addTuningOptions(command: Command): Command {
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 12MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
+    .option('-z, --compress', 'compress contents: faster over slow links, such as 100 Mbit/s')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MiB/s, 300Mbit/s')
     .option('--retries <count>', 'how often to cast again to receivers that failed', '0')

@@ -26,6 +26,7 @@ interface Given extends z.output<typeof schema> {
   readonly delete: boolean;
   readonly dryRun: boolean;
   readonly archive: boolean;
+  readonly compress: boolean;
   readonly trafficClass: number;
   readonly serviceLevel: number;
   readonly trace?: string | undefined;
@@ -59,6 +60,7 @@ export function gatheringOf(given: Given, receivers: number): Gathering {
     '--delete': given.delete,
     '--dry-run': given.dryRun,
     '--archive': given.archive,
+    '--compress': given.compress,
     '--traffic-class': given.trafficClass > 0,
     '--service-level': given.serviceLevel > 0,
     '--trace': given.trace !== undefined,

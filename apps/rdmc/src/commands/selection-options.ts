@@ -100,7 +100,7 @@ export function addSelectionOptions(command: Command): Command {
     )
     .option(
       '--archive',
-      'also owners, groups, and set-user-id, set-group-id and sticky bits, at receivers with --archive',
+      'also owners, groups, extended attributes and special mode bits, at receivers with --archive',
     )
     .option('--numeric-ids', 'with --archive: owners by number, not by name')
     .option('--existing', 'create nothing at the receivers, only update')

@@ -14,7 +14,14 @@ export const problem = z.strictObject({
 });
 
 /** What a receiver has not set of the attributes of an archive cast; null where it has set everything. */
-export const unset = z.strictObject({ accepted: z.boolean(), owners: count, modes: count }).nullable();
+export const unset = z
+  .strictObject({
+    accepted: z.boolean(),
+    ...{ owners: count, modes: count, attributes: count },
+    /** Why the first attribute could not be set: a code of the system. */
+    attributeCode: z.string().optional(),
+  })
+  .nullable();
 
 /**
  * The cast, its sender, and regular files and bytes: as announced; in `complete` and `failed` those that are stored.

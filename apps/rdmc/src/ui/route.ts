@@ -20,13 +20,14 @@ export function routeLine(route: DeviceRoute): string {
 
 /** The whole route with reasons, in several lines. */
 export function describeRoute(route: CastRoute): string[] {
-  const { messageBytes, blockBytes, encrypted, algorithm, algorithmReason, blockReason } = route;
+  const { messageBytes, blockBytes, encrypted, algorithm, algorithmReason, blockReason, compression } = route;
   return [
     `  device     ${route.device}: ${route.reason}`,
     `  GID        ${route.gid ?? 'none: this device does not have an RDMA port'}`,
     `  transport  ${transportsOf(route)}: ${route.transportReason}`,
     `  schedule   ${algorithm}: ${algorithmReason}`,
     `  blocks     ${formatBytes(blockBytes)}, of messages of up to ${formatBytes(messageBytes)}: ${blockReason}`,
+    ...(compression === null ? [] : [`  compressed ${compression}, before encryption`]),
     `  encryption ${encrypted ? 'AES-256-GCM, from this machine to each receiver' : 'none'}`,
     `  address    ${route.address}, at which receivers reach this machine`,
   ];

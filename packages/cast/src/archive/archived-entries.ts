@@ -3,7 +3,10 @@ import { MODE_MASK } from '../constants.js';
 import { codeOf } from '../errors.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { accountsHere } from './accounts.js';
+import { ArchivedExtended } from './archived-extended.js';
+import { systemCalls } from './attribute-calls.js';
 import { decodeAttributes, type EntryAttributes } from './entry-attributes.js';
+import { givesRights } from './extended-attributes.js';
 import { SET_GROUP_ID, SET_USER_ID, SPECIAL_MODE_MASK } from './layout.js';
 import { isSameOwner, type Owner, OwnerRules, specialBits } from './owner-rules.js';
 import type { UnsetAttributes } from './unset-attributes.js';
@@ -31,13 +34,15 @@ export class ArchivedEntries {
   constructor(
     private readonly accepted: boolean,
     private readonly rules: OwnerRules,
+    private readonly extended: ArchivedExtended,
   ) {}
 
   /** @param accepted whether the receiver sets what the sender tells */
   static atThisHost(accepted: boolean): ArchivedEntries {
     const [uid, gid] = [process.geteuid!(), process.getegid!()];
     const own = { uid, gid, groups: new Set([gid, ...process.getgroups!()]) };
-    return new ArchivedEntries(accepted, new OwnerRules(own, accountsHere()));
+    const extended = new ArchivedExtended(accepted, systemCalls, uid === 0);
+    return new ArchivedEntries(accepted, new OwnerRules(own, accountsHere()), extended);
   }
 
   /** The sender has told about an entry. @throws CastError ERR_RDMC_CAST_PROTOCOL */
@@ -45,7 +50,7 @@ export class ArchivedEntries {
     if (block) this.#attributes[index] = this.#decoded(block);
   }
 
-  /** Whether an existing entry has everything that this receiver gives it. */
+  /** Whether an existing entry has the owner and mode bits that this receiver gives it. */
   matches(index: number, stats: Found | { readonly [K in keyof Found]: bigint }): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return true;
@@ -55,31 +60,45 @@ export class ArchivedEntries {
     return isSameOwner(given, found) && ((given.mode ^ found.mode) & SPECIAL_MODE_MASK) === 0;
   }
 
+  /**
+   * Whether an existing file or directory has the extended attributes that this receiver gives it. A file is replaced where it
+   * does not: somebody else could exchange it while they are set.
+   * @throws errors of the system
+   */
+  hasExtended(index: number, place: Buffer): boolean {
+    const attributes = this.#attributes[index];
+    return !attributes || this.extended.matches(index, attributes.extended, place);
+  }
+
   /** In a dry run: the entry would be made. What it would lack is counted. */
   foresee(index: number): void {
     const attributes = this.#attributes[index];
     if (!attributes) return;
+    this.extended.foresee(index, attributes.extended);
     const made = { ...this.rules.ownerOfNew, mode: 0 };
     this.#count(index, attributes, this.accepted ? this.#given(attributes, made) : made);
   }
 
   /**
-   * Whether an entry runs with the rights of its owner or group. An existing file does not become such a file, even if size
+   * Whether an entry runs with the rights of its owner or group, or with capabilities. An existing file does not become such a file, even if size
    * and time are those of the sender: somebody else may have written it. The sender sends it again.
    */
   isPrivileged(index: number): boolean {
-    const special = this.#attributes[index]?.special ?? 0;
-    return this.accepted && (special & (SET_USER_ID | SET_GROUP_ID)) !== 0;
+    const { special = 0, extended = [] } = this.#attributes[index] ?? {};
+    return this.accepted && ((special & (SET_USER_ID | SET_GROUP_ID)) !== 0 || givesRights(extended));
   }
 
   /**
-   * Sets owner and mode. Sets nothing and returns false where the sender has told nothing, or where it is not accepted.
+   * Sets owner, mode and extended attributes. Sets nothing and returns false where the sender has told nothing, or where it is
+   * not accepted.
+   * @param path of the open entry, which nobody can exchange; undefined: its extended attributes stay
    * @throws errors of the system
    */
-  set(index: number, descriptor: number, mode: number): boolean {
+  set(index: number, descriptor: number, mode: number, path: string | undefined): boolean {
     const attributes = this.#attributes[index];
     if (!attributes) return false;
     if (!this.accepted) {
+      if (path !== undefined) this.extended.set(index, attributes.extended, path);
       this.#count(index, attributes, { ...ownerOf(fstatSync(descriptor)), mode: mode & MODE_MASK });
       return false;
     }
@@ -88,6 +107,8 @@ export class ArchivedEntries {
     // Behind the owner: a change of that clears set-user-id and set-group-id.
     const full = (mode & MODE_MASK) | specialBits(attributes.special, wanted, owner);
     fchmodSync(descriptor, full);
+    // Behind both: the mode changes an access control list, and a change of the owner clears capabilities.
+    if (path !== undefined) this.extended.set(index, attributes.extended, path);
     this.#count(index, attributes, { ...owner, mode: full });
     return true;
   }
@@ -110,7 +131,9 @@ export class ArchivedEntries {
       if ((bits & OWNER_UNSET) !== 0) owners += 1;
       if ((bits & MODE_UNSET) !== 0) modes += 1;
     }
-    return owners + modes === 0 ? undefined : { accepted: this.accepted, owners, modes };
+    const { extended, accepted } = this;
+    const isSet = owners + modes + extended.unset.attributes === 0;
+    return isSet ? undefined : { accepted, owners, modes, ...extended.unset };
   }
 
   /** Most entries have those of the entry before. */

@@ -1,4 +1,5 @@
 import { protocolError } from '../errors.js';
+import { decodeExtended, type ExtendedAttribute, encodeExtended } from './extended-attributes.js';
 import {
   BLOCK_AT,
   LEAST_BLOCK_BYTES,
@@ -18,6 +19,8 @@ export interface EntryAttributes {
   /** Names at the sender, as latin1; empty where only the ids count. */
   readonly user: string;
   readonly group: string;
+  /** Sorted by name. */
+  readonly extended: readonly ExtendedAttribute[];
 }
 
 // Characters that cannot be in a file of accounts, and control characters.
@@ -30,9 +33,10 @@ export function isAccountName(name: string): boolean {
 }
 
 /** The block that is drawn in `layout.ts`. */
-export function encodeAttributes({ uid, gid, special, user, group }: EntryAttributes): Buffer {
+export function encodeAttributes({ uid, gid, special, user, group, extended }: EntryAttributes): Buffer {
   const names = Buffer.from(user + group, 'latin1');
-  const block = Buffer.alloc(LEAST_BLOCK_BYTES + names.length);
+  const list = encodeExtended(extended);
+  const block = Buffer.alloc(LEAST_BLOCK_BYTES + names.length + list.length);
   block.writeUInt32LE(block.length, BLOCK_AT.BYTES);
   block.writeUInt32LE(uid, BLOCK_AT.UID);
   block.writeUInt32LE(gid, BLOCK_AT.GID);
@@ -40,6 +44,7 @@ export function encodeAttributes({ uid, gid, special, user, group }: EntryAttrib
   block[BLOCK_AT.USER_BYTES] = user.length;
   block[BLOCK_AT.GROUP_BYTES] = group.length;
   names.copy(block, LEAST_BLOCK_BYTES);
+  list.copy(block, LEAST_BLOCK_BYTES + names.length);
   return block;
 }
 
@@ -61,12 +66,13 @@ export function decodeAttributes(block: Buffer): EntryAttributes {
   if ((special & ~SPECIAL_MODE_MASK) !== 0) throw wrong('have impossible mode bits');
   const userEnd = LEAST_BLOCK_BYTES + block[BLOCK_AT.USER_BYTES]!;
   const groupEnd = userEnd + block[BLOCK_AT.GROUP_BYTES]!;
-  if (groupEnd !== block.length) throw wrong('have another length than their names');
+  if (groupEnd > block.length) throw wrong('are shorter than their names');
   const user = block.toString('latin1', LEAST_BLOCK_BYTES, userEnd);
   const group = block.toString('latin1', userEnd, groupEnd);
   if (![user, group].every((name) => name === '' || isAccountName(name)))
     throw wrong('have an impossible name of a user or group');
-  return { uid, gid, special, user, group };
+  const extended = decodeExtended(block.subarray(groupEnd));
+  return { uid, gid, special, user, group, extended };
 }
 
 function wrong(what: string) {

@@ -6,4 +6,8 @@ export interface UnsetAttributes {
   readonly owners: number;
   /** Entries without the set-user-id, set-group-id or sticky bits that they have at the sender. */
   readonly modes: number;
+  /** Entries without the extended attributes that they have at the sender. */
+  readonly attributes: number;
+  /** The system's code for the first attribute that could not be set: 'ENOTSUP' where the file system has none. */
+  readonly attributeCode?: string | undefined;
 }

@@ -72,6 +72,9 @@ import { comparisons } from '../manifest/policy.js';
 import { MAX_COUNTER } from '../seal/layout.js';
 import { bytes, code, count, failure, hash, milliseconds, packed, reception, words } from './frame-fields.js';
 
+/** Of the ways to compress that a receiver names. */
+const MAX_CODECS = 16;
+const MAX_CODEC_CHARACTERS = 32;
 /** Characters of the longest piece of a header. */
 const MAX_HEAD_CHARACTERS = Math.ceil(HEAD_FRAME_BYTES / 3) * 4;
 /** A path for people: bytes that are not UTF-8 are replaced by one character each; a directory ends with a slash. */
@@ -176,6 +179,8 @@ const receiverFrame = variants('type', {
     pid: count,
     /** Distinguishes one receiver with two addresses from two receivers. */
     instance: uuid,
+    /** The ways to compress that it can undo: names of `compression/codec.ts`, or others. */
+    codecs: optional(list(text(MAX_CODEC_CHARACTERS), 0, MAX_CODECS)),
   },
   ready: {
     meshPort: port,
@@ -213,7 +218,15 @@ const receiverFrame = variants('type', {
     unchangedBytes: bytes,
     removed: count,
     /** Attributes of an archive cast that it has not set. */
-    unset: optional(record({ accepted: flag, owners: count, modes: count })),
+    unset: optional(
+      record({
+        accepted: flag,
+        owners: count,
+        modes: count,
+        attributes: count,
+        attributeCode: optional(code),
+      }),
+    ),
     problems: list(problem),
     problemCount: whole(0),
   },

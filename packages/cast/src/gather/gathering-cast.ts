@@ -187,6 +187,7 @@ export class GatheringCast {
           algorithmReason: 'receivers may join between two messages',
           blockReason: 'for the receivers that are there at the beginning',
           encrypted: options.encrypt,
+          compression: null,
         };
       },
     });

@@ -73,7 +73,7 @@ export class PulledFiles {
     let file: TakenFile | undefined;
     const isReady = this.parts.outcomes.attempt(index, path, () => {
       file = this.#incomplete.take(index, entry);
-      this.#modes.complete(file.descriptor, { index, mode }, file.isAdopted);
+      this.#modes.complete(file.descriptor, { index, mode }, { isPrivate: file.isAdopted });
       const seconds = secondsOf(time);
       futimesSync(file.descriptor, seconds, seconds);
     });

@@ -1,5 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { Checksum } from '../checksum.js';
+import type { Codec } from '../compression/codec.js';
+import { PiecePacker } from '../compression/piece-packer.js';
 import { ContentDigest } from '../content-digest.js';
 import { ProblemList } from '../problems.js';
 import {
@@ -13,6 +15,7 @@ import type { MessageChecks } from '../stream/message-check.js';
 import { DATA_OVERHEAD_BYTES, MessageEncoder } from '../stream/message-encoder.js';
 import type { Timestamp } from '../stream/records.js';
 import type { FilledMessage, MessageSource } from './message-source.js';
+import { mostPieceBytes, putPiece } from './packed-filler.js';
 import { Totals } from './totals.js';
 
 /** The only entry of the cast. */
@@ -33,6 +36,13 @@ export interface InputOrder {
   readonly port: MessagePort;
 }
 
+export interface InputStreamOptions {
+  /** Where a receiver checks messages by themselves. */
+  readonly checks?: MessageChecks | undefined;
+  /** How contents are compressed; undefined: not. */
+  readonly codec?: Codec | undefined;
+}
+
 interface KeptMessage {
   readonly bytes: Buffer;
   /** Bytes of contents in the stream up to its end. */
@@ -49,6 +59,8 @@ export class InputStream implements MessageSource {
   readonly #kept = new Map<number, KeptMessage>();
   readonly #parts: Uint8Array[] = [];
   readonly #digest: ContentDigest;
+  readonly #packer: PiecePacker | undefined;
+  private readonly checks: MessageChecks | undefined;
   /** Messages filled for the first time. */
   #made = 0;
   #forgottenBelow = 0;
@@ -62,9 +74,16 @@ export class InputStream implements MessageSource {
   constructor(
     private readonly order: InputOrder,
     checksum: Checksum,
-    private readonly checks: MessageChecks | undefined,
+    { checks, codec }: InputStreamOptions = {},
   ) {
+    this.checks = checks;
+    this.#packer = codec && new PiecePacker(codec);
     this.#digest = new ContentDigest(checksum, INDEX);
+  }
+
+  /** The contents, as they are in the messages. */
+  get packedBytes(): number {
+    return this.#offset - (this.#packer?.savedBytes ?? 0);
   }
 
   get contentBytes(): number {
@@ -101,7 +120,8 @@ export class InputStream implements MessageSource {
     const room = target.length - (this.checks ? CHECK_RECORD_BYTES : 0);
     const encoder = new MessageEncoder(target, room);
     if (!this.#begun) this.#begin(encoder);
-    this.#data(encoder, target);
+    if (this.#packer) this.#packedData(encoder, target, this.#packer);
+    else this.#data(encoder, target);
     if (this.#ended && this.#parts.length === 0) this.#end(encoder);
     this.checks?.add(encoder, target, sequence);
     const bytes = Buffer.from(target.subarray(0, encoder.finish(sequence)));
@@ -142,6 +162,33 @@ export class InputStream implements MessageSource {
     this.#digest.update(target.subarray(place, place + length));
     encoder.data(INDEX, this.#offset, length);
     this.#offset += length;
+  }
+
+  #packedData(encoder: MessageEncoder, target: Buffer, packer: PiecePacker): void {
+    const most = mostPieceBytes(target);
+    while (this.#parts.length > 0) {
+      const piece = this.#take(most);
+      if (!putPiece({ encoder, target, packer }, INDEX, this.#offset, piece)) {
+        this.#parts.unshift(piece);
+        return;
+      }
+      this.#digest.update(piece);
+      this.#offset += piece.length;
+    }
+  }
+
+  /** The next bytes, at most so many. */
+  #take(most: number): Buffer {
+    const taken: Uint8Array[] = [];
+    let length = 0;
+    while (length < most && this.#parts.length > 0) {
+      const part = this.#parts.shift()!;
+      const used = part.subarray(0, most - length);
+      if (used.length < part.length) this.#parts.unshift(part.subarray(used.length));
+      taken.push(used);
+      length += used.length;
+    }
+    return Buffer.concat(taken);
   }
 
   /** Where the message has no room for the ends, they are in the next one. */

@@ -21,6 +21,8 @@ export interface MessageSource {
   readonly problems: ProblemList;
   /** Bytes of file contents in all messages so far. */
   readonly contentBytes: number;
+  /** The same, as they are in the messages. */
+  readonly packedBytes: number;
   /** Writes message `sequence` to the beginning of `target`. All messages have the capacity of `target`. */
   fill(sequence: number, target: Buffer): FilledMessage;
   /** Messages before this one will not be requested again. */

@@ -54,7 +54,7 @@ export function checkCompared({ size, time }: FileEntry, { stats, identity }: Fi
  */
 export function checkTold({ attributes }: FileEntry, now: Buffer): void {
   if (attributes?.equals(now) === false)
-    throw changed('its owner or mode changed after it was listed; cast it again');
+    throw changed('its owner, mode or attributes changed after it was listed; cast it again');
 }
 
 export function changed(message: string): CastError {

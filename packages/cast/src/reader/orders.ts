@@ -1,5 +1,6 @@
 import type { CastProblem } from '../cast-summary.js';
 import type { Checksum } from '../checksum.js';
+import type { Codec } from '../compression/codec.js';
 import type { FilterRule } from '../filters/filter-rule.js';
 import type { RunSeal } from '../seal/run-key.js';
 import type { StreamTotals } from '../stream/records.js';
@@ -41,6 +42,8 @@ export interface BeginOrder {
   readonly sentBlocks: ReadonlyMap<number, Uint8Array>;
   /** Whether each message ends with a CHECK. */
   readonly checked: boolean;
+  /** How contents are compressed; undefined: not. */
+  readonly codec: Codec | undefined;
 }
 
 export interface FillOrder {
@@ -57,6 +60,8 @@ export interface CastReport {
   readonly totals: StreamTotals;
   /** Bytes of contents in the streams. */
   readonly contentBytes: number;
+  /** The same, as they are in messages. */
+  readonly packedBytes: number;
   /** Entries that are in no stream. */
   readonly unsent: StreamTotals;
   readonly problems: readonly CastProblem[];

@@ -1,6 +1,8 @@
 import type { ToldAttributes } from '../archive/told-attributes.js';
 import type { Checksum } from '../checksum.js';
-import { KEPT_MESSAGE_BYTES, MODE_MASK } from '../constants.js';
+import type { Codec } from '../compression/codec.js';
+import { type PackerState, PiecePacker } from '../compression/piece-packer.js';
+import { KEPT_MESSAGE_BYTES, MODE_MASK, PACKED_MESSAGE_BYTES } from '../constants.js';
 import { codeOf, messageOf } from '../errors.js';
 import { ProblemList } from '../problems.js';
 import { CHECK_RECORD_BYTES, FileStatus, REPLAY_SLACK_BYTES } from '../stream/layout.js';
@@ -8,13 +10,14 @@ import type { MessageChecks } from '../stream/message-check.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
 import type { SentBlocks } from './block-reader.js';
-import { type Entry, type FileEntry, timestamp } from './entries.js';
+import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
 import { type FileFacts, isAbandoned, NO_DIGEST, runAt } from './file-facts.js';
 import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
 import { type FileSource, isSameIdentity, type ReadHook } from './file-source.js';
 import type { FilledMessage, MessageSource } from './message-source.js';
 import { changed, checkCompared, checkTold, OpenSource } from './open-source.js';
+import { fillPacked } from './packed-filler.js';
 import { BEGIN, isBefore, type Position } from './position.js';
 import { Selected } from './selection.js';
 import { SentFiles } from './sent-files.js';
@@ -36,6 +39,8 @@ export interface StreamReaderOptions {
   readonly checks?: MessageChecks | undefined;
   /** In an archive cast: what is told about entries. */
   readonly told?: ToldAttributes | undefined;
+  /** How contents are compressed (default: not). */
+  readonly codec?: Codec | undefined;
 }
 
 /**
@@ -50,6 +55,8 @@ export class StreamReader implements MessageSource {
   readonly #starts: Position[] = [{ entry: 0, offset: BEGIN }];
   readonly #contentBytes: number[] = [0];
   #keptBytes = 0;
+  /** By compression. */
+  #savedBytes = 0;
   readonly #facts = new Map<number, FileFacts>();
   /** Entries without a record in the stream. */
   readonly #skipped = new Set<number>();
@@ -60,6 +67,9 @@ export class StreamReader implements MessageSource {
   readonly #sent: SentFiles;
   readonly #checks: MessageChecks | undefined;
   readonly #told: ToldAttributes | undefined;
+  readonly #packer: PiecePacker | undefined;
+  /** By message: the state of the packer at its beginning, so that a message that is filled again is compressed as before. */
+  readonly #packed: PackerState[] = [];
   #forgottenBelow = 0;
   #ended = false;
   readonly #source: OpenSource;
@@ -75,6 +85,7 @@ export class StreamReader implements MessageSource {
       sent = new SentFiles(entries.length),
       checks,
       told,
+      codec,
     }: StreamReaderOptions = {},
   ) {
     this.#hash = new FileHash(checksum);
@@ -85,11 +96,20 @@ export class StreamReader implements MessageSource {
     this.#sent = sent;
     this.#checks = checks;
     this.#told = told;
+    if (codec) {
+      this.#packer = new PiecePacker(codec);
+      this.#packed.push(this.#packer.state);
+    }
   }
 
   /** Bytes of file contents in all messages so far. */
   get contentBytes(): number {
     return this.#contentBytes.at(-1)!;
+  }
+
+  /** The same, as they are in the messages. */
+  get packedBytes(): number {
+    return this.contentBytes - this.#savedBytes;
   }
 
   /** Number of messages, once the stream has been read to its end. */
@@ -107,10 +127,15 @@ export class StreamReader implements MessageSource {
     if (start === undefined)
       throw new RangeError(`message ${sequence} cannot be filled before message ${sequence - 1}`);
     const known = this.#starts[sequence + 1];
+    const packer = this.#packer;
+    if (packer) packer.state = this.#packed[sequence] ?? packer.state;
     const room = target.length - (this.#checks ? CHECK_RECORD_BYTES : 0);
     const encoder = new MessageEncoder(target, room - (known ? 0 : REPLAY_SLACK_BYTES));
+    const saved = packer?.savedBytes ?? 0;
     const { position, contentBytes, keptBytes } = this.#run(encoder, target, start, known);
     if (known === undefined) {
+      this.#savedBytes += (packer?.savedBytes ?? 0) - saved;
+      if (packer) this.#packed[sequence + 1] = packer.state;
       this.#starts.push(position);
       this.#contentBytes.push(this.contentBytes + contentBytes);
       this.#keptBytes += keptBytes;
@@ -159,6 +184,7 @@ export class StreamReader implements MessageSource {
       keptBytes += step.keptBytes;
       position = step.position;
       if (step.full || keptBytes >= KEPT_MESSAGE_BYTES) break;
+      if (this.#packer && contentBytes >= PACKED_MESSAGE_BYTES) break;
     }
     if (limit !== undefined && isBefore(position, limit)) {
       throw changed('files changed and no longer fit into the messages that they were sent in; cast again');
@@ -246,8 +272,11 @@ export class StreamReader implements MessageSource {
     const most = limit?.entry === index ? limit.offset : facts.identity.size;
     const { isSent, end } = runAt(facts, offset, most);
     const source = this.#source.again(entry, index, facts);
-    const fill = !isSent ? fillKept : facts.sparse ? fillSparse : fillData;
-    const filled = fill({ encoder, target, source, hash: this.#hash, index, offset, end });
+    const request = { encoder, target, source, hash: this.#hash, index, offset, end };
+    const filled =
+      isSent && this.#packer
+        ? fillPacked(request, this.#packer)
+        : (!isSent ? fillKept : facts.sparse ? fillSparse : fillData)(request);
     if (filled.short) throw changed('it became shorter');
     const full = filled.offset < end && (isSent || filled.offset === offset);
     // The same bytes fit again, unless holes have been filled meanwhile.
@@ -281,7 +310,7 @@ export class StreamReader implements MessageSource {
     try {
       const source = this.#source.first(entry, index);
       if (this.#selection?.[index] === Selected.UNCHANGED) checkCompared(entry, source);
-      if (this.#told) checkTold(entry, this.#told.of(source.stats));
+      if (this.#told) checkTold(entry, this.#told.of(source.stats, sourceOf(entry)));
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,

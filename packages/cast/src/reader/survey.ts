@@ -94,7 +94,7 @@ export class Survey {
       if (this.options.filter?.excludes(path, stats.isDirectory())) return [];
       if (stats.isDirectory()) return this.#takeDirectory(root, visit, source, stats);
       if (listed && !listed.isListed) this.#problem(path, 'ERR_RDMC_UNSAFE_PATH', 'it is not a directory');
-      else if (stats.isFile()) this.#takeFile(root, visit, stats);
+      else if (stats.isFile()) this.#takeFile(root, visit, source, stats);
       else if (stats.isSymbolicLink()) this.#takeLink(root, visit, source, stats);
       else this.#problem(path, 'ERR_RDMC_UNSUPPORTED_TYPE', 'it is neither file, directory nor link');
     } catch (error) {
@@ -113,7 +113,7 @@ export class Survey {
       : namesIn(source).map((name) => ({ name, listed: undefined }));
     const mode = Number(stats.mode) & MODE_MASK;
     const index = this.entries.length;
-    const attributes = this.options.told?.of(stats);
+    const attributes = this.options.told?.of(stats, source);
     const time = timestamp(stats.mtimeNs);
     this.entries.push({ kind: 'directory', root, parent, path, mode, time, attributes });
     this.#directories += 1;
@@ -126,7 +126,7 @@ export class Survey {
       .filter((child) => this.#fits(child.path));
   }
 
-  #takeFile(root: Root, { path, parent }: Visit, stats: BigIntStats): void {
+  #takeFile(root: Root, { path, parent }: Visit, source: Buffer, stats: BigIntStats): void {
     const isLinked = stats.nlink > 1n;
     const key = isLinked ? `${stats.dev}:${stats.ino}` : '';
     const targetIndex = isLinked ? this.#linked.get(key) : undefined;
@@ -140,7 +140,7 @@ export class Survey {
     const contentBytes = Math.min(size, Number(stats.blocks) * SECTOR_BYTES);
     const mode = Number(stats.mode) & MODE_MASK;
     const time = timestamp(stats.mtimeNs);
-    const attributes = this.options.told?.of(stats);
+    const attributes = this.options.told?.of(stats, source);
     this.entries.push({ kind: 'file', root, parent, path, size, contentBytes, mode, time, attributes });
     this.#files += 1;
     this.#bytes += size;

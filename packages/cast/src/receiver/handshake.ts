@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { hostname } from 'node:os';
+import { codecsHere } from '../compression/codec.js';
 import { CAST_PROTOCOL_VERSION } from '../constants.js';
 import { ControlChannel, encodeControlFrame, peerOf } from '../control/control-channel.js';
 import { type Invitation, type ReceiverFrame, type SenderFrame, shapes } from '../control/frames.js';
@@ -33,6 +34,7 @@ export async function handshake(
       hostName: hostname(),
       pid: process.pid,
       instance,
+      codecs: codecsHere(),
     });
     const invitation = await expect(frames, 'invite');
     if (invitation === undefined) return undefined;

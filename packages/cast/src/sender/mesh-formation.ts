@@ -4,6 +4,7 @@ import { anySignal } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { type Checksum, newChecksum } from '../checksum.js';
+import { commonCodec } from '../compression/codec.js';
 import { ASSUMED_INPUT_BYTES, INPUT_MESSAGE_BYTES, SENDER_ID } from '../constants.js';
 import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
@@ -144,6 +145,7 @@ export class MeshFormation {
     await Promise.all(opened);
     this.signal.throwIfAborted();
     refuseDuplicates(links);
+    if (this.options.compress) for (const link of links) refuseWithoutCodec(link);
     return links.filter(({ alive }) => alive);
   }
 
@@ -223,6 +225,13 @@ export class MeshFormation {
     const most = input ? Math.min(messageBytes, INPUT_MESSAGE_BYTES) : messageBytes;
     return chooseTransfer(facts, { ...this.options, messageBytes: most });
   }
+}
+
+/** A receiver that cannot decompress is told so before anything is sent to it. */
+function refuseWithoutCodec(link: ReceiverLink): void {
+  if (!link.alive || commonCodec([link.codecs])) return;
+  const message = `${link.name} cannot decompress what this sender compresses (it can undo: ${link.codecs.join(', ') || 'nothing'}); cast without compression, or install the same release at both ends`;
+  link.fail(new CastError('ERR_RDMC_COMPRESSION_UNSUPPORTED', message, { receiver: link.name }));
 }
 
 /**

@@ -80,6 +80,11 @@ export class ReceiverLink {
     return this.target.name;
   }
 
+  /** The ways to compress that it can undo. */
+  get codecs(): readonly string[] {
+    return this.hello?.codecs ?? [];
+  }
+
   /** Its latest report. */
   get progress(): ReportedProgress['latest'] {
     return this.#progress.latest;

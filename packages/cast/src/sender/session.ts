@@ -1,6 +1,7 @@
 import { onAbort, within } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
+import { commonCodec } from '../compression/codec.js';
 import { AbortError, type CastError, toCastError } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
@@ -118,11 +119,13 @@ export class Session {
     const { node, address, choice } = mesh;
     const { messageBytes } = choice;
     const { publisher, options } = this;
+    const codec = options.compress ? commonCodec(mesh.links.map(({ codecs }) => codecs)) : undefined;
     const streaming = new Streaming(mesh, options, this.#over.signal, ({ transports }) => {
       publisher.route = {
         ...routeOf(node.device, transports),
         ...{ ...choice, address },
         encrypted: options.encrypt,
+        compression: codec ?? null,
       };
       publisher.publish();
     });
@@ -143,7 +146,7 @@ export class Session {
       const filler = this.#feed?.filler(this.#reader, confirmed) ?? this.#reader;
       const pump = new Pump(filler, bucket, regions, messageBytes, confirmed);
       const checked = links.some((link) => link.checked);
-      await this.#reader.begin({ checksum, selection, sentBlocks, checked });
+      await this.#reader.begin({ checksum, selection, sentBlocks, checked, codec });
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
       await streaming.run({ number: pumps.length - 1, isLast, receivers: phase.links, pump });

@@ -20,7 +20,7 @@
  *         |  u32   |  u8  | 3 B  |    u32     |    u32    |             |
  *         +--------+------+------+------------+-----------+-------------+------------
  *   crc32 is that of bytes 4 to 16 + fieldBytes. It does not cover data: the digest of the file does.
- *   Only DATA has data.
+ *   Only DATA, ZSTD and DEFLATE have data.
  *
  *   type              fields
  *    1 DIRECTORY      u32 index | u32 mode | time | path
@@ -32,6 +32,8 @@
  *    7 HARD_LINK      u32 index | u32 targetIndex | u32 pathBytes | u32 zero | path | path of the entry it is linked to
  *    8 STREAM_END     u32 files | u32 directories | u32 symbolicLinks | u32 hardLinks | u64 bytes
  *    9 KEEP           u32 index | u32 zero | u64 offset | u64 length         not sent: the same bytes are in older files
+ *   10 ZSTD           u32 index | u32 length | u64 offset                    data: the file's next `length` bytes, compressed
+ *   11 DEFLATE        the same, compressed with DEFLATE without a header (RFC 1951)
  *   15 CHECK          u32 number | u32 zero | 32 bytes: digest of the records before it, see message-check.ts
  *
  *   time   is i64 seconds | u32 nanoseconds | u32 zero: the modification time
@@ -43,7 +45,10 @@
  * A size of UNKNOWN_SIZE means that the sender does not know it: the file ends with its FILE_END. A CHECK is the last record
  * of its message; messages have one where a receiver of the cast passes bytes on before it has the whole file.
  *
- * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA, HOLE and KEEP of a file
+ * A piece of a file that is compressed has 1 to CHUNK_BYTES bytes, and fewer in its record. The digest of the file covers the
+ * bytes before compression, that of a CHECK the bytes of the record. A sender compresses as all its receivers can decompress.
+ *
+ * Indices grow from entry to entry; an entry that could not be opened is not in the stream. DATA, HOLE, KEEP, ZSTD and DEFLATE of a file
  * follow each other without gaps or overlaps, between its FILE_BEGIN and its FILE_END, with nothing else in between. A
  * FILE_END with status 1 or 2 may also be repeated, or come without a FILE_BEGIN: after survivors have regrouped, a
  * file that has changed meanwhile is given up in every message it was part of.
@@ -74,6 +79,7 @@ export const FixedBytes = {
   DIRECTORY: 8 + TIME_BYTES,
   FILE_BEGIN: 8 + TIME_BYTES + 8,
   DATA: 16,
+  PACKED: 16,
   HOLE: 24,
   FILE_END: 8 + DIGEST_BYTES,
   SYMBOLIC_LINK: 8 + TIME_BYTES,
@@ -93,6 +99,8 @@ export const RecordType = {
   HARD_LINK: 7,
   STREAM_END: 8,
   KEEP: 9,
+  ZSTD: 10,
+  DEFLATE: 11,
   CHECK: 15,
 } as const;
 

@@ -1,12 +1,15 @@
 import { crc32 } from 'node:zlib';
-import { CAST_PROTOCOL_VERSION, MAX_PATH_BYTES } from '../constants.js';
+import type { Codec } from '../compression/codec.js';
+import { CAST_PROTOCOL_VERSION, CHUNK_BYTES, MAX_PATH_BYTES } from '../constants.js';
 import { CastError, protocolError } from '../errors.js';
 import * as layout from './layout.js';
 import { checkPath } from './paths.js';
-import type { StreamRecord, Timestamp } from './records.js';
+import type { PackedRecord, StreamRecord, Timestamp } from './records.js';
 import { readSigned64, readUnsigned64 } from './words.js';
 
 const { RecordType, FixedBytes } = layout;
+/** Types of records that have data. */
+const WITH_DATA: ReadonlySet<number> = new Set([RecordType.DATA, RecordType.ZSTD, RecordType.DEFLATE]);
 const NANOSECONDS = 1_000_000_000;
 
 /**
@@ -61,8 +64,8 @@ function nextRecord(message: Buffer, at: number): { type: number; fields: Buffer
   if (message.readUInt32LE(at) !== crc) throw protocolError('a record is damaged');
   const typeWord = message.readUInt32LE(at + layout.TYPE_AT);
   const data = message.subarray(fieldsAt + fieldBytes, fieldsAt + fieldBytes + dataBytes);
-  if (dataBytes > 0 && typeWord !== RecordType.DATA)
-    throw protocolError('a record has data and is not of type DATA');
+  if (dataBytes > 0 && !WITH_DATA.has(typeWord))
+    throw protocolError('a record has data, and is of a type without data');
   return { type: typeWord, fields, data };
 }
 
@@ -91,6 +94,10 @@ function decodeRecord(type: number, fields: Buffer, data: Buffer): StreamRecord 
       need(fields, FixedBytes.DATA);
       needZero(fields, 4);
       return { type: 'data', index: fields.readUInt32LE(0), offset: lengthAt(fields, 8), data };
+    case RecordType.ZSTD:
+      return packedIn('zstd', fields, data);
+    case RecordType.DEFLATE:
+      return packedIn('deflate', fields, data);
     case RecordType.HOLE:
       return { type: 'hole', ...rangeIn(fields) };
     case RecordType.KEEP:
@@ -118,6 +125,14 @@ function decodeRecord(type: number, fields: Buffer, data: Buffer): StreamRecord 
     default:
       throw protocolError(`a record has the unknown type ${type}`);
   }
+}
+
+function packedIn(codec: Codec, fields: Buffer, data: Buffer): PackedRecord {
+  need(fields, FixedBytes.PACKED);
+  const length = fields.readUInt32LE(4);
+  if (length > CHUNK_BYTES || data.length >= length)
+    throw protocolError(`a compressed piece of ${length} bytes has ${data.length} in its record`);
+  return { type: 'packed', index: fields.readUInt32LE(0), offset: lengthAt(fields, 8), length, codec, data };
 }
 
 /** The fields of HOLE and KEEP. */

@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Codec } from '../compression/codec.js';
 import { CAST_PROTOCOL_VERSION } from '../constants.js';
 import * as layout from './layout.js';
 import type {
@@ -21,6 +22,12 @@ const { RecordType, FixedBytes } = layout;
 export const DATA_OVERHEAD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.DATA;
 export const HOLE_RECORD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.HOLE;
 export const KEEP_RECORD_BYTES = layout.RECORD_HEADER_BYTES + FixedBytes.KEEP;
+
+/** Bytes of a piece of a file, before and after compression. */
+interface PackedPiece {
+  readonly length: number;
+  readonly packedBytes: number;
+}
 
 /**
  * Writes records into the memory of one message. Methods that write a record return false, and change nothing, where
@@ -128,6 +135,14 @@ export class MessageEncoder {
     this.#words(fieldsAt, index, 0);
     writeUnsigned64(this.target, fieldsAt + 8, offset);
     this.#close(RecordType.DATA, FixedBytes.DATA, length);
+  }
+
+  /** As `data`, with a compressed piece of `length` bytes of the file. */
+  packed(codec: Codec, index: number, offset: number, { length, packedBytes }: PackedPiece): void {
+    const fieldsAt = this.#at + layout.RECORD_HEADER_BYTES;
+    this.#words(fieldsAt, index, length);
+    writeUnsigned64(this.target, fieldsAt + 8, offset);
+    this.#close(codec === 'zstd' ? RecordType.ZSTD : RecordType.DEFLATE, FixedBytes.PACKED, packedBytes);
   }
 
   /** Writes the header. Returns the length of the whole message. */

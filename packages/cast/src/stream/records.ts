@@ -1,3 +1,4 @@
+import type { Codec } from '../compression/codec.js';
 import type { FileStatusValue } from './layout.js';
 
 /** A modification time as two numbers, so that nanoseconds are exact. */
@@ -30,6 +31,17 @@ export interface DataRecord {
   readonly type: 'data';
   readonly index: number;
   readonly offset: number;
+  readonly data: Buffer;
+}
+
+/** As `DataRecord`, compressed. */
+export interface PackedRecord {
+  readonly type: 'packed';
+  readonly index: number;
+  readonly offset: number;
+  /** Bytes of the file. */
+  readonly length: number;
+  readonly codec: Codec;
   readonly data: Buffer;
 }
 
@@ -98,6 +110,7 @@ export type StreamRecord =
   | DirectoryRecord
   | FileBeginRecord
   | DataRecord
+  | PackedRecord
   | HoleRecord
   | KeepRecord
   | FileEndRecord

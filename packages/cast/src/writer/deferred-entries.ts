@@ -20,6 +20,9 @@ import type { Outcomes } from './outcomes.js';
 import { asCastError } from './system-errors.js';
 import type { TemporaryDirectory } from './temporary-directory.js';
 
+/** The name of an open directory, in itself. */
+const ITSELF = Buffer.from('.');
+
 /** For problems of directories that are not entries of the cast. */
 const NO_INDEX = -1;
 
@@ -172,7 +175,8 @@ export class DeferredEntries {
     const descriptor = this.tree.openApart(path);
     try {
       const seconds = secondsOf(time);
-      if (!this.archived?.set(index, descriptor, mode)) fchmodSync(descriptor, mode & MODE_MASK);
+      const path = within(descriptor, ITSELF).toString();
+      if (!this.archived?.set(index, descriptor, mode, path)) fchmodSync(descriptor, mode & MODE_MASK);
       futimesSync(descriptor, seconds, seconds);
       return descriptor;
     } catch (error) {

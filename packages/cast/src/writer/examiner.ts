@@ -108,7 +108,7 @@ export class Examiner {
       this.#conflict(entry, index, Object.assign(new Error(error), { code: error }));
       return EntryState.DIFFERS;
     }
-    if (entry.kind === 'directory') return this.#directory(entry, index, stats);
+    if (entry.kind === 'directory') return this.#directory(entry, index, stats, place);
     if (entry.kind === 'file') return this.#file(entry, index, stats, place);
     if (entry.kind === 'symbolicLink') return this.#symbolicLink(entry, index, stats, place);
     return this.#hardLink(entry, stats);
@@ -126,8 +126,9 @@ export class Examiner {
     return stats && { stats, place: place! };
   }
 
-  #directory(entry: ManifestEntry, index: number, stats: BigIntStats): EntryStateValue {
-    if (this.#hasAttributes(entry, index, stats) && this.#isSameTime(entry.time, stats))
+  #directory(entry: ManifestEntry, index: number, stats: BigIntStats, place: Buffer): EntryStateValue {
+    const hasExtended = this.parts.archived?.hasExtended(index, place) ?? true;
+    if (this.#hasAttributes(entry, index, stats) && this.#isSameTime(entry.time, stats) && hasExtended)
       return EntryState.HAS;
     this.parts.onDirectory(entry, index);
     return EntryState.ATTRIBUTES;
@@ -137,9 +138,12 @@ export class Examiner {
     if (!stats.isFile()) return EntryState.DIFFERS;
     const isSameTime = this.#isSameTime(entry.time, stats);
     const isSame = this.#isSameFile(entry, index, stats, place, isSameTime);
-    if (isSame && isSameTime && this.#hasAttributes(entry, index, stats)) return EntryState.HAS;
+    const hasExtended = !isSame || (this.parts.archived?.hasExtended(index, place) ?? true);
+    if (isSame && isSameTime && hasExtended && this.#hasAttributes(entry, index, stats))
+      return EntryState.HAS;
     if (this.policy.update && !isSame && this.#isNewer(stats, entry.time)) return EntryState.SKIPPED;
-    const isResent = !isSame || this.policy.by === 'none' || this.parts.archived?.isPrivileged(index);
+    const isResent =
+      !isSame || !hasExtended || this.policy.by === 'none' || this.parts.archived?.isPrivileged(index);
     if (isResent) return this.#replaced(entry, index, stats);
     if (this.policy.dryRun) return stats.nlink === 1n ? EntryState.ATTRIBUTES : EntryState.DIFFERS;
     return this.parts.file.setAttributes(place, stats, entry, index)

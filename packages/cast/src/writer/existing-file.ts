@@ -55,7 +55,7 @@ export class ExistingFile {
     if (stats.nlink !== 1n) return false;
     return this.#open(place, stats, (descriptor) => {
       const seconds = secondsOf(time);
-      if (!this.archived?.set(index, descriptor, mode)) fchmodSync(descriptor, mode);
+      if (!this.archived?.set(index, descriptor, mode, undefined)) fchmodSync(descriptor, mode);
       futimesSync(descriptor, seconds, seconds);
       if (this.durable) fsyncSync(descriptor);
       return true;

@@ -1,16 +1,11 @@
 import type { Checksum } from '../checksum.js';
+import { type ContentRecord, contentLength, contentOf } from '../compression/packed-data.js';
 import { CHUNK_BYTES, DELTA_FILE_BYTES, HOLE_BYTES, MAX_KEEP_BYTES } from '../constants.js';
 import { codeOf, protocolError } from '../errors.js';
 import type { OpenSources } from '../resume/open-sources.js';
 import type { SinkTargets } from '../resume/sink-target.js';
 import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
-import type {
-  DataRecord,
-  FileBeginRecord,
-  FileEndRecord,
-  HoleRecord,
-  KeepRecord,
-} from '../stream/records.js';
+import type { FileBeginRecord, FileEndRecord, HoleRecord, KeepRecord } from '../stream/records.js';
 import type { Commits } from './commits.js';
 import type { ReceivingTree } from './directory-tree.js';
 import type { FileModes } from './file-modes.js';
@@ -78,10 +73,12 @@ export class FileAssembler {
     });
   }
 
-  data({ index, offset, data }: DataRecord): void {
-    const file = this.#fileAt(index, offset, data.length);
-    this.#attempt(file, (sink) => sink.write(data));
-    file.offset += data.length;
+  /** A file whose bytes cannot be decompressed is a problem of its own, as one with a wrong digest. */
+  data(record: ContentRecord): void {
+    const length = contentLength(record);
+    const file = this.#fileAt(record.index, record.offset, length);
+    this.#attempt(file, (sink) => sink.write(contentOf(record)));
+    file.offset += length;
     if (file.sink) this.ports.commits.written(file.sink);
   }
 

@@ -5,6 +5,14 @@ import type { FileBeginRecord } from '../stream/records.js';
 
 type Moded = Pick<FileBeginRecord, 'index' | 'mode'>;
 
+/** A file in a temporary directory. */
+interface MadeFile {
+  /** Needed in an archive cast. */
+  readonly path?: Buffer;
+  /** Whether it was created with another mode. */
+  readonly isPrivate: boolean;
+}
+
 /**
  * Modes of files in one temporary directory, in an archive cast with their owners. The kernel clears mode bits according to
  * the umask, or to the directory's default access control list. The result for a mode is the same for every file, so it is
@@ -21,11 +29,10 @@ export class FileModes {
 
   /**
    * Sets the mode of a file that was created with it, if the kernel cleared bits.
-   * @param isPrivate whether it was created with another mode
    * @throws errors of the system
    */
-  complete(descriptor: number, { index, mode: wanted }: Moded, isPrivate: boolean): void {
-    if (this.archived?.set(index, descriptor, wanted)) return;
+  complete(descriptor: number, { index, mode: wanted }: Moded, { path, isPrivate }: MadeFile): void {
+    if (this.archived?.set(index, descriptor, wanted, path?.toString())) return;
     const mode = wanted & MODE_MASK;
     let kept = isPrivate ? false : this.#kept.get(mode);
     if (kept === undefined) {

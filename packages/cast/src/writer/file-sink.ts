@@ -89,7 +89,8 @@ export class FileSink {
       );
     }
     if (this.#endsInHole) ftruncateSync(this.#fd, this.#offset);
-    this.modes.complete(this.#fd, this.begin, this.target.journal !== undefined);
+    const { path, journal } = this.target;
+    this.modes.complete(this.#fd, this.begin, { path, isPrivate: journal !== undefined });
     const time = secondsOf(this.begin.time);
     futimesSync(this.#fd, time, time);
   }

@@ -42,7 +42,7 @@ export class RecordStorage {
     const { files, order } = this.parts;
     // Behind the end of a stream, too.
     if (record.type !== 'check') order.record();
-    if (record.type === 'data') files.data(record);
+    if (record.type === 'data' || record.type === 'packed') files.data(record);
     else if (record.type === 'hole') files.hole(record);
     else if (record.type === 'keep') files.keep(record);
     else if (record.type === 'fileEnd') this.#fileEnd(record);

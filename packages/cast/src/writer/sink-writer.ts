@@ -1,4 +1,5 @@
 import type { Checksum } from '../checksum.js';
+import { type ContentRecord, contentLength, contentOf } from '../compression/packed-data.js';
 import { CHUNK_BYTES } from '../constants.js';
 import { ContentDigest } from '../content-digest.js';
 import { type CastErrorCode, givenUp, protocolError } from '../errors.js';
@@ -11,7 +12,6 @@ import { FileStatus, UNKNOWN_SIZE } from '../stream/layout.js';
 import { checkedRecords } from '../stream/message-check.js';
 import { shown } from '../stream/paths.js';
 import type {
-  DataRecord,
   FileBeginRecord,
   FileEndRecord,
   HoleRecord,
@@ -156,6 +156,7 @@ export class SinkWriter {
   async #take(record: StreamRecord): Promise<void> {
     switch (record.type) {
       case 'data':
+      case 'packed':
         return this.#data(record);
       case 'hole':
         return this.#hole(record);
@@ -206,8 +207,9 @@ export class SinkWriter {
     await this.taker.begin({ index, path: new Uint8Array(path), size: known, mode, time });
   }
 
-  async #data({ index, offset, data }: DataRecord): Promise<void> {
-    const file = this.#fileAt(index, offset, data.length);
+  async #data(record: ContentRecord): Promise<void> {
+    const file = this.#fileAt(record.index, record.offset, contentLength(record));
+    const data = contentOf(record);
     file.digest.update(data);
     file.offset += data.length;
     for (let at = 0; at < data.length; at += CHUNK_BYTES) {

@@ -1,4 +1,4 @@
-import { crc32 } from 'node:zlib';
+import { crc32, deflateRawSync } from 'node:zlib';
 import type { Random } from '@rdmc/testing';
 import { ContentDigest } from '../../src/content-digest.js';
 import * as layout from '../../src/stream/layout.js';
@@ -38,7 +38,11 @@ function file(random: Random, index: number): StreamRecord[] {
   const content = new ContentDigest(CHECKSUM, index);
   let offset = 0;
   for (const length of random.some(4, () => random.of(SIZES))) {
-    if (length <= 3 && length > 0) {
+    if (length === 16_384) {
+      const data = random.of([deflateRawSync(Buffer.alloc(length)), Buffer.alloc(9)]);
+      pieces.push({ type: 'packed', index, offset, length, codec: random.of(['zstd', 'deflate']), data });
+      content.hole(length);
+    } else if (length <= 3 && length > 0) {
       const data = Buffer.alloc(length, 'x');
       pieces.push({ type: 'data', index, offset, data });
       content.update(data);

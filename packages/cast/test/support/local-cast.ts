@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Checksum, newChecksum } from '../../src/checksum.js';
+import type { Codec } from '../../src/compression/codec.js';
 import type { ReadHook } from '../../src/reader/file-source.js';
 import { resolveRoots } from '../../src/reader/roots.js';
 import { StreamReader } from '../../src/reader/stream-reader.js';
@@ -12,11 +13,11 @@ export const MESSAGE_BYTES = 64 * 1024;
 export const CHECKSUM: Checksum = newChecksum('gmac');
 
 /** A reader of the paths. */
-export function readerOf(paths: readonly (string | Buffer)[], hook?: ReadHook): StreamReader {
+export function readerOf(paths: readonly (string | Buffer)[], hook?: ReadHook, codec?: Codec): StreamReader {
   return new StreamReader(
     new Survey(resolveRoots(paths.map((path) => Buffer.from(path as string)))).entries,
     CHECKSUM,
-    { hook },
+    { hook, codec },
   );
 }
 

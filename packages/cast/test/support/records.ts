@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { CHUNK_BYTES } from '../../src/constants.js';
 import { MessageEncoder } from '../../src/stream/message-encoder.js';
 import type { StreamRecord } from '../../src/stream/records.js';
 
@@ -27,6 +28,14 @@ export const record: fc.Arbitrary<StreamRecord> = fc.oneof(
     offset: bytes53,
     data: fc.uint8Array({ minLength: 1, maxLength: 300 }).map((data) => Buffer.from(data)),
   }),
+  fc.record({
+    type: fc.constant('packed' as const),
+    index,
+    offset: bytes53,
+    length: fc.integer({ min: 301, max: CHUNK_BYTES }),
+    codec: fc.constantFrom('zstd' as const, 'deflate' as const),
+    data: fc.uint8Array({ maxLength: 300 }).map((data) => Buffer.from(data)),
+  }),
   fc.record({ type: fc.constant('hole' as const), index, offset: bytes53, length: bytes53 }),
   fc.record({ type: fc.constant('keep' as const), index, offset: bytes53, length: bytes53 }),
   fc.record({
@@ -54,7 +63,7 @@ export const record: fc.Arbitrary<StreamRecord> = fc.oneof(
 
 /** One message of the records. */
 export function encode(records: readonly StreamRecord[], sequence: number): Buffer {
-  const data = records.reduce((sum, each) => sum + (each.type === 'data' ? each.data.length : 0), 0);
+  const data = records.reduce((sum, each) => sum + ('data' in each ? each.data.length : 0), 0);
   const target = Buffer.alloc((1 << 20) + data);
   const encoder = new MessageEncoder(target);
   for (const each of records) {
@@ -67,6 +76,12 @@ function put(encoder: MessageEncoder, target: Buffer, each: StreamRecord): boole
   if (each.type === 'data') {
     each.data.copy(target, encoder.dataPlace());
     encoder.data(each.index, each.offset, each.data.length);
+    return true;
+  }
+  if (each.type === 'packed') {
+    each.data.copy(target, encoder.dataPlace());
+    const { codec, index, offset, length, data } = each;
+    encoder.packed(codec, index, offset, { length, packedBytes: data.length });
     return true;
   }
   if (each.type === 'directory') return encoder.directory(each);

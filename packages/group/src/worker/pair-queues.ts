@@ -12,6 +12,7 @@ import {
 } from '@rdmc/verbs';
 import { CONTROL_SEND_DEPTH } from '../constants.js';
 import type { GroupRecords, PairAddress } from '../records.js';
+import type { Break } from './broken-pairs.js';
 
 /** The purpose of a work request: the high word of its id. The low word is a slot or a number. */
 export const Purpose = { RECEIVE: 1, SEND: 2, ANNOUNCEMENT: 3, ANNOUNCEMENT_RECEIVE: 4, PROBE: 5 } as const;
@@ -74,9 +75,10 @@ export class PairQueues {
     return this.#data.number;
   }
 
-  /** Whether the queue pair for blocks has failed. A call of the addon. */
-  get isBroken(): boolean {
-    return this.#data.state === 'ERROR';
+  /** Whether and how the queue pair for blocks has failed; it is not closed. Calls of the addon. */
+  get breaks(): Break {
+    if (this.#data.state !== 'ERROR') return 'none';
+    return this.#data.queryAttributes().brokenByWait === 1 ? 'wait' : 'own';
   }
 
   /** Resolves with the transport. */

@@ -4,6 +4,7 @@ import { HEADER_BYTES } from '../constants.js';
 import { receiveSlots } from '../group-memory.js';
 import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
+import { type Break, originOf, type RelayingPairs } from './broken-pairs.js';
 import { connectOptions } from './connect-options.js';
 import { GroupTrace } from './group-trace.js';
 import { GroupMachine } from './machine.js';
@@ -17,7 +18,9 @@ import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown } from './troubles.js';
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
-export class WorkerGroup implements GroupPort, RelayPort, PairListener, WatchPort, SmallGroup, TableHost {
+export class WorkerGroup
+  implements GroupPort, RelayPort, PairListener, WatchPort, SmallGroup, TableHost, RelayingPairs
+{
   readonly machine: GroupMachine;
   /** The small-message path; undefined if the group does not have one. */
   readonly small: SmallPath | undefined;
@@ -254,8 +257,9 @@ export class WorkerGroup implements GroupPort, RelayPort, PairListener, WatchPor
 
   failed(pair: number, purpose: number, failure: CompletionFailure): void {
     if (purpose === Purpose.SEND || purpose === Purpose.RECEIVE) this.#settled();
+    if (!this.#takesEvents) return;
     const isOwn = purpose !== Purpose.RECEIVE && purpose !== Purpose.ANNOUNCEMENT_RECEIVE;
-    const origin = this.#originOf(pair);
+    const origin = originOf(pair, this);
     if (origin === pair) this.broke(pair, isOwn, failure);
     else this.broke(origin, false, behind(failure));
   }
@@ -291,18 +295,16 @@ export class WorkerGroup implements GroupPort, RelayPort, PairListener, WatchPor
    * for blocks of a broken one. Undefined: the queue pair of `pair` works.
    */
   brokenBehind(pair: number): number | undefined {
-    return this.#pairs[pair]?.isBroken && this.#state !== 'aborting' ? this.#originOf(pair) : undefined;
+    if (this.#state === 'aborting' || !this.#pairs[pair] || this.breakOf(pair) === 'none') return undefined;
+    return originOf(pair, this);
   }
 
-  /** `pair`, or the neighbour for whose blocks its queue pair waited until that one's broke. */
-  #originOf(pair: number): number {
-    let origin = pair;
-    for (let steps = 0; steps < this.#pairs.length; steps += 1) {
-      const before = this.machine.relaySources(origin).find((source) => this.#pairs[source]!.isBroken);
-      if (before === undefined) break;
-      origin = before;
-    }
-    return origin;
+  breakOf(pair: number): Break {
+    return this.#pairs[pair]!.breaks;
+  }
+
+  sourcesOf(pair: number): readonly number[] {
+    return this.machine.relaySources(pair);
   }
 
   readonly #advance = (): void => this.machine.advance();

@@ -77,7 +77,8 @@ NamedNumbers SoftDevice::attributesOf(uint32_t number) {
           {"retryTimeoutMs", parameters.retryTimeoutMs},
           {"weight", parameters.weight},
           {"trafficClass", parameters.trafficClass},
-          {"serviceLevel", parameters.serviceLevel}};
+          {"serviceLevel", parameters.serviceLevel},
+          {"brokenByWait", found->brokenByWait() ? 1 : 0}};
 }
 
 }  // namespace rdmc

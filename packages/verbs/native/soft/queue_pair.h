@@ -120,6 +120,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   bool released(WorkRequest& request);
   // Whether there is a head, and it does not wait for other queue pairs.
   bool runnable();
+  // Whether it failed because such a request can never run. Any thread.
+  bool brokenByWait() const { return brokenByWait_.load(std::memory_order_acquire); }
   // Sends that were posted and take a receive of the peer.
   uint64_t deliveries() const { return deliveries_; }
 
@@ -196,6 +198,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   std::atomic<uint64_t> wakeAt_{0};  // as in SharedQp, which peers may change
 
   bool failed_ = false;  // under sendLock
+  std::atomic<bool> brokenByWait_{false};
   std::shared_ptr<Wire> wire_;
   ConnectParameters parameters_;
 };

@@ -121,7 +121,11 @@ bool QueuePair::released(WorkRequest& request) {
       return true;
     case Waits::State::kHopeless:
       // In order: those before it may still succeed.
-      if (&request == head()) failLocked(kFlushed);
+      if (&request == head()) {
+        // In front of the state: whoever sees that it failed also sees why.
+        if (!failed_) brokenByWait_.store(true, std::memory_order_release);
+        failLocked(kFlushed);
+      }
       return false;
     default:
       return false;
