@@ -49,6 +49,11 @@ export const kvErrors = errorTable({
     'a server does not have room for more slots',
     'add a server, or start servers with more --segments',
   ],
+  ERR_RDMC_KV_SERVER_NEEDED: [
+    'refused',
+    'the cluster needs the server',
+    'the message says why: add a server, or drain it first',
+  ],
   ERR_RDMC_KV_MINORITY: [
     'resource',
     'the coordinator misses more servers than anybody reaches',

@@ -52,6 +52,11 @@ export async function runServer(
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
   server.signal.addEventListener('abort', () => {
     const reason: unknown = server.signal.reason;
+    if (codeOf(reason) === 'ERR_RDMC_MESH_EVICTED') {
+      tell(`${name}: was removed from the cluster`, { removed: options.id });
+      end.begin(0);
+      return;
+    }
     const isAgain = codeOf(reason) === 'ERR_RDMC_LOG_FENCED';
     tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
     end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);

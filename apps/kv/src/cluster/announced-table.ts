@@ -17,7 +17,12 @@ export interface AnnouncedTableOptions {
   readonly mesh: Pick<Mesh, 'peers'>;
   readonly orders: Pick<CoordinatorChannel, 'broadcast' | 'send'>;
   /** The log that has each slot now, with a number above all before, also those of earlier runs. */
-  readonly numbered: () => Promise<{ readonly epoch: number; readonly owners: readonly string[] }>;
+  readonly numbered: () => Promise<{
+    readonly epoch: number;
+    readonly owners: readonly string[];
+    /** Servers that are to go. */
+    readonly drained: readonly number[];
+  }>;
   /** Every slot has a server now, by another table than before. */
   readonly onServing: (epoch: number) => void;
 }
@@ -60,11 +65,11 @@ export class AnnouncedTable {
       this.#tellLate();
       return;
     }
-    const { epoch, owners: present } = await this.options.numbered();
+    const { epoch, owners: present, drained } = await this.options.numbered();
     // A server that was lost meanwhile is left out.
     const ranges = rangesBy(present, servers.here);
     const text = JSON.stringify(ranges);
-    const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
+    const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]), drained };
     this.options.orders.broadcast(Topic.TABLE, message);
     this.#untold.clear();
     this.#last = { text, message };

@@ -14,6 +14,7 @@ import {
   text,
   tuple,
   whole,
+  withDefault,
 } from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
@@ -58,6 +59,8 @@ export const Topic = {
   STATUS: 'kv.status',
   /** coordinator → one server: hand slots over to another one; answered with the outcome */
   HAND_OVER: 'kv.hand-over',
+  /** server → coordinator: what an operator wants */
+  MANAGE: 'kv.manage',
   /** source → target: slots come, over this connection; answered with the floor of their tenure */
   INCOMING: 'kv.incoming',
   /** source → target: so many frames so far; answered when they are durable */
@@ -77,10 +80,13 @@ const server = whole(NOBODY);
 const logId = pattern(/^\d{1,20}$/);
 const takeover = whole(0);
 
-export const registerMessage = openRecord({ logId });
+/** `replicas` are the backups that the log needs. */
+export const registerMessage = openRecord({ logId, replicas: withDefault(whole(0), 0) });
 export const tableMessage = openRecord({
   epoch: whole(),
   ranges: list(tuple(slot, slot, server)),
+  /** Servers that are to go: they must not get replicas. */
+  drained: withDefault(list(member), []),
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
@@ -119,6 +125,11 @@ export const broughtMessage = openRecord({ number, frames: whole(0), isLast: fla
 export const settleMessage = openRecord({ number, ranges: someRanges, logId, floor: version, isReady: flag });
 /** Slot tables above the epoch have the outcome. */
 export const settleAnswer = openRecord({ outcome: choice(['moved', 'kept']), epoch: whole(0) });
+export const manageMessage = openRecord({
+  op: choice(['rebalance', 'drain', 'undrain', 'remove']),
+  /** 0 with 'rebalance'. */
+  server: withDefault(member, 0),
+});
 export const dropMessage = openRecord({ number });
 
 /** All takeovers below this number are over. The ranges are those that the server does not own. */
@@ -133,5 +144,6 @@ export const reachAnswer = openRecord({ reached: list(flag) });
 export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
 export type HandOverMessage = Shaped<typeof handOverMessage>;
+export type ManageMessage = Shaped<typeof manageMessage>;
 export type SettleMessage = Shaped<typeof settleMessage>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;

@@ -4,6 +4,7 @@
  * ```
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
  * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
+ * kv/drained            [3, …]                                       servers that are to go
  * kv/last               17                                     the last number of a slot table, takeover or hand-over, in any run
  * ```
  *
@@ -20,6 +21,7 @@ import { type Tenure, type TenureRange, tenureRanges } from './tenure.js';
 
 const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
+const DRAINED_KEY = 'kv/drained';
 const TAKEOVER_PREFIX = 'kv/takeover/';
 const firstTenure = mapped(
   tuple(whole(), whole(), text()),
@@ -70,6 +72,17 @@ export class PlacementState {
       await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
       return next;
     });
+  }
+
+  /** Servers that are to go. */
+  async drained(): Promise<readonly number[]> {
+    const stored = await this.store.get(DRAINED_KEY);
+    return stored ? readShape(list(whole()), JSON.parse(stored.value)) : [];
+  }
+
+  async setDrained(members: readonly number[]): Promise<void> {
+    const revision = (await this.store.get(DRAINED_KEY))?.revision ?? 0;
+    await this.store.put(DRAINED_KEY, JSON.stringify(members), revision);
   }
 
   /** The tenures with a number: it is above the epochs of all hand-overs that they have, and below those of all others. */

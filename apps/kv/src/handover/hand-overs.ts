@@ -28,7 +28,7 @@ export interface HandOversOptions {
   readonly logs: () => Promise<readonly LogRecord[]>;
   readonly ended: AbortSignal;
   /** The owners of slots, or their epochs, have changed. */
-  readonly onChange: () => void;
+  readonly onChange: () => Promise<void>;
 }
 
 interface Current extends Move {
@@ -46,6 +46,8 @@ export class HandOvers {
   /** A commit and a cancellation of one hand-over are not mixed. */
   readonly #outcomes = new SerialQueue();
   readonly #subscription: Subscription;
+  /** Servers were told the last change. */
+  #told: Promise<void> = Promise.resolve();
 
   constructor(private readonly options: HandOversOptions) {
     this.#subscription = options.orders.onRequest(Topic.SETTLE, (from, body) =>
@@ -80,6 +82,8 @@ export class HandOvers {
       if (outcome !== 'moved') throw error;
     } finally {
       this.#current.delete(number);
+      // The next order must not be there before the table that it is about.
+      await this.#told;
     }
   }
 
@@ -96,7 +100,7 @@ export class HandOvers {
       const commit = { slots, epochs, source: logId, target: target.logId, floor };
       const epoch = await state.commit(commit, logs).catch(refusal);
       if (epoch !== undefined) {
-        onChange();
+        this.#told = onChange();
         return { outcome: 'moved', epoch };
       }
     }
@@ -121,7 +125,7 @@ export class HandOvers {
     const { state, logs, onChange } = this.options;
     const kept = await state.keep(slots, source, logs);
     // Others hold requests for the slots until they get another table.
-    if (kept.outcome === 'kept') onChange();
+    if (kept.outcome === 'kept') this.#told = onChange();
     else if (this.#current.has(number)) this.#current.delete(number);
     return kept;
   }

@@ -36,3 +36,18 @@ function lastOf(owners: readonly string[], logId: string, count: number): number
   }
   return slots;
 }
+
+/** The number of slots that are not at the servers that will have them. */
+export function slotsToMove(layout: Layout | undefined): number {
+  if (layout === undefined) return 0;
+  const { owners, holders, drained } = layout;
+  const share = Math.ceil(
+    owners.length / Math.max(1, holders.filter(({ member }) => !drained.has(member)).length),
+  );
+  let left = 0;
+  for (const { logId, member } of holders) {
+    const count = owners.reduce((sum, owner) => sum + Number(owner === logId), 0);
+    left += Math.max(0, count - (drained.has(member) ? 0 : share));
+  }
+  return left;
+}

@@ -47,6 +47,10 @@ export class KvCluster {
     await Promise.all([...this.servers.map(({ ready }) => ready), this.coordinator.serving]);
   }
 
+  get #list(): string[] {
+    return ['--members', this.#members!];
+  }
+
   /** Another process of the coordinator, with its files. Resolves when every slot has a server. */
   async restartCoordinator(): Promise<void> {
     this.#former.push(this.coordinator);
@@ -69,20 +73,32 @@ export class KvCluster {
     return server;
   }
 
-  #launchCoordinator(): KvProcess {
-    return this.#launch('coordinator', ['coordinator'], {});
+  /** A server that was not in the list joins. Resolves when clients can connect. */
+  async join(): Promise<KvProcess> {
+    const id = this.servers.length + 1;
+    const [listen, port] = [await reserve(1), await this.servers[0]!.ready];
+    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', listen]);
+    this.#starting.add(server);
+    await server.ready;
+    this.#starting.delete(server);
+    this.servers = [...this.servers, server];
+    return server;
   }
 
-  #launchServer(id: number, environment: Record<string, string>): KvProcess {
+  #launchCoordinator(): KvProcess {
+    return this.#launch('coordinator', ['coordinator', ...this.#list], {});
+  }
+
+  #launchServer(id: number, environment: Record<string, string>, place = this.#list): KvProcess {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(`server ${id}`, [...own, ...small], environment);
+    return this.#launch(`server ${id}`, [...own, ...small, ...place], environment);
   }
 
   #launch(name: string, args: readonly string[], environment: Record<string, string>): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
-    const common = ['--members', this.#members!, '--directory', this.directory, '--join-seconds', '120'];
+    const common = ['--directory', this.directory, '--join-seconds', '120'];
     const child = spawn(process.execPath, [KV, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...environment },
