@@ -78,6 +78,36 @@ export const kvErrors = errorTable({
     'the server needs a password, or has another one',
     'set RDMC_KV_PASSWORD',
   ],
+  ERR_RDMC_KV_SNAPSHOT_EXISTS: [
+    'usage',
+    'the directory of a new snapshot is not empty',
+    'give another directory',
+  ],
+  ERR_RDMC_KV_SNAPSHOT_INCOMPLETE: [
+    'refused',
+    'a snapshot lacks files or slots, or slots have no server',
+    'give a whole snapshot; the message says what is missing',
+  ],
+  ERR_RDMC_KV_SNAPSHOT_DAMAGED: [
+    'refused',
+    'a file of a snapshot was changed or cut off',
+    'give another copy; nothing was written',
+  ],
+  ERR_RDMC_KV_SNAPSHOT_FOREIGN: [
+    'refused',
+    'a file is not of this snapshot, or of another version',
+    'use the version that wrote it',
+  ],
+  ERR_RDMC_KV_NOT_EMPTY: [
+    'usage',
+    'a snapshot is restored into a cluster with keys',
+    'use an empty cluster, or FLUSHALL',
+  ],
+  ERR_RDMC_KV_RESTORE_REFUSED: [
+    'resource',
+    'a server refused a write of a restore',
+    'see the message; FLUSHALL, and restore again',
+  ],
   ERR_RDMC_KV_CLOSED: ['closed', 'the server is closed', 'connect to another one'],
   ERR_RDMC_ENTRY_TOO_LARGE: ['usage', 'an append is over the limit', 'write less with one command'],
   ERR_RDMC_KV_SLOT_UNAVAILABLE: ['resource', 'no server has the slot of the key', 'try again'],

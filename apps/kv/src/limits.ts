@@ -126,6 +126,13 @@ export const ROLL_CALL_TICK_MS = 250;
 /** How soon the coordinator asks again for a server that is not here, at first and at last. */
 export const ABSENCE_CHECK_MS = 100;
 export const ABSENCE_CHECK_MAX_MS = 1_600;
+/** A page of a snapshot has about this size. */
+export const SNAPSHOT_PAGE_BYTES = 1024 * 1024;
+/** A snapshot waits for slots without a server, and a restore for writes that are refused for now, so long at most. */
+export const SNAPSHOT_WAIT_MS = 60_000;
+export const SNAPSHOT_RETRY_MS = 200;
+/** Commands of a restore that one server gets at once. */
+export const RESTORE_BATCH_BYTES = 256 * 1024;
 /** How long `kv admin status` waits for each member. */
 export const STATUS_TIMEOUT_MS = 2_000;
 /** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */

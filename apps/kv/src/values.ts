@@ -17,6 +17,13 @@ export function slowLogThreshold(text: string): number {
   return text === '-1' ? -1 : wholeNumber(0, 1e12)(text);
 }
 
+/** Seconds, above 0 and up to an hour; with decimals. */
+export function seconds(text: string): number {
+  const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : 0;
+  if (value > 0 && value <= 3600) return value;
+  throw new InvalidArgumentError('needs seconds, above 0 and up to 3600');
+}
+
 export interface Endpoint {
   readonly host: string;
   readonly port: number;

@@ -37,7 +37,7 @@ describe('a cluster of three', () => {
   let client: RawClient;
 
   beforeAll(async () => {
-    cluster = await TestCluster.start(3, { replicas: 2 });
+    cluster = await TestCluster.start(3, { replicas: 2, powerHoldSeconds: 3600 });
     client = await RawClient.connect(cluster.servers[0]!.port);
     await client.command('MSET', ...Array.from({ length: 90 }, (_, i) => [`key:${i}`, 'v']).flat());
   });
@@ -67,6 +67,7 @@ describe('a cluster of three', () => {
     for (const { lease, replicas, bytes, backup } of facts) {
       expect([lease, replicas, backup!.logs.length]).toEqual([true, 2, 2]);
       expect(bytes).toBeGreaterThan(0);
+      expect(backup!.disk).toMatchObject({ holdSeconds: 3600, granted: 16, configured: 16 });
     }
     expect(new Set(facts.map(({ log }) => log)).size).toBe(3);
   });
@@ -77,7 +78,7 @@ describe('a cluster of three', () => {
     expect([told.stderr, told.status]).toEqual(['', 0]);
     expect(told.stdout).toMatch(/^asked server 2: slot table \d+, coordinator connected, its run 1\n/);
     expect(told.stdout).toMatch(
-      /\n1 +connected +\d+ +546[12] +\d+ +0\.\d +\d+\.\d +yes +2 logs +127\.0\.0\.1:\d+\n/,
+      /\n1 +connected +\d+ +546[12] +\d+ +0\.\d +\d+\.\d +yes +2 logs +\d+\/16 +127\.0\.0\.1:\d+\n/,
     );
     expect(told.stdout.endsWith('\nevery slot is served\n')).toBe(true);
     const json = await kvAdmin(['status', '--json', ...at]);
@@ -107,7 +108,7 @@ describe('a cluster of three', () => {
     expect(status).toBe(3);
     expect(stdout).toContain('\nPROBLEM: the coordinator is absent: it has left, or has not joined\n');
     expect(stdout).toContain('\nPROBLEM: server 3 is absent: it has left, or has not joined\n');
-    expect(stdout).toMatch(/\n3 +absent +\? +\d+ +\? +\? +\? +\? +\? +\?\n/);
+    expect(stdout).toMatch(/\n3 +absent +\? +\d+ +\? +\? +\? +\? +\? +\? +\?\n/);
   });
 });
 
@@ -145,6 +146,9 @@ it('problems are named one by one', () => {
     waitingAppends: 0,
     backup: null,
   };
+  const MIB = 1024 * 1024;
+  const speeds = { bytesPerSecond: 10 * MIB, flushedBytesPerSecond: 2 * MIB };
+  const disk = { ...speeds, holdSeconds: 5, granted: 1, configured: 24 };
   const server = {
     incarnation: 1,
     address: { host: '::1', port: 1 },
@@ -172,6 +176,7 @@ it('problems are named one by one', () => {
       { ...server, server: 2, facts: { ...facts, lease: false } },
       { ...server, server: 3, facts: { ...facts, epoch: 3 } },
       { ...server, server: 4, facts: null, state: 'silent' },
+      { ...server, server: 5, facts: { ...facts, backup: { logs: [], buffersUsed: 0, buffers: 1, disk } } },
     ],
     unserved: [[0, 9]] as [number, number][],
   } as const;
@@ -187,6 +192,7 @@ it('problems are named one by one', () => {
     'server 2 has no lease: it does not answer reads',
     'server 3 has an older slot table',
     'server 4 does not answer',
+    'server 5 grants 1 buffers to other servers: its disk writes 2.0 MiB/s, and its power supply holds up for 5 s',
   ]);
   const all = { ...found, askedServer: 1, isHealthy: false, problems } as unknown as ClusterStatus;
   expect(statusText(all)).toContain('[::1]:1');

@@ -1,11 +1,12 @@
 /** The command, as processes: needs the built dist. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
 
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 
-it('kv demo: a server killed with -9 under load loses nothing that was acknowledged', () => {
+it('kv demo: a server and the coordinator killed with -9 under load lose nothing that was acknowledged', () => {
   const args = [command, 'demo', '--keys', '1000', '--json'];
   const { stdout, stderr, status } = spawnSync(process.execPath, args, {
     encoding: 'utf8',
@@ -17,4 +18,5 @@ it('kv demo: a server killed with -9 under load loses nothing that was acknowled
   expect(result.acknowledged).toBeGreaterThanOrEqual(1000);
   expect(result.duringTheKill + result.unknown).toBe(2000);
   expect(result.entries).toBeGreaterThan(0);
+  expect(result.coordinator.hasStandby).toBe(noEtcd === false);
 });

@@ -53,6 +53,7 @@ it('a server alone serves its numbers', async () => {
   expect(valueIn(text, 'rdmc_kv_slow_commands_total')).toBe(6);
   expect(valueIn(text, 'rdmc_kv_waiting_appends')).toBe(0);
   expect(valueIn(text, 'rdmc_kv_replication_lag_seconds')).toBe(0);
+  expect(valueIn(text, 'rdmc_kv_replication_wait_seconds_total')).toBe(0);
   client.close();
 });
 
@@ -66,6 +67,13 @@ it('a server of a cluster serves the metrics of its node too', async () => {
   });
   onTestFinished(() => cluster.stop());
   const urls = await Promise.all(cluster.servers.map((server) => server.until(({ metrics }) => metrics)));
+  // One of the two servers has each of the keys, and its writes wait for the backup.
+  const client = await RawClient.connect(cluster.ports[0]!);
+  for (const key of ['a', 'b', 'c', 'd']) expect(await client.command('SET', key, '1')).toBe('+OK\r\n');
+  client.close();
+  const texts = await Promise.all(urls.map(metricsAt));
+  const waits = texts.map((text) => valueIn(text, 'rdmc_kv_replication_wait_seconds_total')!);
+  expect(Math.max(...waits)).toBeGreaterThan(0);
   for (const [index, url] of urls.entries()) {
     const text = await metricsAt(url);
     expect(valueIn(text, 'rdmc_nodes')).toBe(1);

@@ -1,3 +1,4 @@
+export { allGroups, cosmosLoad } from './catalogue/rdmc/cosmos-load.js';
 export { type Chart, chart, type Series } from './charts/chart.js';
 export { numberTable, shown } from './charts/number-table.js';
 export { escaped } from './charts/text.js';

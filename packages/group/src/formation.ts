@@ -68,7 +68,9 @@ export class Formation {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
     this.links = new GroupLinks(environment, options, slot.number);
-    this.#roll = new RollCall(options, environment.memberId, neighbourhood);
+    const neighbours = neighbourhood.neighbours.map((rank) => options.members[rank]!);
+    const linked = [...neighbours, ...this.links.smallMembers];
+    this.#roll = new RollCall(options, environment.memberId, linked);
   }
 
   /** The transports of the blocks in the whole group, once `run` has resolved. */

@@ -1,6 +1,5 @@
 import type { CheckedGroupOptions } from './checked-group-options.js';
 import { MOST_DIRECT_MEMBERS } from './constants.js';
-import type { Neighbourhood } from './neighbourhood.js';
 
 /** Members that a group that is being created waits for. */
 export interface Awaited {
@@ -28,7 +27,8 @@ export class RollCall {
   readonly #connected = new Set<number>();
   #told: Awaited | undefined;
 
-  constructor(options: CheckedGroupOptions, memberId: number, { neighbours }: Neighbourhood) {
+  /** @param linked members with which this one has queue pairs */
+  constructor(options: CheckedGroupOptions, memberId: number, linked: readonly number[]) {
     const { members, senders, delivery } = options;
     this.#root = members[0]!;
     this.#others = members.filter((id) => id !== memberId);
@@ -36,7 +36,7 @@ export class RollCall {
     // Rings of many senders, and the table of stable delivery, connect each member with each other one anyway.
     const hasAllPairs = senders !== undefined || delivery === 'stable';
     this.isGathered = members.length > MOST_DIRECT_MEMBERS && !hasAllPairs;
-    const near = new Set([this.#root, ...neighbours.map((rank) => members[rank]!)]);
+    const near = new Set([this.#root, ...linked]);
     this.direct = this.isGathered && !this.isRoot ? this.#others.filter((id) => near.has(id)) : this.#others;
   }
 

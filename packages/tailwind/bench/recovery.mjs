@@ -1,6 +1,6 @@
 // Recovery of a log that one-sided writes replicated, and of one that messages did: `node bench/recovery.mjs
-// [--objects 1000000]`. A primary, a coordinator that recovers, and two more backups, a process each; the primary is
-// killed with -9. Values of 100 bytes, keys of 30. The time is from the request to an index of all objects.
+// [--objects 1000000] [--backups 3] [--json]`. A primary, a coordinator that recovers and is a backup too, and the other
+// backups, a process each; the primary is killed with -9. Values of 100 bytes, keys of 30. The time is from the request to an index of all objects.
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,8 +30,8 @@ async function load({ logs }, { mode, objects }) {
   process.send({ logId: String(logId), bytes: log.stats().appendedBytes });
 }
 
-async function measure(mode, objects) {
-  const { mesh, logs, children, end } = await startMembers(PROGRAM, 4, 1, 32);
+async function measure(mode, objects, backups) {
+  const { mesh, logs, children, end } = await startMembers(PROGRAM, backups + 1, 1, 32);
   const store = await FileStore.open(join(tmpdir(), `tailwind-bench-${process.pid}-${mode}`));
   const coordinator = await Coordinator.open({ mesh, store, leaseMs: 50, leaseMarginMs: 10 });
   const primary = children.get(0);
@@ -61,17 +61,28 @@ async function measure(mode, objects) {
   await coordinator.close();
   await end();
   const seconds = (done - started) / 1000;
-  console.log(
+  process.stderr.write(
     `${mode.padEnd(9)}  ${objects} objects in ${seconds.toFixed(2)} s: fenced and planned ${((begun - started) / 1000).toFixed(2)} s, ` +
       `scanned, read and indexed ${((done - begun) / 1000).toFixed(2)} s; ${(read / seconds / 1e9).toFixed(3)} GB/s; ` +
-      `${(read / objects).toFixed(1)} bytes per object of 130, ${(bytes / objects).toFixed(1)} of them its entry`,
+      `${(read / objects).toFixed(1)} bytes per object of 130, ${(bytes / objects).toFixed(1)} of them its entry\n`,
   );
+  return { mode, objects, backups, seconds };
 }
 
 if (process.env.BENCH_MEMBER) {
   const member = await runMember();
   process.on('message', (order) => load(member, order));
 } else {
-  const { values } = parseArgs({ options: { objects: { type: 'string', default: '1000000' } } });
-  for (const mode of ['rpc', 'one-sided']) await measure(mode, Number(values.objects));
+  const { values } = parseArgs({
+    options: {
+      objects: { type: 'string', default: '1000000' },
+      backups: { type: 'string', default: '3' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+  const rows = [];
+  for (const mode of ['rpc', 'one-sided']) {
+    rows.push(await measure(mode, Number(values.objects), Number(values.backups)));
+  }
+  if (values.json) console.log(JSON.stringify({ rows }));
 }

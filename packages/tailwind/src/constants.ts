@@ -12,6 +12,15 @@ export const MAX_BUFFERS = 4096;
 export const MAX_CONNECTIONS_PER_MEMBER = 64;
 export const MAX_LOADS_PER_MEMBER = 64;
 
+/** A backup's disk is measured in pieces of this size, for this long. */
+export const MEASURE_CHUNK_BYTES = 1024 * 1024;
+export const MEASURE_MS = 500;
+/** The speed of flushes is that of the last ones of this size or more, once there were some. */
+export const FLUSH_SPEED_MIN_BYTES = 1024 * 1024;
+export const FLUSH_SPEED_WINDOW = 16;
+export const FLUSH_SPEED_MIN_FLUSHES = 4;
+export const MAX_POWER_HOLD_SECONDS = 3600;
+
 /** Delay before a failed flush is tried again. */
 export const FLUSH_RETRY_MS = 500;
 

@@ -85,12 +85,13 @@ export class Logs {
 
   /**
    * This member's view of the coordinator.
-   * @param memberId the member that runs the coordinator, which may be this one
-   * @throws TailwindError ERR_RDMC_INVALID_OPTION where the cluster does not have such a member
+   * @param memberId the member that runs the coordinator, which may be this one; it may join later where members come and go
+   * @throws TailwindError ERR_RDMC_INVALID_OPTION where the fixed list does not have such a member
    */
   coordinator(memberId: number): CoordinatorClient {
     const { mesh } = this.parts;
-    if (!mesh.members.some(({ id }) => id === memberId)) {
+    const isFixed = mesh.incarnation === 0;
+    if (!Number.isSafeInteger(memberId) || (isFixed && !mesh.members.some(({ id }) => id === memberId))) {
       throw invalidOption(`logs.coordinator: ${String(memberId)} is not a member of the cluster`);
     }
     return new CoordinatorClient(mesh, memberId);

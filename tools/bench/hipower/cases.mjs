@@ -11,6 +11,9 @@ const SIZES = (process.env.RDMC_BENCH_SIZES ?? '64,256,512,1024,4096,16384,65536
   .split(',')
   .map(Number);
 const SMALL = (process.env.RDMC_BENCH_SIZES ?? '64,512,1024,4096').split(',').map(Number);
+const STREAM_SIZES = (process.env.RDMC_BENCH_SIZES ?? '512,1024,4096,16384,65536').split(',').map(Number);
+/** Messages per second of a stream, at its master: a few in each millisecond, at the same time from all workers. */
+const STREAM_RATE = 4000;
 const DURATION_MS = Number(process.env.RDMC_BENCH_MS ?? 1000);
 const POOL_BYTES = 64 << 20;
 const SLOTS = Number(process.env.RDMC_BENCH_SLOTS ?? 256);
@@ -154,6 +157,41 @@ export async function latency(crew, rounds) {
   }
 }
 
+/** Latency of gathering and of broadcasting beside one to one, each at the same low rate at its master. */
+export async function streams(crew, rounds) {
+  heading(['size', 'stream', 'variant', 'p50 µs', 'p99 µs', 'requesters µs', 'responders µs']);
+  const last = crew.size - 1;
+  const kinds = {
+    one: [[0], [last]],
+    gather: [range(last), [last]],
+    broadcast: [[0], range(crew.size).slice(1)],
+  };
+  for (const size of STREAM_SIZES) {
+    for (const [name, [from, to]] of Object.entries(kinds)) {
+      const results = await alternate(rounds, async (variant) => {
+        await open(crew, variant, size, from, to);
+        const send = (durationMs) => {
+          const options = { byteLength: size, durationMs, perSecond: STREAM_RATE / from.length, tickMs: 1 };
+          return Promise.all(from.map((id) => crew.call(id, 'send', options)));
+        };
+        await send(DURATION_MS / 3);
+        await Promise.all(to.map((id) => crew.call(id, 'mark')));
+        const sent = await send(DURATION_MS);
+        const got = await Promise.all(to.map((id) => crew.call(id, 'report')));
+        await crew.all('end');
+        const mean = (key) => sum(got.map(({ latencies }) => latencies[key])) / got.length;
+        const { requester, responder } = summary(size, sent, sent, got);
+        return { p50: mean('p50'), p99: mean('p99'), requester, responder };
+      });
+      for (const [variant, r] of Object.entries(results)) {
+        const { baseline } = results;
+        const cpu = [ratio(r.requester, baseline.requester), ratio(r.responder, baseline.responder)];
+        row([size, name, variant, ratio(r.p50, baseline.p50), r.p99, ...cpu]);
+      }
+    }
+  }
+}
+
 /** Gathering at one load for all: what the responder's CPU spends per message. `rested` looks on timers only. */
 export async function load(crew, rounds) {
   heading(['size', 'msg/s', 'variant', 'responder µs', 'NIC', 'p50 µs', 'p99 µs', 'msg/read']);
@@ -218,9 +256,9 @@ export async function idle(crew, rounds) {
 }
 
 let channel = 0;
-async function open(crew, variant, size, from, to) {
+export async function open(crew, variant, size, from, to, slots = slotsFor(size)) {
   channel += 1;
-  const common = { channel: `c${channel}`, slots: slotsFor(size), slotBytes: size, ...VARIANTS[variant] };
+  const common = { channel: `c${channel}`, slots, slotBytes: size, ...VARIANTS[variant] };
   const toOptions = to.length === 1 ? to[0] : to;
   const fromOptions = from.length === 1 ? from[0] : from;
   await Promise.all([
@@ -233,7 +271,7 @@ async function open(crew, variant, size, from, to) {
  * Runs every variant in turn, `rounds` times; the median of each number. A round before them is not counted: in it V8
  * compiles, which cost up to 0.4 µs a message and process.
  */
-async function alternate(rounds, run, names = COMPARED) {
+export async function alternate(rounds, run, names = COMPARED) {
   const all = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = -1; round < rounds; round += 1) {
     for (const name of names) {
@@ -255,13 +293,13 @@ function median(values) {
   return sorted[Math.floor(sorted.length / 2)];
 }
 
-const sum = (values) => values.reduce((total, value) => total + value, 0);
+export const sum = (values) => values.reduce((total, value) => total + value, 0);
 const range = (count) => Array.from({ length: count }, (_, index) => index);
-const ratio = (value, base) => `${value.toFixed(2)} (${(value / base).toFixed(2)})`;
+export const ratio = (value, base) => `${value.toFixed(2)} (${(value / base).toFixed(2)})`;
 const show = (value) =>
   typeof value === 'number' && !Number.isInteger(value) ? value.toFixed(2) : String(value);
-const row = (cells) => console.log(`| ${cells.map(show).join(' | ')} |`);
-function heading(cells) {
+export const row = (cells) => console.log(`| ${cells.map(show).join(' | ')} |`);
+export function heading(cells) {
   row(cells);
   row(cells.map(() => '---'));
 }

@@ -1,4 +1,5 @@
 // One member of a benchmark: makes channels, sends or receives as its parent says, and reports what it cost.
+import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { HiPowerNode } from '@rdmc/hipower';
 import { nicSeconds } from './nic.mjs';
@@ -35,6 +36,69 @@ const actions = {
       counters: requester.counters(),
     };
   },
+  /** Sends blocks of these sizes once, as fast as it goes. */
+  async flow({ sizes }) {
+    const before = usage();
+    const started = performance.now();
+    for (const size of sizes) {
+      let slot = requester.reserve(size);
+      while (slot < 0) {
+        await requester.hasRoom();
+        slot = requester.reserve(size);
+      }
+      new Float64Array(
+        requester.memory.buffer,
+        requester.memory.byteOffset + requester.offsetOf(slot),
+        1,
+      )[0] = 0;
+      requester.commit(slot);
+    }
+    await requester.drain();
+    return { seconds: (performance.now() - started) / 1000, ...since(before) };
+  },
+  /** Plain TCP: takes one connection after the other, and counts their bytes. */
+  async listen() {
+    tcp = { bytes: 0, ended: undefined };
+    const server = createServer((socket) => {
+      const before = usage();
+      tcp.ended = new Promise((resolve) => {
+        socket.on('data', (chunk) => {
+          tcp.bytes += chunk.length;
+        });
+        socket.on('end', () => {
+          socket.end('k');
+          resolve(since(before));
+        });
+      });
+    });
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    server.unref();
+    return { port: server.address().port };
+  },
+  async streamed() {
+    const costs = await tcp.ended;
+    const { bytes } = tcp;
+    tcp.bytes = 0;
+    return { bytes, ...costs };
+  },
+  async stream({ port, byteLength, durationMs }) {
+    const socket = connect(port, '127.0.0.1');
+    await new Promise((resolve) => socket.once('connect', resolve));
+    const before = usage();
+    const started = performance.now();
+    const message = Buffer.alloc(byteLength);
+    while (performance.now() - started < durationMs) {
+      for (let i = 0; i < 64; i += 1) {
+        if (socket.write(message)) continue;
+        await new Promise((resolve) => socket.once('drain', resolve));
+        break;
+      }
+    }
+    const answered = new Promise((resolve) => socket.once('data', resolve));
+    socket.end();
+    await answered;
+    return { seconds: (performance.now() - started) / 1000, ...since(before) };
+  },
   mark() {
     mark = { usage: usage(), messages: received.messages, counters: responder?.counters() };
   },
@@ -70,6 +134,7 @@ const actions = {
   },
 };
 let mark;
+let tcp;
 
 /** Zero-copy both ways: a stamp is written and read, the device moves the rest. */
 async function produce(byteLength, durationMs) {

@@ -1,10 +1,11 @@
 // HiPower against confirmation per work request, side by side.
-// Usage: node tools/bench/hipower/run.mjs one|gather|broadcast|latency|load|idle [shm|tcp] [rounds]
-import { broadcast, gather, idle, latency, load, one } from './cases.mjs';
+// Usage: node tools/bench/hipower/run.mjs one|gather|broadcast|latency|streams|load|idle|flow|stream [shm|tcp] [rounds]
+import { broadcast, gather, idle, latency, load, one, streams } from './cases.mjs';
 import { Crew } from './crew.mjs';
+import { flow, stream } from './flow.mjs';
 
 const [name = 'one', transport = 'shm', rounds = '3'] = process.argv.slice(2);
-const cases = { one, gather, broadcast, latency, load, idle };
+const cases = { one, gather, broadcast, latency, streams, load, idle, flow, stream };
 if (!cases[name]) {
   console.error(`there is no benchmark '${name}'; there are ${Object.keys(cases).join(', ')}`);
   process.exit(2);
@@ -15,7 +16,8 @@ const devices =
   kind === 'soft'
     ? [{ device: 'soft', transport: lab ? 'tcp' : transport }]
     : kind.split(',').map((device) => ({ device }));
-const count = ['gather', 'broadcast', 'load'].includes(name) ? 3 : 2;
+const peers = Number(process.env.RDMC_BENCH_PEERS ?? 2);
+const count = ['gather', 'broadcast', 'load', 'streams'].includes(name) ? 1 + peers : 2;
 const crew = await (lab ? Crew.startInLab(count, devices, lab) : Crew.start(count, devices));
 try {
   const way = lab ? ` over TCP between hosts, links of ${lab}` : kind === 'soft' ? ` over ${transport}` : '';

@@ -29,7 +29,7 @@ export class Cluster {
   #nextCall = 1;
 
   /** Starts a member in each of these hosts; they form one mesh. */
-  static async start(lab, hosts, { windowMs = 50 } = {}) {
+  static async start(lab, hosts, { windowMs = 50, timeoutMs } = {}) {
     const cluster = new Cluster();
     cluster.#failure.promise.catch(() => {});
     for (const host of hosts) cluster.#spawn(lab, host);
@@ -45,6 +45,7 @@ export class Cluster {
       address: members[id].host,
       windowMs,
       linkRate,
+      timeoutMs,
     }));
     return cluster;
   }

@@ -9,6 +9,7 @@ const CHECK_STRIDE = 4093;
 
 let node;
 const groups = new Map();
+let sharedRegion;
 
 function fill(view) {
   // A period that is no power of two: a block in another one's place is seen.
@@ -21,6 +22,13 @@ function check(view) {
   }
 }
 
+async function filled(bytes, isRoot) {
+  const region = await node.allocate(bytes);
+  if (isRoot) fill(region.view());
+  else region.view().fill(0);
+  return region;
+}
+
 async function receive(entry) {
   for await (const message of entry.group) {
     const at = now();
@@ -31,26 +39,27 @@ async function receive(entry) {
 }
 
 const actions = {
-  async join({ id, members, address, windowMs, linkRate }) {
+  async join({ id, members, address, windowMs, linkRate, timeoutMs }) {
     const device = { device: 'soft', transport: 'tcp', listen: { host: address }, linkRate };
     node = await RdmcNode.join({
       id,
       members,
       device,
       windowMs,
+      timeoutMs,
       insecureListenBeyondLoopback: true,
       // A member that is stopped on purpose is not lost.
       silenceTimeoutMs: 60_000,
     });
   },
-  async open({ bytes, ...options }) {
-    const region = await node.allocate(bytes);
+  /** `shared`: the groups of this member, of which one is used at a time, have one region. */
+  async open({ bytes, shared, ...options }) {
     const isRoot = options.members[0] === node.id;
-    if (isRoot) fill(region.view());
-    else region.view().fill(0);
+    if (shared) sharedRegion ??= filled(bytes, isRoot);
+    const region = await (shared ? sharedRegion : filled(bytes, isRoot));
     const incoming = (byteLength) => ({ region, offset: 0, byteLength });
     const group = await node.createGroup({ ...options, incoming, retryTimeoutMs: 60_000 });
-    const entry = { id: options.id, group, region, isRoot };
+    const entry = { id: options.id, group, region, isRoot, shared };
     groups.set(options.id, entry);
     if (!isRoot) receive(entry).catch((error) => process.send({ event: 'failed', reason: `${error.stack}` }));
   },
@@ -78,7 +87,7 @@ const actions = {
     const entry = groups.get(group);
     groups.delete(group);
     await entry.group.close();
-    await entry.region.close();
+    if (!entry.shared) await entry.region.close();
   },
   async leave() {
     await node.close();

@@ -11,6 +11,8 @@ const CASES = {
   'slow-link': 'one path at half the rate: what is left, beside the formula of the paper',
   stopped: 'one member stopped for 100 ms: by how much the whole is later',
   racks: '4 racks of 4 behind shared uplinks: hybrid beside flat schedules',
+  dilated: 'many hosts on slow links: groups of all algorithms, and casts',
+  cosmos: 'one generator and 455 overlapping groups of three others, objects of many sizes',
   concurrent: '1, n/2 and n overlapping groups at once: bandwidth in all, and its spread',
   cpu: 'CPU seconds per GiB and member, and memory: groups, cast, nc | tee, udpcast, scp in a loop',
   'own-links': 'members with linkRate on loopback beside the same members in hosts of the lab',
@@ -28,7 +30,7 @@ ${Object.entries(CASES)
 Options:
   --members 2,4,8    numbers of hosts, the sender counted       (default: the case's own)
   --mib 64,8         sizes in MiB                               (default: the case's own)
-  --rate RATE        each direction of each host's link         (default: 400mbit)
+  --rate RATE        each direction of each host's link         (default: 400mbit; 25mbit of dilated, 100mbit of cosmos)
   --rounds N         rounds; each has every rival once          (default: 3)
   --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
@@ -44,6 +46,11 @@ Options:
 
 Times are seconds from the submission at the root to the slowest member's arrival; data is checked.
 `;
+const ALGORITHMS = {
+  dilated: 'binomial-pipeline,chain,binomial-tree,sequential',
+  cosmos: 'binomial-pipeline,binomial-tree,sequential',
+};
+const RATES = { dilated: '25mbit', cosmos: '100mbit' };
 const USAGE = 2;
 const KIB = 1024;
 
@@ -56,10 +63,10 @@ function optionsOf(argv) {
     options: {
       members: { type: 'string' },
       mib: { type: 'string' },
-      rate: { type: 'string', default: '400mbit' },
+      rate: { type: 'string' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string' },
-      algorithm: { type: 'string', default: 'binomial-pipeline,chain' },
+      algorithm: { type: 'string' },
       windows: { type: 'string', default: 'default' },
       relay: { type: 'string', default: 'worker' },
       block: { type: 'string' },
@@ -77,10 +84,10 @@ function optionsOf(argv) {
     help: values.help,
     members: numbers(values.members),
     mib: numbers(values.mib),
-    rate: values.rate,
+    rate: values.rate ?? RATES[positionals[0]] ?? '400mbit',
     rounds: Number(values.rounds),
     only: values.only?.split(','),
-    algorithms: values.algorithm.split(','),
+    algorithms: (values.algorithm ?? ALGORITHMS[positionals[0]] ?? 'binomial-pipeline,chain').split(','),
     windows: values.windows.split(',').map(windowsOf),
     relays: values.relay.split(','),
     blockBytes: values.block ? numbers(values.block)[0] * KIB : 'auto',

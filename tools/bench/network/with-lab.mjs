@@ -18,9 +18,10 @@ export async function withLab(options, work) {
   }
 }
 
-export function withCluster(options, work) {
+/** `start`: options of the cluster. */
+export function withCluster(options, work, start = {}) {
   return withLab(options, async (lab, hosts) => {
-    const cluster = await Cluster.start(lab, hosts);
+    const cluster = await Cluster.start(lab, hosts, start);
     const result = await work(cluster, lab, hosts);
     await cluster.stop();
     return result;

@@ -1,5 +1,6 @@
+import { noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
-import { KV_SCENARIOS } from '../src/kv/kv-plan.js';
+import { KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from '../src/kv/kv-plan.js';
 import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
 import { kvCluster, storeOverLog } from '../src/subjects.js';
@@ -56,7 +57,10 @@ const kvRuns = KV_SCENARIOS.map((scenario, run) => ({
   scenario,
 }));
 
-it.each(kvRuns.filter(({ scenario }) => !CONTAINED.includes(scenario)))(
+const isLeftOut = (scenario: KvScenario): boolean =>
+  CONTAINED.includes(scenario) || (noEtcd !== false && NEEDS_ETCD.includes(scenario));
+
+it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
   'seed $seed: $scenario',
   async ({ seed, scenario }) => {
     const { failure, file, acknowledged } = await judge(kvCluster(seed, [scenario]));
@@ -68,4 +72,5 @@ it.each(kvRuns.filter(({ scenario }) => !CONTAINED.includes(scenario)))(
 // A skipped test is printed at the end of a run.
 if (CONTAINED.length > 0)
   it.skip(`${CONTAINED.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
+if (noEtcd) it.skip(`${NEEDS_ETCD.join(', ')} (${noEtcd})`, () => {});
 if (!isRoot) it.skip('full-disk, cut-links and cut-backup (they need root)', () => {});

@@ -4,6 +4,7 @@ import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { MAX_SERVER_ID, type ManageMessage, Topic } from '../cluster/messages.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { replyOf } from '../resp/command-error.js';
+import type { SnapshotService } from '../snapshot/snapshot-service.js';
 import type { ClusterMembers } from './members.js';
 import type { StatusService } from './status-service.js';
 
@@ -16,8 +17,11 @@ export interface AdminService {
 export interface ClusterAdminOptions {
   readonly status: Pick<StatusService, 'status'>;
   readonly members: () => ClusterMembers;
+  readonly snapshots: Pick<SnapshotService, 'page'>;
   readonly coordinator: Pick<CoordinatorClient, 'request'>;
 }
+
+const MAX_U32 = 0xffff_ffff;
 
 /** The requests that the coordinator carries out. */
 const ORDERS: ReadonlyMap<string, ManageMessage['op']> = new Map([
@@ -27,27 +31,41 @@ const ORDERS: ReadonlyMap<string, ManageMessage['op']> = new Map([
   ['REMOVE', 'remove'],
 ]);
 
-/** The answers of a server of a cluster: JSON in one bulk string. */
+/** The answers of a server of a cluster, each in one bulk string: JSON, or a page of a snapshot. */
 export class ClusterAdmin implements AdminService {
   constructor(private readonly options: ClusterAdminOptions) {}
 
   async run(words: readonly string[]): Promise<Buffer> {
     try {
-      return bulk(JSON.stringify(await this.#answer(words)));
+      return bulk(await this.#answer(words));
     } catch (thrown) {
       return error(replyOf(codeOf(thrown), messageOf(thrown)));
     }
   }
 
-  async #answer([word = '', ...more]: readonly string[]): Promise<unknown> {
-    const { status, members, coordinator } = this.options;
+  async #answer([word = '', ...more]: readonly string[]): Promise<Buffer> {
+    const { status, members } = this.options;
     const name = word.toUpperCase();
-    if (name === 'STATUS' && more.length === 0) return status.status();
-    if (name === 'MEMBERS' && more.length === 0) return members();
+    if (name === 'SNAPSHOT') return this.#page(more);
     const op = ORDERS.get(name);
-    if (op === 'rebalance' && more.length === 0) return coordinator.request(Topic.MANAGE, { op });
-    const server = more.length === 1 ? parseWholeNumber(more[0]!, 1, MAX_SERVER_ID) : undefined;
-    if (op === undefined || op === 'rebalance' || server === undefined) throw unknown();
+    if (op !== undefined) return json(await this.#order(op, more));
+    if (name === 'STATUS' && more.length === 0) return json(await status.status());
+    if (name === 'MEMBERS' && more.length === 0) return json(members());
+    throw unknown();
+  }
+
+  #page(words: readonly string[]): Promise<Buffer> {
+    const [slot, after, to] = words.map((text) => parseWholeNumber(text, 0, MAX_U32));
+    const isWhole = slot !== undefined && after !== undefined && to !== undefined;
+    if (words.length !== 3 || !isWhole) throw unknown();
+    return this.options.snapshots.page({ slot, after }, to);
+  }
+
+  #order(op: ManageMessage['op'], words: readonly string[]): Promise<unknown> {
+    const { coordinator } = this.options;
+    if (op === 'rebalance' && words.length === 0) return coordinator.request(Topic.MANAGE, { op });
+    const server = words.length === 1 ? parseWholeNumber(words[0]!, 1, MAX_SERVER_ID) : undefined;
+    if (op === 'rebalance' || server === undefined) throw unknown();
     return coordinator.request(Topic.MANAGE, { op, server });
   }
 }
@@ -56,11 +74,14 @@ function unknown(): KvError {
   return new KvError('ERR_RDMC_KV_INVALID_OPTION', "this server does not know this request of 'kv admin'");
 }
 
+function json(document: unknown): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}
+
 function error(text: string): Buffer {
   return Buffer.from(`-${text.replace(/[\r\n]+/g, ' ')}\r\n`);
 }
 
-function bulk(text: string): Buffer {
-  const body = Buffer.from(text);
+function bulk(body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`$${body.length}\r\n`), body, Buffer.from('\r\n')]);
 }

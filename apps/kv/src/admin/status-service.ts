@@ -18,6 +18,8 @@ import {
   serverFacts,
 } from './status.js';
 
+type BackupView = Pick<Backup, 'logIds' | 'buffers' | 'disk'>;
+
 export interface StatusServiceOptions {
   readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
   readonly coordinator: Pick<CoordinatorClient, 'lead' | 'request'>;
@@ -25,7 +27,7 @@ export interface StatusServiceOptions {
   readonly table: SlotTable;
   readonly lease: ReadLease;
   readonly logId: bigint;
-  readonly backup: Pick<Backup, 'logIds' | 'buffers'> | undefined;
+  readonly backup: BackupView | undefined;
   /** Ids of all servers. */
   readonly servers: () => readonly number[];
   /** The addresses for clients of the servers that are known. */
@@ -131,11 +133,14 @@ export class StatusService {
       epoch: table.epoch,
       clients: node.clients,
       waitingAppends: store.lag.appends,
-      backup: backup
-        ? { logs: backup.logIds.map(String), buffersUsed: backup.buffers.used, buffers: backup.buffers.limit }
-        : null,
+      backup: backup ? backupFacts(backup) : null,
     };
   }
+}
+
+function backupFacts({ logIds, buffers: { used, limit }, disk }: BackupView): ServerFacts['backup'] {
+  const speed = disk && { ...disk, flushedBytesPerSecond: disk.flushedBytesPerSecond ?? null };
+  return { logs: logIds.map(String), buffersUsed: used, buffers: limit, disk: speed ?? null };
 }
 
 function rangesOf({ ranges }: SlotTable, member: number): [number, number][] {

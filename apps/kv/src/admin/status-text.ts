@@ -11,6 +11,7 @@ const TITLES = [
   'log MiB',
   'lease',
   'backup of',
+  'buffers',
   'clients at',
 ];
 const NOT_KNOWN = '?';
@@ -54,6 +55,7 @@ function row({ server, state, incarnation, address, slots, facts }: ServerStatus
     of(({ logBytes }) => (logBytes / MIB).toFixed(1)),
     of(({ lease }) => (lease ? 'yes' : 'NO')),
     of(({ backup }) => (backup === null ? '-' : `${backup.logs.length} logs`)),
+    of(({ backup }) => (backup === null ? '-' : `${backup.buffersUsed}/${backup.buffers}`)),
     address === null ? NOT_KNOWN : addressText(address),
   ];
 }

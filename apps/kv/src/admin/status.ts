@@ -1,6 +1,7 @@
 /** What a cluster says of itself: the document of `kv admin status --json`. Numbers of logs are text: they have 64 bits. */
 import {
   choice,
+  finite,
   flag,
   list,
   nullable,
@@ -9,11 +10,27 @@ import {
   text,
   tuple,
   whole,
+  withDefault,
 } from '@rdmc/common/shapes';
 import { SLOTS } from '../limits.js';
 
+const MIB = 1024 * 1024;
+/** A log has so many segments open at a time. */
+const OPEN_SEGMENTS = 2;
 const slot = whole(0, SLOTS - 1);
 const ranges = list(tuple(slot, slot));
+
+/** A backup's disk. It grants as many buffers as the slower of both speeds writes within the time. */
+const diskFacts = openRecord({
+  /** Measured when the server started. */
+  bytesPerSecond: finite(0),
+  /** Of the last segments that were written to files; null: there were too few. */
+  flushedBytesPerSecond: nullable(finite(0)),
+  holdSeconds: finite(0),
+  granted: whole(),
+  /** `--buffers`. */
+  configured: whole(),
+});
 
 /** What a server says of itself. */
 export const serverFacts = openRecord({
@@ -35,7 +52,16 @@ export const serverFacts = openRecord({
   /** Appends that not all backups have acknowledged. */
   waitingAppends: whole(),
   /** What it keeps for other servers; null without replication. */
-  backup: nullable(openRecord({ logs: list(text()), buffersUsed: whole(), buffers: whole() })),
+  backup: nullable(
+    openRecord({
+      logs: list(text()),
+      buffersUsed: whole(),
+      /** Buffers that it grants. */
+      buffers: whole(),
+      /** What that follows from; null without `--power-hold-seconds`. */
+      disk: withDefault(nullable(diskFacts), null),
+    }),
+  ),
 });
 export type ServerFacts = Shaped<typeof serverFacts>;
 
@@ -129,8 +155,21 @@ export function problemsOf({
     if (facts === null) problems.push(`server ${server} ${how(state)}`);
     else if (!facts.lease) problems.push(`server ${server} has no lease: it does not answer reads`);
     else if (facts.epoch < epoch) problems.push(`server ${server} has an older slot table`);
+    const disk = facts?.backup?.disk;
+    if (disk && disk.granted < OPEN_SEGMENTS) problems.push(slowDisk(server, disk));
   }
   return problems;
+}
+
+function slowDisk(
+  server: number,
+  { granted, holdSeconds, bytesPerSecond, flushedBytesPerSecond }: Shaped<typeof diskFacts>,
+): string {
+  const speed = Math.min(bytesPerSecond, flushedBytesPerSecond ?? bytesPerSecond) / MIB;
+  return (
+    `server ${server} grants ${granted} buffers to other servers: its disk writes ${speed.toFixed(1)} MiB/s, and its power ` +
+    `supply holds up for ${holdSeconds} s`
+  );
 }
 
 function how(state: ServerStatus['state']): string {

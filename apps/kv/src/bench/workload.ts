@@ -24,8 +24,8 @@ export class Workload {
   constructor(
     private readonly readShare: number,
     private readonly records: number,
-    /** Prefix of all keys: a hash tag puts them into one slot. */
-    private readonly prefix = 'user',
+    /** Prefixes of the keys, by turns: a hash tag puts its keys into one slot. */
+    private readonly prefixes: readonly string[] = ['user'],
   ) {
     this.#zipf = new Zipf(records);
     this.#reads = new Array(records);
@@ -50,8 +50,9 @@ export class Workload {
   /** Popular records are spread over the keys, as in YCSB. */
   #key(record: number): string {
     const scattered = (record * 2_654_435_761) % this.records;
-    const digits = KEY_BYTES - this.prefix.length;
-    return `${this.prefix}${String(scattered * 1_000_003 + record).padStart(digits, '0')}`;
+    const prefix = this.prefixes[scattered % this.prefixes.length]!;
+    const digits = KEY_BYTES - prefix.length;
+    return `${prefix}${String(scattered * 1_000_003 + record).padStart(digits, '0')}`;
   }
 }
 

@@ -8,6 +8,7 @@ import { KvError, type KvErrorCode, kvErrors } from '../errors.js';
 import { DEFAULT_PORT } from '../limits.js';
 import { endpoints, wholeNumber } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
+import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
 import { clientTlsOptions } from './tls-options.js';
 
@@ -30,6 +31,7 @@ keys       in these slots
 MiB        bytes of its log that are in use; log MiB: of all segments of the log
 lease      whether it may answer reads
 backup of  logs of other servers of which it keeps segments
+buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
 Exit code: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
@@ -99,6 +101,7 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     await askCluster(flags, ['REMOVE', String(server)]);
     say(`server ${server} is removed`, { removed: server }, flags, tell);
   });
+  addSnapshotCommands(admin, connectOptions, tell);
 }
 
 function connectOptions(command: Command): Command {

@@ -25,6 +25,7 @@ interface BenchFlags extends ReplicationFlags, ClusterTlsFlags {
   readonly wait: number;
   readonly forwarded: boolean;
   readonly onePrimary: boolean;
+  readonly primaries?: number;
   readonly fill: boolean;
   readonly json: boolean;
 }
@@ -53,6 +54,11 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     .option('--wait <n>', 'send WAIT for this number of replicas after each batch', wholeNumber(0, 16), 0)
     .option('--forwarded', 'send all commands to the first server, which forwards them', false)
     .option('--one-primary', 'use only keys of the first server, which then does not forward commands', false)
+    .option(
+      '--primaries <n>',
+      'use only keys of the first servers, and send each command to the server of its key',
+      wholeNumber(1, 32),
+    )
     .option('--no-fill', 'do not load the records before the measurement')
     .option('--json', 'one JSON document instead of text', false);
   clusterTlsOptions(replicationOptions(command)).action((flags: BenchFlags) => bench(flags, tell));
@@ -76,8 +82,9 @@ async function measure(
   all: readonly Endpoint[],
   tls: ClientTls | undefined,
 ): Promise<LoadResult> {
-  const prefix = flags.onePrimary ? await tagOf(all[0]!, tls) : undefined;
-  const workload = new Workload(WORKLOADS[flags.workload], flags.records, prefix);
+  const primaries = all.slice(0, flags.onePrimary ? 1 : (flags.primaries ?? 0));
+  const tags = await Promise.all(primaries.map((endpoint) => tagOf(endpoint, tls)));
+  const workload = new Workload(WORKLOADS[flags.workload], flags.records, tags.length > 0 ? tags : undefined);
   const { clients, batch, seconds, wait } = flags;
   const options: LoadOptions = {
     endpoints: all,

@@ -18,6 +18,7 @@ import {
   endpoints,
   members,
   metricsAddress,
+  seconds,
   slowLogThreshold,
   wholeNumber,
 } from '../values.js';
@@ -57,6 +58,7 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly segmentMib: number;
   readonly segments: number;
   readonly buffers: number;
+  readonly powerHoldSeconds?: number;
   readonly device?: string;
   readonly maxClients: number;
   readonly redirect: boolean;
@@ -139,6 +141,11 @@ function addServerCommand(program: Command, tell: Tell): void {
     .option('--segments <n>', "segments of this server's log", wholeNumber(10, 1_000_000), 128)
     .option('--buffers <n>', 'segments of other servers that may be in memory only', wholeNumber(1, 4096), 24)
     .option(
+      '--power-hold-seconds <n>',
+      'time that this machine runs after its power fails: grant only as many buffers as the disk, which is measured, writes in it',
+      seconds,
+    )
+    .option(
       '--redirect',
       'answer MOVED for keys of other servers, as Redis Cluster, instead of forwarding: for clients of clusters only',
       false,
@@ -190,7 +197,7 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
     return runStandalone(clients, tell, flags.metrics);
   }
   const cluster = await clusterOf(flags);
-  const { mode, buffers, device, windowMs, announce, segments } = flags;
+  const { mode, buffers, powerHoldSeconds, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
   const directory = join(flags.directory, `server-${cluster.id}`);
   const shared = { ...common(flags, cluster.members), ...clients, ...cluster, replicas, mode };
@@ -200,6 +207,7 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
       redirects: flags.redirect,
       directory,
       buffers,
+      powerHoldSeconds,
       device,
       windowMs,
       announce,

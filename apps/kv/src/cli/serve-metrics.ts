@@ -46,6 +46,12 @@ const SAMPLES: readonly Sample[] = [
     'Time that the oldest of these appends has waited.',
     (all) => all.replicationLagMs / 1000,
   ],
+  [
+    'observedCounter',
+    'rdmc_kv_replication_wait_seconds_total',
+    'Time that writes have waited for all their backups, of all writes together.',
+    (all) => all.replicationWaitMs / 1000,
+  ],
   ['gauge', 'rdmc_kv_keys', 'Keys that this server holds.', (all) => all.keys],
   ['gauge', 'rdmc_kv_epoch', 'Epoch of the slot table.', (all) => all.epoch],
   [

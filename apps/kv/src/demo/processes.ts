@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { KvError } from '../errors.js';
+import { EtcdProcess } from './etcd-process.js';
+
+const LEAD_SECONDS = 2;
 
 /** An event of a process for its parent. */
 export interface MemberEvent {
@@ -156,8 +159,16 @@ export class LocalCluster {
     }
   }
 
+  readonly #adopted: MemberProcess[] = [];
+
+  /** Another process of a member: it is ended with the others. */
+  adopt(member: MemberProcess): MemberProcess {
+    this.#adopted.push(member);
+    return member;
+  }
+
   async stop(): Promise<void> {
-    const all = [this.coordinator, ...this.standbys, ...this.servers];
+    const all = [this.coordinator, ...this.standbys, ...this.servers, ...this.#adopted];
     await Promise.all(all.map((member) => member.kill('SIGKILL')));
   }
 }
@@ -183,18 +194,24 @@ function coordinatorLines(
  * @throws KvError when a process ends before all slots are served; what `use` throws
  */
 export async function withLocalCluster<T>(
-  options: Omit<LocalClusterOptions, 'directory'>,
+  options: Omit<LocalClusterOptions, 'directory' | 'shared'> & {
+    /** With etcd, if this machine has it, and a standby coordinator. */
+    readonly hasStandby?: boolean;
+  },
   use: (cluster: LocalCluster) => Promise<T>,
 ): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'kv-cluster-'));
+  const etcd = options.hasStandby ? await EtcdProcess.start(directory) : undefined;
+  const shared = etcd && { etcd: etcd.endpoint, standbys: 1, leadSeconds: LEAD_SECONDS };
   try {
-    const cluster = await LocalCluster.start({ ...options, directory });
+    const cluster = await LocalCluster.start({ ...options, directory, shared });
     try {
       return await use(cluster);
     } finally {
       await cluster.stop();
     }
   } finally {
+    await etcd?.stop();
     rmSync(directory, { recursive: true, force: true });
   }
 }

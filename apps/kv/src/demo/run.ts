@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientTls, Connection } from '../client/connection.js';
+import type { Reply } from '../client/reply-reader.js';
 import { KvError } from '../errors.js';
 import { encodeCommand } from '../resp/encode.js';
+import { type CoordinatorLoss, loseCoordinator } from './lose-coordinator.js';
 import { type LocalCluster, type MemberEvent, withLocalCluster } from './processes.js';
 
 export interface DemoOptions {
@@ -18,9 +21,12 @@ export interface DemoResult {
   readonly unknown: number;
   readonly recoveryMs: number;
   readonly entries: number;
+  readonly coordinator: CoordinatorLoss;
 }
 
 const BATCH = 50;
+/** Between two looks at whether reads are answered. */
+const READABLE_MS = 50;
 const VALUE_BYTES = 100;
 /** Batches of writes after the server was killed. */
 const BATCHES_AFTER_KILL = 40;
@@ -33,10 +39,17 @@ function valueFor(key: number): string {
 class Loader {
   readonly acknowledged: number[] = [];
   unknown = 0;
+  #next = 0;
 
   constructor(private readonly connection: Connection) {}
 
+  /** Some keys above all before. */
+  more(): Promise<void> {
+    return this.load(this.#next, BATCH);
+  }
+
   async load(from: number, count: number): Promise<void> {
+    this.#next = Math.max(this.#next, from + count);
     const keys = Array.from({ length: count }, (_, index) => from + index);
     const bytes = Buffer.concat(keys.map((key) => encodeCommand(['SET', `key:${key}`, valueFor(key)])));
     const replies = await this.connection.batch(bytes, count);
@@ -47,12 +60,24 @@ class Loader {
   }
 }
 
+/** The replies to reads, when each server that is asked has a lease of the coordinator that followed. */
+async function answersTo(connection: Connection, bytes: Buffer, count: number): Promise<Reply[]> {
+  for (;;) {
+    const replies = await connection.batch(bytes, count);
+    const isRefused = replies.some(
+      (reply) => reply instanceof Error && reply.message.startsWith('CLUSTERDOWN'),
+    );
+    if (!isRefused) return replies;
+    await delay(READABLE_MS);
+  }
+}
+
 /** @throws KvError ERR_RDMC_KV_DATA_LOST when an acknowledged value is missing */
 async function verify(connection: Connection, keys: readonly number[]): Promise<void> {
   for (let at = 0; at < keys.length; at += BATCH) {
     const part = keys.slice(at, at + BATCH);
     const bytes = Buffer.concat(part.map((key) => encodeCommand(['GET', `key:${key}`])));
-    const replies = await connection.batch(bytes, part.length);
+    const replies = await answersTo(connection, bytes, part.length);
     replies.forEach((reply, index) => {
       if (reply === valueFor(part[index]!)) return;
       const found = reply instanceof Error ? reply.message : String(reply);
@@ -66,14 +91,14 @@ async function verify(connection: Connection, keys: readonly number[]): Promise<
 
 /**
  * Starts a cluster of processes on this machine, loads it, kills one server with -9 while it is written, waits for its
- * recovery, and reads all acknowledged keys.
+ * recovery, kills the coordinator, and reads all acknowledged keys.
  */
 export async function runDemo(
   { servers, keys, serverArguments = [], tls }: DemoOptions,
   say: (line: string) => void,
 ): Promise<DemoResult> {
   say(`starting a coordinator and ${servers} servers …`);
-  return withLocalCluster({ servers, serverArguments }, async (cluster) => {
+  return withLocalCluster({ servers, serverArguments, hasStandby: true }, async (cluster) => {
     say(`ready: redis-cli ${tls ? '--tls ' : ''}-p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
     const connection = await Connection.open('127.0.0.1', cluster.ports[0]!, tls);
     const loader = new Loader(connection);
@@ -84,11 +109,13 @@ export async function runDemo(
     say(
       `${duringTheKill} writes were acknowledged meanwhile; ${loader.unknown} got an error, and their outcome is unknown`,
     );
+    const coordinator = await loseCoordinator(cluster, () => loader.more(), say);
     await verify(connection, loader.acknowledged);
     say(`all ${loader.acknowledged.length} acknowledged keys have their values`);
     connection.close();
     const { unknown, acknowledged } = loader;
-    return { acknowledged: acknowledged.length, duringTheKill, unknown, recoveryMs: milliseconds, entries };
+    const counts = { acknowledged: acknowledged.length, duringTheKill, unknown };
+    return { ...counts, recoveryMs: milliseconds, entries, coordinator };
   });
 }
 

@@ -50,6 +50,11 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly maxSegments?: number | undefined;
   /** Segments of other servers that may be open or unflushed here. */
   readonly buffers?: number | undefined;
+  /**
+   * How long this machine runs after its power has failed, in seconds. Then the disk of `directory` is measured, and no more buffers are
+   * granted than it writes in that time (default: not known).
+   */
+  readonly powerHoldSeconds?: number | undefined;
   /** RDMA device, as for `openDevice`. */
   readonly device?: string | undefined;
   /** How long the data plane polls after work, in milliseconds (default 50). */

@@ -11,6 +11,7 @@ import { DEFAULT_SLOT_WAIT_MS } from '../limits.js';
 import { ClientSet } from '../server/client-set.js';
 import { Executor, type ReadLease } from '../server/executor.js';
 import { RespServer } from '../server/resp-server.js';
+import { SnapshotService } from '../snapshot/snapshot-service.js';
 import type { Store } from '../store/store.js';
 import type { CloseStack } from './close-stack.js';
 import type { ServerEvents, ServerOptions } from './cluster-options.js';
@@ -91,7 +92,8 @@ export function serveCommands({
       port: listens,
     })),
   });
-  const admin = new ClusterAdmin({ status, members, coordinator });
+  const snapshots = new SnapshotService({ self: id, store, table, lease });
+  const admin = new ClusterAdmin({ status, members, snapshots, coordinator });
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
   const router = new Router({

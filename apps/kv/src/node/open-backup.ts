@@ -13,7 +13,7 @@ export async function openBackup(
   coordinator: CoordinatorClient,
   closers: CloseStack,
 ): Promise<Backup | undefined> {
-  const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas } = options;
+  const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, powerHoldSeconds } = options;
   if (replicas === 0) return undefined;
   const clusterId = await coordinator.clusterId();
   const backup = await Backup.open({
@@ -21,6 +21,7 @@ export async function openBackup(
     directory,
     clusterId,
     buffers,
+    powerHoldSeconds,
     ...(segmentBytes !== undefined && { segmentBytes }),
   });
   const service = logs.serve(backup, { coordinator });

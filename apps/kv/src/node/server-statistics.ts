@@ -17,6 +17,8 @@ export interface ServerStatistics {
   readonly waitingAppends: number;
   /** For how long the oldest of these appends has waited, in milliseconds. */
   readonly replicationLagMs: number;
+  /** Milliseconds that writes have waited for the acknowledgement of all their backups, of all writes together. */
+  readonly replicationWaitMs: number;
   /** Keys, also those that have expired and are not removed yet. */
   readonly keys: number;
   /** Epoch of the slot table; 0 for a server alone. */
@@ -36,6 +38,7 @@ export function statisticsOf({ node, store }: Executor, port: ClientPort): Serve
     slowCommands: node.monitor.slowLog.total,
     waitingAppends: appends,
     replicationLagMs: oldestMs,
+    replicationWaitMs: store.waitedMs,
     keys: store.keyspace.size,
     epoch,
     startedAt,

@@ -31,6 +31,7 @@ export class SentAppends {
   follower: AppendFollower | undefined;
   /** Called with the time from an append to its acknowledgement; not where the log acknowledges at once. */
   onWait: ((ms: number) => void) | undefined;
+  #waitedMs = 0;
 
   constructor(
     private readonly keyspace: Keyspace,
@@ -52,6 +53,14 @@ export class SentAppends {
     if (sequence <= this.keyspace.acknowledged) return Promise.resolve();
     if (this.log.ended.aborted) return Promise.reject(this.log.ended.reason);
     return this.#waiters.wait(sequence);
+  }
+
+  /**
+   * Time that writes have waited for the acknowledgement of their append, in milliseconds: the sum over all writes, so that
+   * it is a share of the time of their clients.
+   */
+  get waitedMs(): number {
+    return this.#waitedMs;
   }
 
   /** Number of appends that are not acknowledged, and for how long the oldest one has waited. */
@@ -109,7 +118,9 @@ export class SentAppends {
       ticket.acknowledged.then(
         () => {
           if (!placed) this.#place(append.changes, ticket.locations ?? []);
-          this.onWait?.(performance.now() - append.sentAt);
+          const waited = performance.now() - append.sentAt;
+          this.#waitedMs += waited * append.changes.length;
+          this.onWait?.(waited);
           this.#settle(append);
         },
         (error: unknown) => this.#refused(append, error),

@@ -69,6 +69,11 @@ export class Store {
     return this.#fate.whenAcknowledged(sequence);
   }
 
+  /** Milliseconds that writes have waited for their acknowledgement, of all writes together. */
+  get waitedMs(): number {
+    return this.#fate.waitedMs;
+  }
+
   /** Appends that the log has not acknowledged, and for how long the oldest one has waited. */
   get lag(): SentAppends['lag'] {
     return this.#fate.lag;

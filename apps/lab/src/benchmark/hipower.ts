@@ -11,7 +11,8 @@ const VARIANTS = [
   { id: 'push', name: 'push', own: true },
   { id: 'baseline', name: 'per work request', own: false },
 ] as const;
-type Variant = (typeof VARIANTS)[number]['id'];
+const TCP = { id: 'tcp', name: 'plain TCP', own: false } as const;
+type Variant = (typeof VARIANTS)[number]['id'] | 'tcp';
 
 /** The columns of the benchmark's table that figures show. */
 const COLUMNS = { rate: 2, requester: 4, responder: 6 } as const;
@@ -57,9 +58,50 @@ export class ThroughputTable {
       kind: 'lines',
       x: { label: 'bytes of a message', values: [...this.sizes] },
       y: { label: head.unit, scale: 'log10', digits: head.digits },
-      series: VARIANTS.map(({ id, name, own }) => ({
+      series: [...VARIANTS, ...(this.#hasTcp ? [TCP] : [])].map(({ id, name, own }) => ({
         name,
         values: this.sizes.map((size) => rounded(this.value(column, id, size), head.digits)),
+        own,
+      })),
+    };
+  }
+
+  get #hasTcp(): boolean {
+    return this.sizes.every((size) => this.#rows.has(`${size} tcp`));
+  }
+}
+
+/** What `streams` prints: latency and processor time of one to one, gather and broadcast by size. Exported for tests. */
+export class StreamsTable {
+  readonly sizes: readonly number[];
+  readonly #rows: ReadonlyMap<string, readonly string[]>;
+
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED */
+  constructor(output: string) {
+    const rows = tableRows(output);
+    this.sizes = [...new Set(rows.map(([size]) => numberIn(size)))];
+    this.#rows = new Map(rows.map((row) => [row.slice(0, 3).join(' '), row]));
+    if (this.sizes.length === 0) throw failed('the benchmark of HiPower did not print a table');
+  }
+
+  p50(stream: string, variant: Variant, size: number): number {
+    const row = this.#rows.get(`${size} ${stream} ${variant}`);
+    if (row === undefined) throw failed(`the benchmark did not print ${stream}, ${variant}, ${size} bytes`);
+    return numberIn(row[3]);
+  }
+
+  panel(stream: string, title: string): Outcome['panels'][number] {
+    return {
+      title,
+      description:
+        'Microseconds from the time when a message was due to its reading, 4,000 messages per second at the master; both axes are ' +
+        'logarithmic. Lower is better.',
+      kind: 'lines',
+      x: { label: 'bytes of a message', values: [...this.sizes] },
+      y: { label: 'microseconds', scale: 'log10', digits: 1 },
+      series: VARIANTS.map(({ id, name, own }) => ({
+        name,
+        values: this.sizes.map((size) => rounded(this.p50(stream, id, size), 1)),
         own,
       })),
     };

@@ -51,6 +51,11 @@ export async function runSweep(sweep: Sweep, bench: Pick<Bench, 'say'>): Promise
     `${runs.size} simulations, the largest of about ${Math.ceil(bytes / 2 ** 20)} MiB; ` +
       `the simulator reproduced ${checks} known results`,
   );
+  return sweep.outcome(await simulateAll(runs, bench));
+}
+
+/** Runs simulations one after the other. */
+export async function simulateAll(runs: Runs, bench: Pick<Bench, 'say'>): Promise<Reports> {
   const reports = new Map<string, SimulationReport>();
   for (const [name, options] of runs) {
     const report = 'objects' in options ? simulateObjects(options) : simulate(options);
@@ -59,5 +64,5 @@ export async function runSweep(sweep: Sweep, bench: Pick<Bench, 'say'>): Promise
     // Lets the terminal show it, and an interrupt end it.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  return sweep.outcome(new Reports(reports));
+  return new Reports(reports);
 }

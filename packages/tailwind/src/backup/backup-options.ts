@@ -3,6 +3,7 @@ import {
   DEFAULT_BUFFERS,
   DEFAULT_SEGMENT_BYTES,
   MAX_BUFFERS,
+  MAX_POWER_HOLD_SECONDS,
   MAX_SEGMENT_BYTES,
   MIN_SEGMENT_BYTES,
 } from '../constants.js';
@@ -21,17 +22,34 @@ export interface BackupOptions {
   readonly segmentBytes?: number;
   /**
    * Buffers that may be open or unflushed at once (default 16, at most 4096). In a power failure their contents must
-   * be written to disk, so the limit is: disk bandwidth × hold-up time / segmentBytes.
+   * be written to disk, so the limit is: disk bandwidth × hold-up time / segmentBytes. See `powerHoldSeconds`.
    */
   readonly buffers?: number;
+  /**
+   * How long this machine runs after its power has failed, in seconds (more than 0, at most 3600). Then the backup measures its
+   * disk when it opens, and its flushes afterwards, and grants no more buffers than the slower of the two writes in this time.
+   * Default: not known, and `buffers` is the limit.
+   */
+  readonly powerHoldSeconds?: number | undefined;
   /** Reports files that cannot be used and failed flushes; default: none. */
   readonly logger?: Logger;
 }
 
-const KNOWN = ['protectionDomain', 'directory', 'clusterId', 'segmentBytes', 'buffers', 'logger'];
+const KNOWN = [
+  'protectionDomain',
+  'directory',
+  'clusterId',
+  'segmentBytes',
+  'buffers',
+  'powerHoldSeconds',
+  'logger',
+];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-export type CheckedBackupOptions = Required<Omit<BackupOptions, 'logger'>> & { logger: Logger | undefined };
+export type CheckedBackupOptions = Required<Omit<BackupOptions, 'logger' | 'powerHoldSeconds'>> & {
+  logger: Logger | undefined;
+  powerHoldSeconds: number | undefined;
+};
 
 /** @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION */
 export function checkBackupOptions(options: BackupOptions): CheckedBackupOptions {
@@ -43,13 +61,19 @@ export function checkBackupOptions(options: BackupOptions): CheckedBackupOptions
   if (typeof clusterId !== 'string' || !UUID.test(clusterId)) {
     throw invalidOption(`${where}: clusterId must be a UUID in lower case, not ${String(clusterId)}`);
   }
-  const { segmentBytes = DEFAULT_SEGMENT_BYTES, buffers = DEFAULT_BUFFERS } = options;
+  const { segmentBytes = DEFAULT_SEGMENT_BYTES, buffers = DEFAULT_BUFFERS, powerHoldSeconds } = options;
+  const isHeld =
+    powerHoldSeconds === undefined || (powerHoldSeconds > 0 && powerHoldSeconds <= MAX_POWER_HOLD_SECONDS);
+  if (!isHeld) {
+    throw invalidOption(`${where}: powerHoldSeconds must be above 0 and at most ${MAX_POWER_HOLD_SECONDS}`);
+  }
   return {
     protectionDomain,
     directory: textOption(where, 'directory', directory),
     clusterId,
     segmentBytes: integerOption(where, 'segmentBytes', segmentBytes, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
     buffers: integerOption(where, 'buffers', buffers, 1, MAX_BUFFERS),
+    powerHoldSeconds,
     logger,
   };
 }

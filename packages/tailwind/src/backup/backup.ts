@@ -3,10 +3,12 @@ import type { Certificate } from '../format/scan.js';
 import type { Logger } from '../options.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
-import { type BackupOptions, checkBackupOptions } from './backup-options.js';
+import { type BackupOptions, type CheckedBackupOptions, checkBackupOptions } from './backup-options.js';
 import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
 import { BufferPool } from './buffer-pool.js';
+import { diskOf } from './disk-speed.js';
 import { Flusher } from './flusher.js';
+import { type DiskFacts, PowerGrant } from './power-grant.js';
 import { Replica } from './replica.js';
 import { ReplicaScanner, type ScannedReplica } from './replica-scanner.js';
 import { ReplicaTable, unknownReplica, wrongState } from './replica-table.js';
@@ -20,6 +22,7 @@ export class Backup {
   readonly #fenced = new Set<bigint>();
   readonly #scanner: ReplicaScanner;
   readonly #flusher: Flusher;
+  #power: PowerGrant | undefined;
   #ended: Promise<void> | undefined;
   #dumped: Promise<void> | undefined;
   #beforeRevoke: (key: string) => Promise<void> = async () => {};
@@ -32,7 +35,7 @@ export class Backup {
     readonly damaged: readonly DamagedFile[],
     private readonly replicas: ReplicaTable,
   ) {
-    this.#flusher = new Flusher(store, pool, logger);
+    this.#flusher = new Flusher(store, pool, logger, (bytes, ms) => this.#power?.flushed(bytes, ms));
     this.#scanner = new ReplicaScanner(store);
   }
 
@@ -42,18 +45,29 @@ export class Backup {
    *   ERR_RDMC_REPLICA_FOREIGN_VERSION; VerbsError ERR_RDMC_OUT_OF_MEMORY; errors of the file system
    */
   static async open(options: BackupOptions): Promise<Backup> {
-    const { protectionDomain, directory, clusterId, segmentBytes, buffers, logger } =
-      checkBackupOptions(options);
+    const checked = checkBackupOptions(options);
+    const { protectionDomain, directory, clusterId, segmentBytes, logger } = checked;
     const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId);
     for (const file of damaged) logger?.warn?.(file, 'a replica cannot be used');
-    const pool = await BufferPool.create(protectionDomain, segmentBytes, buffers, logger).catch(
-      async (error: unknown) => {
-        await store.close();
-        throw error;
-      },
-    );
-    const found = replicas.map((record) => new Replica(record, undefined));
-    return new Backup(pool, store, logger, damaged, new ReplicaTable(found));
+    try {
+      const power = await Backup.#measure(checked);
+      const granted = power?.granted ?? checked.buffers;
+      const pool = await BufferPool.create(protectionDomain, segmentBytes, granted, logger);
+      power?.apply(pool);
+      const found = replicas.map((record) => new Replica(record, undefined));
+      const backup = new Backup(pool, store, logger, damaged, new ReplicaTable(found));
+      backup.#power = power;
+      return backup;
+    } catch (error) {
+      await store.close();
+      throw error;
+    }
+  }
+
+  static async #measure(options: CheckedBackupOptions): Promise<PowerGrant | undefined> {
+    const { powerHoldSeconds: holdSeconds, directory, segmentBytes, buffers, logger } = options;
+    if (holdSeconds === undefined) return undefined;
+    return PowerGrant.measure(diskOf(directory), { holdSeconds, segmentBytes, buffers }, logger);
   }
 
   /** Size of each buffer: the largest segment that this backup takes, in bytes. */
@@ -65,6 +79,11 @@ export class Backup {
   get buffers(): { readonly free: number; readonly used: number; readonly limit: number } {
     const { free, used, limit } = this.pool;
     return { free, used, limit };
+  }
+
+  /** What the limit of the buffers follows from; undefined without `powerHoldSeconds`. */
+  get disk(): DiskFacts | undefined {
+    return this.#power?.report();
   }
 
   /**

@@ -17,7 +17,7 @@ export class BufferPool {
   private constructor(
     private readonly protectionDomain: ProtectionDomain,
     readonly bufferBytes: number,
-    readonly limit: number,
+    private granted: number,
     private readonly logger: Logger | undefined,
   ) {}
 
@@ -47,6 +47,20 @@ export class BufferPool {
     return this.#used;
   }
 
+  /** Buffers that may be in use at once. */
+  get limit(): number {
+    return this.granted;
+  }
+
+  /** Changes the limit. Buffers in use beyond a lower one are not taken back. */
+  async grant(limit: number): Promise<void> {
+    this.granted = limit;
+    const surplus = Math.max(0, Math.min(this.#ready.length, this.#used + this.#ready.length - limit));
+    const closing = this.#ready.splice(0, surplus).map((buffer) => buffer.close());
+    while (this.#replenish());
+    await Promise.all(closing);
+  }
+
   /**
    * A zeroed buffer.
    * @throws TailwindError ERR_RDMC_BACKUP_FULL when all are in use
@@ -56,12 +70,14 @@ export class BufferPool {
     while (this.#ready.length === 0 && this.#making.size > 0 && !this.#closed) {
       await Promise.race(this.#making);
     }
-    const buffer = this.#ready.pop();
+    const buffer = this.#used < this.limit ? this.#ready.pop() : undefined;
     if (!buffer) {
       this.#replenish();
       throw new TailwindError(
         'ERR_RDMC_BACKUP_FULL',
-        `All ${this.limit} buffers of this backup are open or not flushed yet`,
+        this.limit === 0
+          ? 'The disk of this backup is too slow to write one buffer while its power supply holds up (powerHoldSeconds)'
+          : `All ${this.limit} buffers of this backup are open or not flushed yet`,
       );
     }
     this.#used += 1;
@@ -81,8 +97,9 @@ export class BufferPool {
     await Promise.all(this.#ready.splice(0).map((buffer) => buffer.close()));
   }
 
-  #replenish(): void {
-    if (this.#closed || this.#used + this.#ready.length + this.#making.size >= this.limit) return;
+  /** Whether one more is being prepared. */
+  #replenish(): boolean {
+    if (this.#closed || this.#used + this.#ready.length + this.#making.size >= this.limit) return false;
     const making = this.#make().then(
       async (buffer) => {
         this.#making.delete(making);
@@ -96,6 +113,7 @@ export class BufferPool {
       },
     );
     this.#making.add(making);
+    return true;
   }
 
   async #make(): Promise<MemoryRegion> {

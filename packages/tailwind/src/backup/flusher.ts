@@ -19,6 +19,8 @@ export class Flusher {
     private readonly store: ReplicaStore,
     private readonly pool: BufferPool,
     private readonly logger: Logger | undefined,
+    /** A replica of this size was written durably in this time. */
+    private readonly onWritten: (bytes: number, ms: number) => void = () => {},
   ) {}
 
   flush(replica: Replica): void {
@@ -48,7 +50,9 @@ export class Flusher {
     const { buffer } = replica;
     if (!buffer || replica.freed || this.#stop.signal.aborted) return;
     try {
+      const begun = performance.now();
       await this.store.write(replica.record, buffer.view());
+      this.onWritten(replica.record.byteLength, performance.now() - begun);
     } catch (error) {
       this.logger?.warn?.(
         { replica: replica.key, reason: messageOf(error) },

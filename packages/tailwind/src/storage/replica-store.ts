@@ -12,7 +12,7 @@ import {
 } from './replica-header.js';
 
 export const REPLICA_SUFFIX = '.replica';
-const UNFINISHED = '.replica.tmp';
+export const UNFINISHED = '.replica.tmp';
 export const REPLICA_LOCK_NAME = 'backup';
 /** Codes that concern a single file; the others may be intact. */
 const UNUSABLE = ['ERR_RDMC_REPLICA_DAMAGED', 'ERR_RDMC_REPLICA_FOREIGN_FILE'];

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { Etcd } from '@rdmc/testing/etcd';
 import { freed } from '@rdmc/testing/members';
 import { KvProcess } from './kv-server.js';
 
@@ -14,41 +15,67 @@ const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main
 export interface KvShape {
   readonly servers: number;
   readonly replicas: number;
+  /** Above 0: the coordinators' state is in etcd. */
+  readonly standbys: number;
 }
+
+const LEAD_SECONDS = 2;
 
 /** `kv coordinator` and `kv server` as processes, with the same addresses and files after every start. */
 export class KvCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
   coordinator!: KvProcess;
+  standbys: readonly KvProcess[] = [];
   servers: readonly KvProcess[] = [];
   /** Processes of members that were started again. */
   readonly #former: KvProcess[] = [];
   readonly #starting = new Set<KvProcess>();
-  #members: string | undefined;
+  #addresses: readonly string[] | undefined;
+  #etcd: Etcd | undefined;
   #isRemoved = false;
 
   constructor(private readonly shape: KvShape) {}
 
   /** The processes that were started, those that ended included. */
   get processes(): KvProcess[] {
-    return [...this.#former, ...this.#starting, ...this.servers, this.coordinator].filter(
+    return [...this.#former, ...this.#starting, ...this.servers, ...this.standbys, this.coordinator].filter(
       (each) => each !== undefined,
     );
   }
 
   /** @param environment returns the variables of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
-    this.#members ??= await reserve(this.shape.servers + 1);
+    const { servers, standbys } = this.shape;
+    this.#addresses ??= await reserve(servers + 1 + standbys);
+    if (standbys > 0) this.#etcd ??= await Etcd.start(await reserveLoopbackPorts(2));
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     this.coordinator = this.#launchCoordinator();
-    this.servers = Array.from({ length: this.shape.servers }, (_, index) =>
+    this.servers = Array.from({ length: servers }, (_, index) =>
       this.#launchServer(index + 1, environment(index + 1)),
     );
-    await Promise.all([...this.servers.map(({ ready }) => ready), this.coordinator.serving]);
+    this.standbys = Array.from({ length: standbys }, (_, index) => this.#launchStandby(index + 1));
+    const ready = [...this.servers, ...this.standbys].map((each) => each.ready);
+    await Promise.all([...ready, this.coordinator.serving]);
+  }
+
+  /** The coordinator and its standbys. */
+  get coordinators(): readonly KvProcess[] {
+    return [this.coordinator, ...this.standbys];
+  }
+
+  /** Another process of a coordinator that shares its state with others. Resolves when it is in the cluster. */
+  async rejoinCoordinator(former: KvProcess): Promise<KvProcess> {
+    this.#former.push(former);
+    const number = this.coordinators.indexOf(former);
+    const again = number === 0 ? this.#launchCoordinator() : this.#launchStandby(number);
+    if (number === 0) this.coordinator = again;
+    else this.standbys = this.standbys.map((each) => (each === former ? again : each));
+    await again.ready;
+    return again;
   }
 
   get #list(): string[] {
-    return ['--members', this.#members!];
+    return ['--members', this.#addresses!.slice(0, this.shape.servers + 1).join(',')];
   }
 
   /** Another process of the coordinator, with its files. Resolves when every slot has a server. */
@@ -76,8 +103,9 @@ export class KvCluster {
   /** A server that was not in the list joins. Resolves when clients can connect. */
   async join(): Promise<KvProcess> {
     const id = this.servers.length + 1;
-    const [listen, port] = [await reserve(1), await this.servers[0]!.ready];
-    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', listen]);
+    const port = await this.servers[0]!.ready;
+    const [listen] = await reserve(1);
+    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', listen!]);
     this.#starting.add(server);
     await server.ready;
     this.#starting.delete(server);
@@ -86,7 +114,17 @@ export class KvCluster {
   }
 
   #launchCoordinator(): KvProcess {
-    return this.#launch('coordinator', ['coordinator', ...this.#list], {});
+    return this.#launch('coordinator', ['coordinator', ...this.#shared], {});
+  }
+
+  #launchStandby(number: number): KvProcess {
+    const own = ['--standby', String(number), '--listen', this.#addresses![this.shape.servers + number]!];
+    return this.#launch(`standby ${number}`, ['coordinator', ...this.#shared, ...own], {});
+  }
+
+  get #shared(): string[] {
+    const state = this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
+    return [...this.#list, ...state];
   }
 
   #launchServer(id: number, environment: Record<string, string>, place = this.#list): KvProcess {
@@ -114,11 +152,12 @@ export class KvCluster {
   async remove(): Promise<void> {
     this.#isRemoved = true;
     await Promise.all(this.processes.map((each) => each.kill('SIGKILL')));
+    await this.#etcd?.stop();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
 
-async function reserve(count: number): Promise<string> {
+async function reserve(count: number): Promise<string[]> {
   const members = await freed(await reserveLoopbackPorts(count));
-  return members.map(({ host, port }) => `${host}:${port}`).join(',');
+  return members.map(({ host, port }) => `${host}:${port}`);
 }

@@ -15,13 +15,17 @@ export const KV_SCENARIOS = [
   'kv-hand-over',
   'kv-join',
   'kv-drain',
+  'kv-standby',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
+
+/** The coordinators' state is in etcd, and one or two standbys wait. */
+export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby'];
 
 export interface KvPlan {
   readonly seed: number;
   readonly scenario: KvScenario;
-  readonly shape: { readonly servers: number; readonly replicas: number };
+  readonly shape: { readonly servers: number; readonly replicas: number; readonly standbys: number };
   readonly clients: number;
   readonly before: number;
   readonly after: number;
@@ -52,7 +56,11 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
     seed,
     scenario,
     // Enough for new replicas after the loss of r servers.
-    shape: { servers: 2 * replicas + 1, replicas },
+    shape: {
+      servers: 2 * replicas + 1,
+      replicas,
+      standbys: NEEDS_ETCD.includes(scenario) ? random.integer(1, 2) : 0,
+    },
     clients: random.integer(2, 6),
     before: random.integer(20, 250),
     after: random.integer(5, 60),

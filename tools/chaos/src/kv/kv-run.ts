@@ -76,6 +76,7 @@ export class KvRun implements Subject {
     if (scenario === 'kv-hand-over') return this.#handOver();
     if (scenario === 'kv-join') return this.#join();
     if (scenario === 'kv-drain') return this.#drain();
+    if (scenario === 'kv-standby') return this.#followEachOther();
     const victims = this.#random.shuffled(this.#living());
     const [first] = victims;
     if (scenario === 'kv-torn') {
@@ -124,6 +125,44 @@ export class KvRun implements Subject {
     this.#note(`SIGCONT of the coordinator, after ${pauseMs} ms`);
     coordinator.signal('SIGCONT');
     await this.clients.more(this.plan.away);
+  }
+
+  /**
+   * The coordinator that leads is killed or stopped, again and again; another one follows it, and it waits in turn when it is back. In
+   * one of the rounds a server dies: before, at the same moment, or when the next one leads.
+   */
+  async #followEachOther(): Promise<void> {
+    const rounds = this.#random.integer(1, 3);
+    const death = this.#random.pick(['none', 'before', 'meanwhile', 'then'] as const);
+    const fatal = this.#random.integer(1, rounds);
+    this.#killed = death === 'none' ? [] : [this.#random.pick(this.#living())];
+    for (let round = 1; round <= rounds; round += 1) {
+      const killed = round === fatal ? this.#killed : [];
+      if (death === 'before') await this.#killAll(killed);
+      const [leader, term] = this.#leader();
+      const isStop = this.#random.integer(0, 1) === 1;
+      this.#note(`${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}`);
+      if (isStop) leader.signal('SIGSTOP');
+      else await leader.kill('SIGKILL');
+      if (death === 'meanwhile') await this.#killAll(killed);
+      const others = this.cluster.coordinators.filter((each) => each !== leader);
+      await this.#calmly(() => Promise.race(others.map((each) => each.leads(term))));
+      this.#note(`${this.#leader(leader)[0].name} leads`);
+      if (death === 'then') await this.#killAll(killed);
+      await this.clients.more(this.plan.away);
+      await this.#calmly(() => delay(this.#random.integer(0, LONGEST_TAKEOVER_MS)));
+      if (isStop) leader.signal('SIGCONT');
+      await this.#calmly(async () => (isStop ? leader.waits() : this.cluster.rejoinCoordinator(leader)));
+    }
+    const ended = this.cluster.coordinators.filter(({ gone }) => gone);
+    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+  }
+
+  /** The coordinator with the highest term, and that term. */
+  #leader(but?: KvProcess): [KvProcess, number] {
+    const all = this.cluster.coordinators.filter((each) => each !== but);
+    const leader = all.reduce((one, other) => (other.term > one.term ? other : one));
+    return [leader, leader.term];
   }
 
   async #killAll(victims: readonly KvProcess[]): Promise<void> {

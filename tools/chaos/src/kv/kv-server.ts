@@ -7,10 +7,12 @@ import { command, NOT_SENT } from './resp.js';
 
 const ADMIN_MS = 10_000;
 
-/** Reports to the parent: the port for clients, and the number of the layout that is served. */
+/** Reports to the parent: the port for clients, the number of the layout that is served, and the term that begins or is over. */
 interface Told {
   readonly ready?: number;
   readonly serving?: number;
+  readonly leading?: number;
+  readonly waiting?: string;
   /** Slots were handed over between servers that run. */
   readonly moved?: { readonly slots: number };
   readonly balanced?: boolean;
@@ -61,6 +63,24 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
   async admin(...words: readonly string[]): Promise<string | undefined> {
     const reply = await command(this.#port, ['rdmc.admin', ...words], ADMIN_MS);
     return typeof reply === 'object' && 'value' in reply ? String(reply.value) : undefined;
+  }
+
+  /** The term in which this coordinator leads, as far as it knows; 0: it waits, or has ended. */
+  get term(): number {
+    const last = this.events.findLast(
+      ({ leading, waiting }) => leading !== undefined || waiting !== undefined,
+    );
+    return this.gone ? 0 : (last?.leading ?? 0);
+  }
+
+  /** Resolves when it leads, in a term above this one. */
+  leads(above: number): Promise<number> {
+    return this.until(() => this.term > above && this.term, 'a term');
+  }
+
+  /** Resolves when it waits for the lead. */
+  waits(): Promise<boolean> {
+    return this.until(() => this.term === 0, 'the wait for the lead');
   }
 
   /** After an error reply the outcome is unknown: some errors occur after an append. */

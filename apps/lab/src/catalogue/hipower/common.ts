@@ -12,23 +12,30 @@ export const ON_SHARED_MEMORY =
 export const NEEDS_A_GPU =
   'GPU memory needs an RDMA network card and a GPU with GPUDirect. There is neither here, so this is not measured and not simulated.';
 
+/** What differs from the usual run. */
+interface Variation {
+  readonly id?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A run of a case of the benchmark of HiPower. */
 export function hipowerWay(
   name: string,
   minutes: number,
   how: string,
   outcomeOf: (output: string) => Omit<Outcome, 'notes' | 'missing'>,
+  { id = 'measured', env = {} }: Variation = {},
 ): Way {
   const args = hipowerArgs(name);
   return {
-    id: 'measured',
+    id,
     kind: 'measured',
     how,
-    command: shown(args),
+    command: shown(args, env),
     minutes,
     rivals: ['confirmation of each work request'],
     run: async (bench) => ({
-      ...outcomeOf(await bench.command(args)),
+      ...outcomeOf(await bench.command(args, env)),
       notes: [ON_SHARED_MEMORY],
       missing: [],
     }),
@@ -41,18 +48,44 @@ export function tablesWay(
   minutes: number,
   how: string,
   outcomeOf: (tables: ThroughputTable[]) => Omit<Outcome, 'notes' | 'missing'>,
+  { id = 'measured', env = {} }: Variation = {},
 ): Way {
   return {
-    id: 'measured',
+    id,
     kind: 'measured',
     how,
-    command: names.map((name) => shown(hipowerArgs(name))).join(' && '),
+    command: names.map((name) => shown(hipowerArgs(name), env)).join(' && '),
     minutes,
     rivals: ['confirmation of each work request'],
     run: async (bench) => {
       const tables: ThroughputTable[] = [];
-      for (const name of names) tables.push(new ThroughputTable(await bench.command(hipowerArgs(name))));
+      for (const name of names) tables.push(new ThroughputTable(await bench.command(hipowerArgs(name), env)));
       return { ...outcomeOf(tables), notes: [ON_SHARED_MEMORY], missing: [] };
+    },
+  };
+}
+
+/** A master and four workers, as in the paper. */
+export const FOUR_WORKERS = { id: 'four-workers', env: { RDMC_BENCH_PEERS: '4' } } as const;
+
+/** One to one with plain TCP beside: both tables as one. */
+export function withTcp(
+  how: string,
+  outcomeOf: (tables: ThroughputTable[]) => Omit<Outcome, 'notes' | 'missing'>,
+): Way {
+  const names = ['one', 'stream'];
+  return {
+    id: 'with-tcp',
+    kind: 'measured',
+    how,
+    command: names.map((name) => shown(hipowerArgs(name))).join(' && '),
+    minutes: 4,
+    rivals: ['confirmation of each work request', 'plain TCP'],
+    run: async (bench) => {
+      const outputs: string[] = [];
+      for (const name of names) outputs.push(await bench.command(hipowerArgs(name)));
+      const outcome = outcomeOf([new ThroughputTable(outputs.join('\n'))]);
+      return { ...outcome, notes: [ON_SHARED_MEMORY], missing: [] };
     },
   };
 }

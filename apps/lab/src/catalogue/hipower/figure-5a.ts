@@ -1,5 +1,24 @@
+import type { ThroughputTable } from '../../benchmark/hipower.js';
 import type { Figure } from '../figure.js';
-import { tablesWay } from './common.js';
+import { tablesWay, withTcp } from './common.js';
+
+const outcomeOf = ([table]: ThroughputTable[]) => ({
+  panels: [
+    table!.panel('rate', {
+      title: 'Messages per second from one process to another',
+      description:
+        'By the size of a message, over shared memory; both axes are logarithmic. Higher is better.',
+      unit: 'messages per second',
+      digits: 0,
+    }),
+  ],
+  facts: {
+    pull512: table!.ratio('rate', 'pull', 512),
+    pull1k: table!.ratio('rate', 'pull', 1024),
+    push512: table!.ratio('rate', 'push', 512),
+    push1k: table!.ratio('rate', 'push', 1024),
+  },
+});
 
 export const figure5a: Figure = {
   id: 'hipower-5a',
@@ -21,23 +40,10 @@ export const figure5a: Figure = {
     { id: 'push1k', quantity: '1 KB, the same', paper: 'not in the paper', origin: 'text' },
   ],
   ways: [
-    tablesWay(['one'], 3, 'Two processes of one host over shared memory, variants by turns.', ([table]) => ({
-      panels: [
-        table!.panel('rate', {
-          title: 'Messages per second from one process to another',
-          description:
-            'By the size of a message, over shared memory; both axes are logarithmic. Higher is better.',
-          unit: 'messages per second',
-          digits: 0,
-        }),
-      ],
-      facts: {
-        pull512: table!.ratio('rate', 'pull', 512),
-        pull1k: table!.ratio('rate', 'pull', 1024),
-        push512: table!.ratio('rate', 'push', 512),
-        push1k: table!.ratio('rate', 'push', 1024),
-      },
-    })),
+    tablesWay(['one'], 3, 'Two processes of one host over shared memory, variants by turns.', outcomeOf),
+    withTcp(
+      'Two processes of one host: variants by turns over shared memory, and plain TCP of Node.js in a run of its own.',
+      outcomeOf,
+    ),
   ],
-  lacks: 'Plain TCP as a rival: the benchmark does not have it.',
 };

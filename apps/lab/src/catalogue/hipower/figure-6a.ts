@@ -1,14 +1,32 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
 import type { Figure } from '../figure.js';
-import { tablesWay } from './common.js';
+import { FOUR_WORKERS, tablesWay } from './common.js';
 
-const PEERS = 'Two peers, over shared memory; both axes are logarithmic. Higher is better.';
+const PEERS = 'Over shared memory; both axes are logarithmic. Higher is better.';
 
 function range(table: ThroughputTable): string {
   const gains = table.sizes.map((size) => 100 * (Number(table.ratio('rate', 'pull', size)) - 1));
   const ends = [Math.min(...gains), Math.max(...gains)].map((gain) => gain.toFixed(0));
   return `${ends[0]} to ${ends[1]}%`;
 }
+
+const outcomeOf = ([gather, broadcast]: ThroughputTable[]) => ({
+  panels: [
+    gather!.panel('rate', {
+      title: 'Gather: messages per second',
+      description: PEERS,
+      unit: 'messages per second',
+      digits: 0,
+    }),
+    broadcast!.panel('rate', {
+      title: 'Broadcast: messages per second',
+      description: PEERS,
+      unit: 'messages per second',
+      digits: 0,
+    }),
+  ],
+  facts: { gather: range(gather!), broadcast: range(broadcast!) },
+});
 
 export const figure6a: Figure = {
   id: 'hipower-6a',
@@ -25,24 +43,14 @@ export const figure6a: Figure = {
       ['gather', 'broadcast'],
       4,
       'Three processes of one host, two of them workers: four workers and a master would share two cores.',
-      ([gather, broadcast]) => ({
-        panels: [
-          gather!.panel('rate', {
-            title: 'Gather: messages per second',
-            description: PEERS,
-            unit: 'messages per second',
-            digits: 0,
-          }),
-          broadcast!.panel('rate', {
-            title: 'Broadcast: messages per second',
-            description: PEERS,
-            unit: 'messages per second',
-            digits: 0,
-          }),
-        ],
-        facts: { gather: range(gather!), broadcast: range(broadcast!) },
-      }),
+      outcomeOf,
+    ),
+    tablesWay(
+      ['gather', 'broadcast'],
+      5,
+      'Five processes of one host: a master and four workers.',
+      outcomeOf,
+      FOUR_WORKERS,
     ),
   ],
-  lacks: 'Four workers.',
 };

@@ -1,4 +1,5 @@
 import type { SimulateOptions } from '@rdmc/simulator';
+import { dilatedWays } from '../../benchmark/dilated.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line, MIB, several } from '../../simulation/values.js';
@@ -88,8 +89,17 @@ export const figure8: Figure = {
     },
     { id: 'sequential', quantity: 'sequential, the same, s', paper: '8.5 / 17.1 / 34.3', origin: 'model' },
     { id: 'flat', quantity: 'pipeline: n = 512 over n = 128', paper: 'almost the same time', origin: 'text' },
+    { id: 'flat-128', quantity: 'pipeline: n = 128 over n = 8, 128 blocks', paper: '1.031', origin: 'model' },
+    {
+      id: 'error',
+      quantity: 'prediction against measurement, n = 64',
+      paper: 'not in the text',
+      origin: 'text',
+    },
+    { id: 'formed', quantity: 'to form a group of 128', paper: 'not in the text', origin: 'text' },
   ],
   ways: [
+    ...dilatedWays(ID),
     simulated({
       figure: ID,
       kind: 'predicted',
@@ -99,6 +109,4 @@ export const figure8: Figure = {
       outcome,
     }),
   ],
-  lacks:
-    'Real processes at n = 32 to 128 on slow links between network namespaces: no benchmark of the repository runs them yet.',
 };

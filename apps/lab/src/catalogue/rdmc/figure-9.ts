@@ -1,4 +1,5 @@
 import type { SimulateObjectsOptions, SimulationReport } from '@rdmc/simulator';
+import { cosmosOnNetlab } from '../../benchmark/cosmos.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line } from '../../simulation/values.js';
@@ -108,9 +109,11 @@ export const figure9: Figure = {
     { id: 'tree', quantity: 'binomial tree over pipeline, latency', paper: 'almost 2', origin: 'text' },
     { id: 'sequential', quantity: 'sequential over pipeline, latency', paper: 'around 3', origin: 'text' },
     { id: 'rate', quantity: 'data replicated', paper: 'around 93 Gbit/s', origin: 'text' },
+    { id: 'memory', quantity: 'memory of all 16 processes', paper: 'not in the text', origin: 'text' },
     { id: 'day', quantity: 'per day', paper: 'about a petabyte', origin: 'text' },
   ],
   ways: [
+    cosmosOnNetlab(),
     simulated({
       figure: ID,
       kind: 'predicted',
@@ -120,5 +123,4 @@ export const figure9: Figure = {
       outcome,
     }),
   ],
-  lacks: 'The same with real groups: no benchmark of the repository has this load yet.',
 };

@@ -1,3 +1,4 @@
+import { threadsWay } from '../../benchmark/threads.js';
 import type { Figure } from '../figure.js';
 import { appendsWay } from './appends.js';
 
@@ -16,6 +17,12 @@ export const figure10: Figure = {
       origin: 'text',
     },
     {
+      id: 'servers',
+      quantity: 'CPU of all servers for a write: one-sided / messages, µs',
+      paper: 'not in the text',
+      origin: 'text',
+    },
+    {
       id: 'backups',
       quantity: 'CPU of all backups for an append: one-sided / messages, µs',
       paper: 'not in the text',
@@ -23,6 +30,11 @@ export const figure10: Figure = {
     },
   ],
   ways: [
+    threadsWay(
+      'servers',
+      'Four kv servers with three backups of every write, 30 clients: processor time of each kind of thread.',
+      (threads) => threads.cpuOutcome(),
+    ),
     appendsWay('Processor time of the backups for each append of a log with three replicas.', (appends) => {
       const loads = appends.loads('under way');
       const at = (scheme: string) => appends.value('backups', loads[0]!, scheme);
@@ -40,5 +52,6 @@ export const figure10: Figure = {
     }),
   ],
   lacks:
-    'Cores of servers of kv by writes per second: a server has one thread, so there are not workers and a dispatcher.',
+    'Cores by writes per second: a server has one thread, so there are not workers and a dispatcher. Times for each operation stand ' +
+    'for them.',
 };

@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { cosmosOutcome } from '../src/benchmark/cosmos.js';
+import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
+import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
+import { Threads } from '../src/benchmark/threads.js';
+import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
+import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
+import { recoveryOutcome } from '../src/catalogue/tailwind/figure-13.js';
+
+const FAILED = { code: 'ERR_RDMC_BENCHMARK_FAILED' };
+
+describe('many members on slow links', () => {
+  const rows = [
+    { n: 8, name: 'binomial-pipeline', seconds: 3 },
+    { n: 64, name: 'binomial-pipeline', seconds: 4 },
+    { n: 128, name: 'binomial-pipeline', seconds: 3.15, formed: 1.5 },
+    { n: 8, name: 'sequential', seconds: 21 },
+    { n: 64, name: 'sequential', seconds: 10 },
+  ];
+  const predicted = (name: string, n: number) => (name === 'binomial-pipeline' && n === 64 ? 4.2 : 3);
+
+  it('are compared with what was predicted', () => {
+    const { facts, panels } = dilatedOutcome(rows, predicted);
+    expect(facts).toEqual({ 'flat-128': '1.050', error: '5.0%', formed: '1.50 s' });
+    expect(panels[1]!.series[0]!.values).toEqual([0, null, 5, -4.8]);
+  });
+
+  it('have sequential sending of a part of the bytes as that of the whole', () => {
+    const [measured] = dilatedOutcome(rows, predicted).panels;
+    const sequential = measured!.series.find(({ name }) => name === 'sequential')!;
+    expect(sequential.values).toEqual([21, null, 160, null]);
+  });
+
+  it('says what was not measured', () => {
+    expect(dilatedOutcome([], predicted).facts).toEqual({
+      'flat-128': 'not measured',
+      error: 'not measured',
+    });
+  });
+
+  it('are simulated with the bytes that are measured', () => {
+    const bytes = (name: string) => (dilatedRuns().get(name) as { byteLength: number }).byteLength;
+    expect(bytes('sequential, n=128') * 16).toBe(bytes('sequential, n=32'));
+    expect(bytes('binomial-pipeline, n=128')).toBe(bytes('binomial-pipeline, n=8'));
+  });
+});
+
+describe('the load of Cosmos', () => {
+  const row = (name: string, mean: number) => ({
+    name,
+    mean,
+    percentiles: [[50, mean]] as const,
+    'Mbit/s': 90,
+    'all MiB': 2000,
+  });
+
+  it('is compared between the algorithms', () => {
+    const rows = [row('binomial-pipeline', 2), row('binomial-tree', 4), row('sequential', 6)];
+    expect(cosmosOutcome(rows).facts).toMatchObject({ tree: '2.00', sequential: '3.00' });
+    expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('HiPower', () => {
+  const variants = ['baseline', 'pull', 'push'];
+
+  it('streams: latency by stream, variant and size', () => {
+    const lines = ['one', 'gather', 'broadcast'].flatMap((stream, s) =>
+      variants.map(
+        (variant, v) => `| 512 | ${stream} | ${variant} | ${10 * (s + 1) + v} (1.00) | 9 | 1 | 1 |`,
+      ),
+    );
+    const table = new StreamsTable(lines.join('\n'));
+    expect(table.p50('gather', 'push', 512)).toBe(22);
+    expect(table.panel('broadcast', 'title').series.map(({ values }) => values)).toEqual([[31], [32], [30]]);
+    expect(() => table.p50('gather', 'push', 64)).toThrow(expect.objectContaining(FAILED));
+    expect(() => new StreamsTable('')).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('throughput has plain TCP beside if it was measured for all sizes', () => {
+    const lines = variants.map(
+      (variant) => `| 512 | ${variant} | 300 (1.00) | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 0 |`,
+    );
+    const head = { title: 't', description: 'd', unit: 'u', digits: 0 };
+    const names = (text: string) =>
+      new ThroughputTable(text).panel('rate', head).series.map(({ name }) => name);
+    expect(names(lines.join('\n'))).not.toContain('plain TCP');
+    expect(names([...lines, '| 512 | tcp | 90 | 1 | 1.1 | 0.00 | 0.7 |'].join('\n'))).toContain('plain TCP');
+  });
+
+  it('ResNet-152 as one flow', () => {
+    const lines = [
+      '| baseline | 100 (1.00) | 19 | 30 (1.00) | 20 (1.00) |',
+      '| pull | 80 (0.80) | 24 | 20 | 10 |',
+    ];
+    const { facts } = flowOutcome([...lines, '| push | 90 (0.90) | 21 | 25 | 15 |'].join('\n'));
+    expect(facts).toEqual({ ratio: 'pull 0.80, push 0.90' });
+  });
+});
+
+describe('Tailwind', () => {
+  it('throughput of each active primary', () => {
+    const { facts, panels } = primariesOutcome((mode, primaries) => (mode === 'rpc' ? 100 : 120) * primaries);
+    expect(facts).toEqual({ one: '1.20', four: '1.20' });
+    expect(panels[0]!.series[0]!.values).toEqual([120, 120, 120, 120]);
+  });
+
+  it('processor time of threads, and the share of waiting', () => {
+    const rows = ['b', 'a', 'write-only'].flatMap((workload) =>
+      ['one-sided', 'rpc'].map((mode) => ({
+        ...{ workload, mode, perSecond: 1, main: 10, worker: 5, device: 1, others: 4 },
+        waiting: mode === 'rpc' ? 0.6 : 0.4,
+      })),
+    );
+    const threads = new Threads(rows);
+    expect(threads.cpuOutcome().facts).toEqual({ servers: '20.0 / 20.0' });
+    expect(threads.waitOutcome().facts).toEqual({ wait: '40.0% (one-sided), 60.0% (messages)' });
+    expect(() => new Threads([]).cpuOutcome()).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('recovery', () => {
+    const rows = [
+      { mode: 'rpc', objects: 1_000_000, seconds: 2 },
+      { mode: 'one-sided', objects: 1_000_000, seconds: 2.5 },
+    ];
+    expect(recoveryOutcome(rows).facts).toEqual({ million: '2.50 / 2.00 s', ten: '– / – s' });
+  });
+});
