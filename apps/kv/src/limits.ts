@@ -91,6 +91,9 @@ export const MAX_FRAME_PARTS = 8192;
 export const MAX_LINK_BYTES = 256 * 1024 * 1024;
 /** The wait before a connection between servers that broke is made again. */
 export const PEER_REDIAL_MS = 100;
+/** Numbers that one write to the coordinator's store reserves. */
+export const NUMBERS_AT_ONCE = 64;
+
 /** Slots that are handed over at a time … */
 export const HANDOVER_SLOTS = 64;
 /** … in frames of about this size: the target has each durably before the next one is sent. */

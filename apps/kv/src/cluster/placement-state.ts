@@ -5,7 +5,7 @@
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
  * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
  * kv/drained            [3, …]                                       servers that are to go
- * kv/last               17                                     the last number of a slot table, takeover or hand-over, in any run
+ * kv/last               17                                     no number of a slot table, takeover or hand-over is above it, in any run
  * ```
  *
  * Epoch and floor are left out where both are 0. So the step that ends a log's recovery is also the one that gives its slots
@@ -16,7 +16,7 @@ import { either, list, mapped, readShape, text, tuple, whole } from '@rdmc/commo
 import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError } from '../errors.js';
 import { type Outcome, outcomeOf, renewed, replaced } from '../handover/handover-rules.js';
-import { SLOTS } from '../limits.js';
+import { NUMBERS_AT_ONCE, SLOTS } from '../limits.js';
 import { type Tenure, type TenureRange, tenureRanges } from './tenure.js';
 
 const SLOTS_KEY = 'kv/slots';
@@ -46,6 +46,9 @@ export class PlacementState {
   /** A plan of a takeover and a change of tenures do not come between the look of the other one and its write. */
   readonly #changes = new SerialQueue();
   readonly #numbers = new SerialQueue();
+  /** The last number, and the last one that is reserved durably: a hand-over needs several, and slots wait for them. */
+  #last = 0;
+  #reserved = 0;
 
   constructor(private readonly store: StateStore) {}
 
@@ -67,11 +70,18 @@ export class PlacementState {
   /** A number above all before, also those of earlier runs: durable before it is used. */
   next(): Promise<number> {
     return this.#numbers.run(async () => {
-      const stored = await this.store.get(LAST_KEY);
-      const next = (stored ? readShape(whole(0), JSON.parse(stored.value)) : 0) + 1;
-      await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
-      return next;
+      if (this.#last === this.#reserved) await this.#reserve();
+      this.#last += 1;
+      return this.#last;
     });
+  }
+
+  async #reserve(): Promise<void> {
+    const stored = await this.store.get(LAST_KEY);
+    const last = stored ? readShape(whole(0), JSON.parse(stored.value)) : 0;
+    await this.store.put(LAST_KEY, JSON.stringify(last + NUMBERS_AT_ONCE), stored?.revision ?? 0);
+    this.#last = last;
+    this.#reserved = last + NUMBERS_AT_ONCE;
   }
 
   /** Servers that are to go. */
