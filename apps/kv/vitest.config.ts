@@ -11,6 +11,8 @@ export default suite({
     'test/etcd.test.ts',
     'test/left-behind.test.ts',
     'test/full-log.test.ts',
+    'test/hand-over.test.ts',
+    'test/handover-model.test.ts',
     'test/processes.test.ts',
   ],
 });

@@ -163,6 +163,8 @@ it('problems are named one by one', () => {
       state: 'connected',
       facts: {
         run: 2,
+        moves: { isRunning: false, moved: 0, left: 0, failure: null },
+        drained: [],
         recoveries: [
           { ...recovery, isUnderWay: true },
           { ...recovery, isUnderWay: false },

@@ -25,7 +25,7 @@ function cluster(refusals: string[]) {
   };
   const open = () => {
     const [logs, client] = [{ create } as unknown as Logs, coordinator as unknown as CoordinatorClient];
-    return openLog({ id: 1 } as ServerOptions, logs, client, [1, 2, 3, 4], new Keyspace());
+    return openLog({ id: 1 } as ServerOptions, logs, client, () => [2, 3, 4], new Keyspace());
   };
   return { open, abandoned };
 }

@@ -20,9 +20,26 @@ const NOT_KNOWN = '?';
 export function statusText(status: ClusterStatus): string {
   const { askedServer, epoch, coordinator, servers, isHealthy, problems } = status;
   const run = coordinator.facts === null ? NOT_KNOWN : String(coordinator.facts.run);
+  const moves = movesOf(status);
   const head = `asked server ${askedServer}: slot table ${epoch}, coordinator ${coordinator.state}, its run ${run}`;
   const outcome = isHealthy ? ['every slot is served'] : problems.map((problem) => `PROBLEM: ${problem}`);
-  return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...outcome].join('\n');
+  return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...moves, ...outcome].join('\n');
+}
+
+/** Slots that move, and servers that are to go. */
+function movesOf({ coordinator: { facts } }: ClusterStatus): string[] {
+  if (facts === null) return [];
+  const { moves, drained } = facts;
+  const failure =
+    moves.failure === null
+      ? ''
+      : `; the last hand-over failed: ${moves.failure.code}: ${moves.failure.reason}`;
+  return [
+    ...(moves.isRunning || moves.left > 0 || moves.failure
+      ? [`${moves.left} slots are to move${failure}`]
+      : []),
+    ...drained.map((server) => `server ${server} is drained`),
+  ];
 }
 
 function row({ server, state, incarnation, address, slots, facts }: ServerStatus): string[] {

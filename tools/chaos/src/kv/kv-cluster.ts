@@ -74,6 +74,10 @@ export class KvCluster {
     return again;
   }
 
+  get #list(): string[] {
+    return ['--members', this.#addresses!.slice(0, this.shape.servers + 1).join(',')];
+  }
+
   /** Another process of the coordinator, with its files. Resolves when every slot has a server. */
   async restartCoordinator(): Promise<void> {
     this.#former.push(this.coordinator);
@@ -96,6 +100,19 @@ export class KvCluster {
     return server;
   }
 
+  /** A server that was not in the list joins. Resolves when clients can connect. */
+  async join(): Promise<KvProcess> {
+    const id = this.servers.length + 1;
+    const port = await this.servers[0]!.ready;
+    const [listen] = await reserve(1);
+    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', listen!]);
+    this.#starting.add(server);
+    await server.ready;
+    this.#starting.delete(server);
+    this.servers = [...this.servers, server];
+    return server;
+  }
+
   #launchCoordinator(): KvProcess {
     return this.#launch('coordinator', ['coordinator', ...this.#shared], {});
   }
@@ -106,20 +123,20 @@ export class KvCluster {
   }
 
   get #shared(): string[] {
-    return this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
+    const state = this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
+    return [...this.#list, ...state];
   }
 
-  #launchServer(id: number, environment: Record<string, string>): KvProcess {
+  #launchServer(id: number, environment: Record<string, string>, place = this.#list): KvProcess {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(`server ${id}`, [...own, ...small], environment);
+    return this.#launch(`server ${id}`, [...own, ...small, ...place], environment);
   }
 
   #launch(name: string, args: readonly string[], environment: Record<string, string>): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
-    const members = this.#addresses!.slice(0, this.shape.servers + 1).join(',');
-    const common = ['--members', members, '--directory', this.directory, '--join-seconds', '120'];
+    const common = ['--directory', this.directory, '--join-seconds', '120'];
     const child = spawn(process.execPath, [KV, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...environment },
