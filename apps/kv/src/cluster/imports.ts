@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import { anySignal, SerialQueue } from '@rdmc/common';
 import type { PulledPart } from '@rdmc/tailwind';
@@ -6,7 +5,7 @@ import { KvError } from '../errors.js';
 import { TAKEOVER_APPEND_BYTES, TAKEOVER_APPENDS } from '../limits.js';
 import type { Hash } from '../store/hash.js';
 import { decodeRecord, type KeyRecord } from '../store/record.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfText } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import type { Floors } from './tenure.js';
 
@@ -18,10 +17,16 @@ export interface PartOfLog {
   readonly tenures: Pick<Floors, 'isReplayed'>;
 }
 
+/** The latest record of a key. */
+interface Found {
+  readonly slot: number;
+  readonly record: KeyRecord;
+}
+
 /** What has arrived of one takeover: of every key and field the latest, removals too. */
 interface Import {
   readonly takeover: number;
-  readonly latest: Map<string, KeyRecord & { slot: number }>;
+  readonly latest: Map<string, Found>;
   /** By key, the latest record of each field. */
   readonly fields: Map<string, Map<string, KeyRecord>>;
   /** Aborted, with the reason, where it cannot be finished. */
@@ -134,9 +139,10 @@ export class Imports {
    * and would win when this log is recovered.
    */
   *#writes(found: Import): Generator<void, void> {
-    for (const record of found.latest.values()) {
-      const { slot, key, value, expiresAt } = record;
-      if (typeof value === 'number') yield* this.#hashWrites(found, record, value);
+    for (const head of found.latest.values()) {
+      const { slot, record } = head;
+      const { key, value, expiresAt } = record;
+      if (typeof value === 'number') yield* this.#hashWrites(found, head, value);
       else if (value !== undefined) {
         this.store.put(slot, key, value, expiresAt);
         yield;
@@ -145,12 +151,13 @@ export class Imports {
   }
 
   /** The same for the fields of a hash that belong to its generation. Without one there is no hash. */
-  *#hashWrites(found: Import, head: KeyRecord & { slot: number }, generation: number): Generator<void, void> {
+  *#hashWrites(found: Import, { slot, record }: Found, generation: number): Generator<void, void> {
+    const { key, expiresAt } = record;
     let hash: Hash | undefined;
-    for (const { field, version, value } of found.fields.get(head.key)?.values() ?? []) {
+    for (const { field, version, value } of found.fields.get(key)?.values() ?? []) {
       if (version <= generation || typeof value !== 'string') continue;
-      hash ??= this.store.putHash(head.slot, head.key, head.expiresAt);
-      this.store.putField(hash, head.key, field!, value);
+      hash ??= this.store.putHash(slot, key, expiresAt);
+      this.store.putField(hash, key, field!, value);
       yield;
     }
   }
@@ -210,12 +217,11 @@ function takeEntry(
   const record = decodeRecord(type, payload);
   if (!record) return false;
   const { key, field, version } = record;
-  const bytes = Buffer.from(key, 'latin1');
-  const slot = slotOf(bytes, 0, bytes.length);
+  const slot = slotOfText(key);
   // Of slots that the log lost, or got again, there may be entries of other tenures.
   if (!tenures.isReplayed(slot, version)) return false;
   if (field !== undefined) takeField(fields, record, field);
-  else if (!isKnown(latest.get(key), record)) latest.set(key, { ...record, slot });
+  else if (!isKnown(latest.get(key)?.record, record)) latest.set(key, { slot, record });
   return true;
 }
 
@@ -233,7 +239,7 @@ function isKnown(known: KeyRecord | undefined, { version }: KeyRecord): boolean 
 }
 
 function* recordsOf({ latest, fields }: Import): Generator<KeyRecord, void> {
-  yield* latest.values();
+  for (const { record } of latest.values()) yield record;
   for (const each of fields.values()) yield* each.values();
 }
 
