@@ -167,6 +167,7 @@ it('problems are named one by one', () => {
         run: 2,
         moves: { isRunning: false, moved: 0, left: 0, failure: null },
         drained: [],
+        removed: [],
         recoveries: [
           { ...recovery, isUnderWay: true },
           { ...recovery, isUnderWay: false },

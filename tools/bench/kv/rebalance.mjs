@@ -82,6 +82,15 @@ async function move(admin, isBack) {
   }
 }
 
+/** Resolves when the last server does not have replicas any more: these are made again elsewhere when its slots have moved. */
+async function withoutReplicas(admin) {
+  for (;;) {
+    const { servers } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
+    if (servers.find(({ server }) => server === SERVERS).facts?.backup.logs.length === 0) return;
+    await delay(50);
+  }
+}
+
 /** Runs a load during some work; resolves with its counts and the milliseconds of the work. */
 async function during(load, work) {
   const stop = new AbortController();
@@ -149,6 +158,7 @@ async function measure() {
       stop.abort();
       const longest = await pauses;
       for (const each of probes) each.close();
+      if (isBack) await withoutReplicas(admin);
       results.p99[Number(isMoving)].push(half.counts.percentile(99));
       results.pauses.push(...longest);
       const shown =
@@ -160,6 +170,7 @@ async function measure() {
     for (const isMoving of [false, true, true, false]) {
       const work = isMoving ? moving : calm;
       const all = await during((signal) => closedLoop(connections, next, signal), work);
+      if (isBack) await withoutReplicas(admin);
       results.rate[Number(isMoving)].push(all.perSecond);
       tell(`largest, ${isMoving ? 'moving' : 'undisturbed'}`, all);
     }

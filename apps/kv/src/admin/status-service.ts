@@ -57,6 +57,7 @@ export class StatusService {
     ]);
     const leading = coordinator.lead?.member;
     const state = this.#stateOf(leading ?? COORDINATOR, asked);
+    const removed = new Set(asked?.removed);
     const found = {
       askedServer: mesh.id,
       epoch: table.epoch,
@@ -66,7 +67,7 @@ export class StatusService {
         facts: asked ?? null,
       },
       standbys: this.#standbys(leading),
-      servers,
+      servers: servers.filter(({ server, state: its }) => its !== 'absent' || !removed.has(server)),
       unserved: rangesOf(table, NOBODY),
     };
     const problems = problemsOf(found);

@@ -80,6 +80,8 @@ export const coordinatorFacts = openRecord({
   }),
   /** Servers that are to go: they must not have slots or replicas. */
   drained: list(whole()),
+  /** Servers that were removed, and that may have come back. */
+  removed: list(whole()),
   /** Logs that have slots, and whose server is not there. */
   recoveries: list(
     openRecord({

@@ -8,7 +8,7 @@ import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.
 
 export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
-  readonly state: Pick<PlacementState, 'storedTenures'>;
+  readonly state: Pick<PlacementState, 'storedTenures' | 'removed'>;
   readonly attempts: Pick<Attempts, 'isUnderWay'>;
   /** Whether the server of a log is here. */
   readonly isHere: (logId: string) => boolean;
@@ -35,6 +35,7 @@ export async function placementFacts({
     run: coordinator.term,
     moves: { ...moves.facts, left: slotsToMove(await layout()), failure: moves.facts.failure ?? null },
     drained: [...(await management.drained())],
+    removed: [...(await state.removed())],
     recoveries: away.map(({ logId, owner }) => {
       const log = String(logId);
       const slots = rangesOfSlots(allSlots().filter((slot) => owners[slot] === log));

@@ -5,6 +5,7 @@
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
  * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
  * kv/drained            [3, …]                                       servers that are to go
+ * kv/removed            [3, …]                                       servers that have gone for good
  * kv/last               17                                     no number of a slot table, takeover or hand-over is above it, in any run
  * ```
  *
@@ -22,6 +23,7 @@ import { type Tenure, type TenureRange, tenureRanges } from './tenure.js';
 const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
 const DRAINED_KEY = 'kv/drained';
+const REMOVED_KEY = 'kv/removed';
 const TAKEOVER_PREFIX = 'kv/takeover/';
 const firstTenure = mapped(
   tuple(whole(), whole(), text()),
@@ -85,14 +87,32 @@ export class PlacementState {
   }
 
   /** Servers that are to go. */
-  async drained(): Promise<readonly number[]> {
-    const stored = await this.store.get(DRAINED_KEY);
+  drained(): Promise<readonly number[]> {
+    return this.#members(DRAINED_KEY);
+  }
+
+  setDrained(members: readonly number[]): Promise<void> {
+    return this.#setMembers(DRAINED_KEY, members);
+  }
+
+  /** Servers that an operator has removed, and that may have come back since. */
+  removed(): Promise<readonly number[]> {
+    return this.#members(REMOVED_KEY);
+  }
+
+  async addRemoved(member: number): Promise<void> {
+    const removed = await this.removed();
+    if (!removed.includes(member)) await this.#setMembers(REMOVED_KEY, [...removed, member]);
+  }
+
+  async #members(key: string): Promise<readonly number[]> {
+    const stored = await this.store.get(key);
     return stored ? readShape(list(whole()), JSON.parse(stored.value)) : [];
   }
 
-  async setDrained(members: readonly number[]): Promise<void> {
-    const revision = (await this.store.get(DRAINED_KEY))?.revision ?? 0;
-    await this.store.put(DRAINED_KEY, JSON.stringify(members), revision);
+  async #setMembers(key: string, members: readonly number[]): Promise<void> {
+    const revision = (await this.store.get(key))?.revision ?? 0;
+    await this.store.put(key, JSON.stringify(members), revision);
   }
 
   /** The tenures with a number: it is above the epochs of all hand-overs that they have, and below those of all others. */

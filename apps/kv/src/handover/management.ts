@@ -11,7 +11,7 @@ import { STATUS_TIMEOUT_MS } from '../limits.js';
 export interface ManagementOptions {
   readonly mesh: Pick<Mesh, 'peers' | 'request' | 'remove'>;
   readonly orders: Pick<CoordinatorChannel, 'onRequest'>;
-  readonly state: Pick<PlacementState, 'drained' | 'setDrained'>;
+  readonly state: Pick<PlacementState, 'drained' | 'setDrained' | 'addRemoved'>;
   /** The servers that are here, with the number of backups that each of their logs needs. */
   readonly servers: () => ReadonlyMap<number, number>;
   readonly hasSlots: (server: number) => Promise<boolean>;
@@ -86,7 +86,7 @@ export class Management {
   }
 
   async #remove(server: number): Promise<void> {
-    const { mesh, hasSlots, servers } = this.options;
+    const { mesh, state, hasSlots, servers } = this.options;
     const drained = await this.drained();
     const isHere = servers().has(server) || mesh.peers.get(server)?.state === 'connected';
     if (isHere && !drained.has(server))
@@ -94,6 +94,7 @@ export class Management {
     if (await hasSlots(server)) throw needed(server, 'it has slots yet');
     if (isHere && (await this.#hasReplicas(server)))
       throw needed(server, 'it has replicas of other servers yet');
+    await state.addRemoved(server);
     await this.#set([...drained].filter((id) => id !== server));
     mesh.remove(server);
   }

@@ -119,7 +119,7 @@ async function startServing(
   const backups = (): number[] => servers().filter((id) => id !== options.id && !drained.has(id));
   const { logId, log, lease, retire, close } = await openLog(options, logs, coordinator, backups, keyspace);
   closers.add(close);
-  drained.onDrained((member) => {
+  drained.onEmpty((member) => {
     if (member !== options.id) retire(member);
   });
   const store = new Store(keyspace, log);
@@ -182,7 +182,7 @@ function watchMembers(
       const { epoch, ranges, drained: members } = readShape(tableMessage, body);
       // A table that was overtaken, of this run of the coordinator or of an earlier one.
       if (epoch <= table.epoch) return;
-      drained.update(members);
+      drained.update(members, new Set(ranges.map(([, , server]) => server)));
       table.update(
         epoch,
         ranges.map(([first, last, member]) => ({ from: first, to: last, member })),

@@ -79,5 +79,11 @@ async function openOnce(
     lease.close();
     await log.close();
   };
-  return { logId, log: new TailwindLog(log, replicas), lease, retire: (member) => log.retire(member), close };
+  return {
+    logId,
+    log: new TailwindLog(log, replicas),
+    lease,
+    retire: (member) => void log.retire(member),
+    close,
+  };
 }

@@ -194,9 +194,13 @@ export class Log {
 
   /**
    * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
-   * more. Appends wait for a moment, as after the loss of a backup.
+   * more. Closed segments come first, one after the other, while appends go on; then, for the open one, appends wait for a moment, as
+   * after the loss of a backup. Resolves when that has begun.
    */
-  retire(member: number): void {
+  async retire(member: number): Promise<void> {
+    for (const { replicas, certificate } of [...this.#segments.all()]) {
+      if (certificate) await replicas.retire(member, certificate);
+    }
     this.#memberLost(member);
   }
 

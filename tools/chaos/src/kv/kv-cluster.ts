@@ -123,7 +123,12 @@ export class KvCluster {
     const id = this.servers.length + 1;
     const port = await this.servers[0]!.ready;
     const [free] = await freed(await reserveLoopbackPorts(1));
-    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', `127.0.0.1:${free!.port}`]);
+    const server = this.#launchServer(id, {}, [
+      '--join',
+      `127.0.0.1:${port}`,
+      '--listen',
+      `127.0.0.1:${free!.port}`,
+    ]);
     this.#starting.add(server);
     await server.ready;
     this.#starting.delete(server);

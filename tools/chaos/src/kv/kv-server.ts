@@ -62,7 +62,7 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
 
   /** The answer to a request of `kv admin`; undefined: none, or an error. */
   async admin(...words: readonly string[]): Promise<string | undefined> {
-    const reply = await command(this.#port, ['rdmc.admin', ...words], ADMIN_MS);
+    const reply = await command({ port: this.#port, gate: this.gate }, ['rdmc.admin', ...words], ADMIN_MS);
     return typeof reply === 'object' && 'value' in reply ? String(reply.value) : undefined;
   }
 
