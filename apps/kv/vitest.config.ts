@@ -12,6 +12,8 @@ export default suite({
     'test/etcd.test.ts',
     'test/fenced.test.ts',
     'test/full-log.test.ts',
+    'test/hand-over.test.ts',
+    'test/handover-model.test.ts',
     'test/left-behind.test.ts',
     'test/metrics.test.ts',
     'test/processes.test.ts',

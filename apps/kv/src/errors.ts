@@ -39,6 +39,21 @@ export const kvErrors = errorTable({
     'start it again',
   ],
   ERR_RDMC_KV_TAKEOVER_FAILED: ['peer-lost', 'a takeover failed', 'it is tried again; see its cause'],
+  ERR_RDMC_KV_HANDOVER_FAILED: [
+    'peer-lost',
+    'a hand-over of slots failed, and their server has them as before',
+    'it is tried again; see its cause',
+  ],
+  ERR_RDMC_KV_SERVER_FULL: [
+    'resource',
+    'a server does not have room for more slots',
+    'add a server, or start servers with more --segments',
+  ],
+  ERR_RDMC_KV_SERVER_NEEDED: [
+    'refused',
+    'the cluster needs the server',
+    'the message says why: add a server, or drain it first',
+  ],
   ERR_RDMC_KV_MINORITY: [
     'resource',
     'the coordinator misses more servers than anybody reaches',
@@ -96,6 +111,11 @@ export const kvErrors = errorTable({
   ERR_RDMC_KV_CLOSED: ['closed', 'the server is closed', 'connect to another one'],
   ERR_RDMC_ENTRY_TOO_LARGE: ['usage', 'an append is over the limit', 'write less with one command'],
   ERR_RDMC_KV_SLOT_UNAVAILABLE: ['resource', 'no server has the slot of the key', 'try again'],
+  ERR_RDMC_KV_SLOTS_MOVE: [
+    'resource',
+    'slots moved to other servers while a command on all keys ran',
+    'repeat the command',
+  ],
   ERR_RDMC_KV_OUTCOME_UNKNOWN: [
     'peer-lost',
     'the server of the key was lost before it answered',

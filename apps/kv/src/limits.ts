@@ -91,6 +91,24 @@ export const MAX_FRAME_PARTS = 8192;
 export const MAX_LINK_BYTES = 256 * 1024 * 1024;
 /** The wait before a connection between servers that broke is made again. */
 export const PEER_REDIAL_MS = 100;
+/** Numbers that one write to the coordinator's store reserves. */
+export const NUMBERS_AT_ONCE = 64;
+
+/** Slots that are handed over at a time … */
+export const HANDOVER_SLOTS = 64;
+/** … in frames of about this size: the target has each durably before the next one is sent. */
+export const HANDOVER_FRAME_BYTES = 64 * 1024;
+/** Frames of changes, at most, before the source stops although there are many. */
+export const HANDOVER_ROUNDS = 64;
+/** How long one request of a hand-over may take before the hand-over fails, and the whole hand-over. */
+export const HANDOVER_TIMEOUT_MS = 30_000;
+export const HANDOVER_TOTAL_MS = 600_000;
+/** The wait before a source that has stopped asks the coordinator again. */
+export const SETTLE_RETRY_MS = 100;
+/** The wait before slots are handed over again where that failed. */
+export const HANDOVER_RETRY_MS = 2000;
+/** A server whose log would be fuller than this does not get further slots. */
+export const FULL_PERCENT = 80;
 /** How long a takeover may take before it is tried again, and the wait before that. */
 export const TAKEOVER_TIMEOUT_MS = 600_000;
 export const TAKEOVER_RETRY_MS = 500;

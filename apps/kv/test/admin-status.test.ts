@@ -165,6 +165,9 @@ it('problems are named one by one', () => {
       standby: 2,
       facts: {
         run: 2,
+        moves: { isRunning: false, moved: 0, left: 0, failure: null },
+        drained: [],
+        removed: [],
         recoveries: [
           { ...recovery, isUnderWay: true },
           { ...recovery, isUnderWay: false },

@@ -18,5 +18,6 @@ it('kv demo: a server and the coordinator killed with -9 under load lose nothing
   expect(result.acknowledged).toBeGreaterThanOrEqual(1000);
   expect(result.duringTheKill + result.unknown).toBe(2000);
   expect(result.entries).toBeGreaterThan(0);
+  expect(result.returned.slots).toBeGreaterThan(3000);
   expect(result.coordinator.hasStandby).toBe(noEtcd === false);
 });

@@ -30,7 +30,7 @@ function cluster(refusals: string[], coordinators: string[] = []) {
   };
   const open = () => {
     const [logs, client] = [{ create } as unknown as Logs, coordinator as unknown as CoordinatorClient];
-    return openLog({ id: 1 } as ServerOptions, logs, client, [1, 2, 3, 4], new Keyspace());
+    return openLog({ id: 1 } as ServerOptions, logs, client, () => [2, 3, 4], new Keyspace());
   };
   return { open, abandoned };
 }

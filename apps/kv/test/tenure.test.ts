@@ -62,3 +62,39 @@ it('a takeover whose slots were handed over meanwhile does not get a plan', asyn
   expect(await rejection(plan)).toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
   expect(store.values.has('kv/takeover/1')).toBe(false);
 });
+
+/** Slot 5 from log 1 to log 2. */
+const COMMIT = { slots: [5], epochs: [0], source: '1', target: '2', floor: 70 };
+
+function twoLogs(first = 'live', second = 'live') {
+  const store = new FakeStore();
+  store.values.set('kv/slots', { value: '[[0,16383,"1"]]', revision: 1 });
+  const logs = async () => [record(1, first), record(2, second)];
+  return { state: new PlacementState(store), logs };
+}
+
+it('a commit replaces the epoch that it names, once', async () => {
+  const { state, logs } = twoLogs();
+  const epoch = await state.commit(COMMIT, logs);
+  const tenures = (await state.storedTenures(await logs()))!;
+  expect([tenures[4], tenures[5], tenures[6]]).toEqual([tenure('1'), tenure('2', epoch, 70), tenure('1')]);
+  expect(await rejection(state.commit(COMMIT, logs))).toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
+  expect(await state.keep([5], '1', logs)).toMatchObject({ outcome: 'moved' });
+  expect((await state.numbered(logs)).epoch).toBeGreaterThan(epoch);
+});
+
+it('a hand-over that was cancelled cannot be committed any more', async () => {
+  const { state, logs } = twoLogs();
+  const { outcome, epoch } = await state.keep([5], '1', logs);
+  expect(outcome).toBe('kept');
+  expect((await state.storedTenures(await logs()))![5]).toEqual(tenure('1', epoch, 0));
+  expect(await rejection(state.commit(COMMIT, logs))).toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
+});
+
+it.each([
+  ['recovering', 'live'],
+  ['live', 'recovered'],
+])('slots do not go from a log that is %s to one that is %s', async (source, target) => {
+  const { state, logs } = twoLogs(source, target);
+  expect(await rejection(state.commit(COMMIT, logs))).toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
+});

@@ -29,7 +29,7 @@ async function rig(members: readonly ClusterMember[], backups: readonly number[]
   const refusals = new Map<Need, Error | undefined>();
   const connections = new Connections(
     { ...options, link, session: '0'.repeat(32), isBegun: () => true },
-    backups,
+    () => backups,
     options.random,
   );
   const environment = {

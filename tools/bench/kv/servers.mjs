@@ -60,36 +60,25 @@ async function event(child, name) {
 
 /** A coordinator and four servers with three backups of every write; resolves with the port of the first server. */
 export async function cluster(command, windowMs) {
-  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
-  return (await startCluster(command, polling)).port;
+  const [port] = await clusterOf(command, 4, windowMs);
+  return port;
 }
 
-/** The same with more arguments of its servers; resolves with their processes too. `events`: of each, by its name. */
-export async function startCluster(command, more = [], events = []) {
+/** The same with so many servers; resolves with the port of each. */
+export async function clusterOf(command, count, windowMs) {
   clusters += 1;
-  const ports = await Promise.all(Array.from({ length: 5 }, freePort));
+  const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
   const members = ports.map((port) => `127.0.0.1:${port}`).join(',');
   const common = ['-m', members, '-d', join(directory, `cluster-${clusters}`)];
   const coordinator = member(command, ['coordinator', ...common]);
   const serving = event(coordinator, 'serving');
-  const servers = [1, 2, 3, 4].map((id) =>
-    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...more]),
-  );
-  const told = servers.map((server) =>
-    Promise.all(events.map(async (name) => [name, await event(server, name)])),
+  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
+  const servers = Array.from({ length: count }, (_, index) => index + 1).map((id) =>
+    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...polling]),
   );
   const ready = await Promise.all(servers.map((server) => event(server, 'ready')));
   await serving;
-  return {
-    port: ready[0],
-    all: ready.map((port) => `127.0.0.1:${port}`).join(),
-    servers: await Promise.all(
-      servers.map(async (child, index) => ({ pid: child.pid, ...Object.fromEntries(await told[index]) })),
-    ),
-    stop() {
-      for (const child of [coordinator, ...servers]) child.kill('SIGKILL');
-    },
-  };
+  return ready;
 }
 
 /** One server without replication; resolves with its port. */

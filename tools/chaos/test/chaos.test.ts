@@ -17,13 +17,14 @@ function again(seed: number, scenario: string, subject = ''): string {
 /**
  * Faults that other runs contain: RDMC_TEST_LONG=1 runs them too. `primary` is a part of `primary-and-backups`, `kv-server`
  * of `kv-servers`; `coordinator` and `kv-power` end all processes as `power-failure` does. Tests of @rdmc/kv kill the
- * coordinator alone under writes, `kv-coordinator-server` with a server. `kv-partition` takes half a minute; in `kv-standby` a
+ * coordinator alone under writes, `kv-coordinator-server` with a server. In `kv-hand-over` slots move as in `kv-join` and `kv-drain`;
+ * tests of @rdmc/kv have a server that joins, and one that is drained. `kv-partition` takes half a minute; in `kv-standby` a
  * coordinator is stopped and continues.
  */
 const CONTAINED: readonly string[] =
   process.env.RDMC_TEST_LONG === '1'
     ? []
-    : ['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-partition'];
+    : ['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-partition', 'kv-join', 'kv-drain'];
 
 /**
  * Places of seeds after the first one, for scenarios that do not have the place of their number: small clusters, since most

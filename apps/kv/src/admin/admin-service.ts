@@ -1,8 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { parseWholeNumber } from '@rdmc/common';
-import { codeOf, messageOf } from '../errors.js';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { MAX_SERVER_ID, type ManageMessage, Topic } from '../cluster/messages.js';
+import { codeOf, KvError, messageOf } from '../errors.js';
 import { replyOf } from '../resp/command-error.js';
 import type { SnapshotService } from '../snapshot/snapshot-service.js';
+import type { ClusterMembers } from './members.js';
 import type { StatusService } from './status-service.js';
 
 /** Runs what clients ask about the whole cluster. The answer takes its time: other members are asked. */
@@ -11,35 +14,69 @@ export interface AdminService {
   run(words: readonly string[]): Promise<Buffer>;
 }
 
+export interface ClusterAdminOptions {
+  readonly status: Pick<StatusService, 'status'>;
+  readonly members: () => ClusterMembers;
+  readonly snapshots: Pick<SnapshotService, 'page'>;
+  readonly coordinator: Pick<CoordinatorClient, 'request'>;
+}
+
+const MAX_U32 = 0xffff_ffff;
+
+/** The requests that the coordinator carries out. */
+const ORDERS: ReadonlyMap<string, ManageMessage['op']> = new Map([
+  ['REBALANCE', 'rebalance'],
+  ['DRAIN', 'drain'],
+  ['UNDRAIN', 'undrain'],
+  ['REMOVE', 'remove'],
+]);
+
 /** The answers of a server of a cluster, each in one bulk string: JSON, or a page of a snapshot. */
 export class ClusterAdmin implements AdminService {
-  constructor(
-    private readonly service: Pick<StatusService, 'status'>,
-    private readonly snapshots: Pick<SnapshotService, 'page'>,
-  ) {}
+  constructor(private readonly options: ClusterAdminOptions) {}
 
-  async run([word = '', ...more]: readonly string[]): Promise<Buffer> {
+  async run(words: readonly string[]): Promise<Buffer> {
     try {
-      const name = word.toUpperCase();
-      if (name === 'STATUS' && more.length === 0)
-        return bulk(Buffer.from(JSON.stringify(await this.service.status())));
-      const [slot, after, to] = more.map((text) => parseWholeNumber(text, 0, 0xffff_ffff));
-      if (
-        name !== 'SNAPSHOT' ||
-        more.length !== 3 ||
-        slot === undefined ||
-        after === undefined ||
-        to === undefined
-      )
-        return error(UNKNOWN);
-      return bulk(await this.snapshots.page({ slot, after }, to));
+      return bulk(await this.#answer(words));
     } catch (thrown) {
       return error(replyOf(codeOf(thrown), messageOf(thrown)));
     }
   }
+
+  async #answer([word = '', ...more]: readonly string[]): Promise<Buffer> {
+    const { status, members } = this.options;
+    const name = word.toUpperCase();
+    if (name === 'SNAPSHOT') return this.#page(more);
+    const op = ORDERS.get(name);
+    if (op !== undefined) return json(await this.#order(op, more));
+    if (name === 'STATUS' && more.length === 0) return json(await status.status());
+    if (name === 'MEMBERS' && more.length === 0) return json(members());
+    throw unknown();
+  }
+
+  #page(words: readonly string[]): Promise<Buffer> {
+    const [slot, after, to] = words.map((text) => parseWholeNumber(text, 0, MAX_U32));
+    const isWhole = slot !== undefined && after !== undefined && to !== undefined;
+    if (words.length !== 3 || !isWhole) throw unknown();
+    return this.options.snapshots.page({ slot, after }, to);
+  }
+
+  #order(op: ManageMessage['op'], words: readonly string[]): Promise<unknown> {
+    const { coordinator } = this.options;
+    if (op === 'rebalance' && words.length === 0) return coordinator.request(Topic.MANAGE, { op });
+    const server = words.length === 1 ? parseWholeNumber(words[0]!, 1, MAX_SERVER_ID) : undefined;
+    if (op === 'rebalance' || server === undefined) throw unknown();
+    return coordinator.request(Topic.MANAGE, { op, server });
+  }
 }
 
-const UNKNOWN = "ERR ERR_RDMC_KV_INVALID_OPTION this server does not know this request of 'kv admin'";
+function unknown(): KvError {
+  return new KvError('ERR_RDMC_KV_INVALID_OPTION', "this server does not know this request of 'kv admin'");
+}
+
+function json(document: unknown): Buffer {
+  return Buffer.from(JSON.stringify(document));
+}
 
 function error(text: string): Buffer {
   return Buffer.from(`-${text.replace(/[\r\n]+/g, ' ')}\r\n`);

@@ -29,7 +29,7 @@ export interface StatusServiceOptions {
   readonly logId: bigint;
   readonly backup: BackupView | undefined;
   /** Ids of all servers. */
-  readonly servers: readonly number[];
+  readonly servers: () => readonly number[];
   /** The addresses for clients of the servers that are known. */
   readonly nodes: () => NodeAddress[];
 }
@@ -48,7 +48,8 @@ export class StatusService {
 
   /** The whole cluster, as this server sees it. A member that does not answer in time is a part of the answer. */
   async status(): Promise<ClusterStatus> {
-    const { mesh, coordinator, table, nodes, servers: ids } = this.options;
+    const { mesh, coordinator, table, nodes, servers: idsOf } = this.options;
+    const ids = idsOf();
     const known = new Map(nodes().map((node) => [node.member, node]));
     const [asked, servers] = await Promise.all([
       this.#coordinator(),
@@ -56,6 +57,7 @@ export class StatusService {
     ]);
     const leading = coordinator.lead?.member;
     const state = this.#stateOf(leading ?? COORDINATOR, asked);
+    const removed = new Set(asked?.removed);
     const found = {
       askedServer: mesh.id,
       epoch: table.epoch,
@@ -65,7 +67,7 @@ export class StatusService {
         facts: asked ?? null,
       },
       standbys: this.#standbys(leading),
-      servers,
+      servers: servers.filter(({ server, state: its }) => its !== 'absent' || !removed.has(server)),
       unserved: rangesOf(table, NOBODY),
     };
     const problems = problemsOf(found);

@@ -20,13 +20,30 @@ const NOT_KNOWN = '?';
 export function statusText(status: ClusterStatus): string {
   const { askedServer, epoch, coordinator, standbys, servers, isHealthy, problems } = status;
   const run = coordinator.facts === null ? NOT_KNOWN : String(coordinator.facts.run);
+  const moves = movesOf(status);
   const which = coordinator.standby ? `coordinator (standby ${coordinator.standby})` : 'coordinator';
   const others = standbys.map(
     ({ standby, state }) => `; ${standby === 0 ? 'former coordinator' : `standby ${standby}`} ${state}`,
   );
   const head = `asked server ${askedServer}: slot table ${epoch}, ${which} ${coordinator.state}, its run ${run}${others.join('')}`;
   const outcome = isHealthy ? ['every slot is served'] : problems.map((problem) => `PROBLEM: ${problem}`);
-  return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...outcome].join('\n');
+  return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...moves, ...outcome].join('\n');
+}
+
+/** Slots that move, and servers that are to go. */
+function movesOf({ coordinator: { facts } }: ClusterStatus): string[] {
+  if (facts === null) return [];
+  const { moves, drained } = facts;
+  const failure =
+    moves.failure === null
+      ? ''
+      : `; the last hand-over failed: ${moves.failure.code}: ${moves.failure.reason}`;
+  return [
+    ...(moves.isRunning || moves.left > 0 || moves.failure
+      ? [`${moves.left} slots are to move${failure}`]
+      : []),
+    ...drained.map((server) => `server ${server} is drained`),
+  ];
 }
 
 function row({ server, state, incarnation, address, slots, facts }: ServerStatus): string[] {

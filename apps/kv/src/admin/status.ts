@@ -69,6 +69,19 @@ export type ServerFacts = Shaped<typeof serverFacts>;
 export const coordinatorFacts = openRecord({
   /** Rises with each start of a coordinator. */
   run: whole(),
+  /** Slots that are handed over between servers that run. */
+  moves: openRecord({
+    isRunning: flag,
+    /** Slots that were handed over in this run of the coordinator, and those that will be. */
+    moved: whole(),
+    left: whole(),
+    /** Of the last hand-over, where it failed. */
+    failure: nullable(openRecord({ code: text(), reason: text() })),
+  }),
+  /** Servers that are to go: they must not have slots or replicas. */
+  drained: list(whole()),
+  /** Servers that were removed, and that may have come back. */
+  removed: list(whole()),
   /** Logs that have slots, and whose server is not there. */
   recoveries: list(
     openRecord({

@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { readShape } from '@rdmc/common/shapes';
 import { type Command, Option } from 'commander';
-import { clusterStatus } from '../admin/status.js';
+import { type ClusterStatus, clusterStatus, slotCount } from '../admin/status.js';
 import { statusText } from '../admin/status-text.js';
+import { MAX_SERVER_ID } from '../cluster/messages.js';
+import { KvError, type KvErrorCode, kvErrors } from '../errors.js';
 import { DEFAULT_PORT } from '../limits.js';
-import { endpoints } from '../values.js';
+import { endpoints, wholeNumber } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
 import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
@@ -11,6 +14,8 @@ import { clientTlsOptions } from './tls-options.js';
 
 /** Exit code: the cluster answered, and something is not as it should be. */
 const EXIT_PROBLEMS = 3;
+/** How often `kv admin` looks how far the cluster is. */
+const LOOK_MS = 500;
 
 const STATUS_HELP = `
 It asks one server, which asks the coordinator and the other servers; a member that does not answer within 2 s is a part of the
@@ -31,7 +36,39 @@ buffers    segments of other servers in its memory, and how many it grants: --bu
 Exit code: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
 
+const REBALANCE_HELP = `
+Servers hand slots over to each other, 64 at a time, until each has the same number, up to one. A server that was just started
+gets slots without this command. Clients are served meanwhile. Ctrl-C ends the wait, and not the hand-overs.
+
+Exit code: 0 each server has its share; 1 an error: ERR_RDMC_KV_SERVER_FULL where a server does not have room
+`;
+
+const DRAIN_HELP = `
+The server hands its slots over to the others, and its replicas of their logs are made again elsewhere. Then kv admin remove forgets it.
+It is refused (ERR_RDMC_KV_SERVER_NEEDED) where too few servers would be left for the backups of each log. It stays drained when it
+is started again, until --undo. Ctrl-C ends the wait, and not the drain.
+
+  kv admin drain 3 --connect 10.0.0.1:6379
+
+Exit code: 0 the server has neither slots nor replicas; 1 an error
+`;
+
+const REMOVE_HELP = `
+For a drained server: its process ends with 0. For a server that died, and does not come back: the others forget it. Both without
+slots only (ERR_RDMC_KV_SERVER_NEEDED).
+
+Exit code: 0 the server is forgotten; 1 an error
+`;
+
 const DEFAULT_ADDRESS = `127.0.0.1:${DEFAULT_PORT}`;
+
+interface WaitFlags extends AdminFlags {
+  readonly wait: boolean;
+}
+
+interface DrainFlags extends WaitFlags {
+  readonly undo: boolean;
+}
 
 /** `kv admin`: looks after a cluster that runs. */
 export function addAdminCommand(program: Command, tell: Tell): void {
@@ -41,6 +78,29 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     .description('lists the servers, their slots, keys and leases, and the recoveries that are under way')
     .addHelpText('after', STATUS_HELP);
   connectOptions(status).action((flags: AdminFlags) => tellStatus(flags, tell));
+  const rebalance = admin
+    .command('rebalance')
+    .description('gives each server the same number of slots')
+    .option('--no-wait', 'do not wait until that is so')
+    .addHelpText('after', REBALANCE_HELP);
+  connectOptions(rebalance).action((flags: WaitFlags) => tellRebalance(flags, tell));
+  const drain = admin
+    .command('drain')
+    .description('moves the slots and replicas of a server to the others')
+    .argument('<server>', 'its number', wholeNumber(1, MAX_SERVER_ID))
+    .option('--undo', 'the server gets slots and replicas again', false)
+    .option('--no-wait', 'do not wait until that is so')
+    .addHelpText('after', DRAIN_HELP);
+  connectOptions(drain).action((server: number, flags: DrainFlags) => tellDrain(server, flags, tell));
+  const remove = admin
+    .command('remove')
+    .description('ends a drained server, or forgets a dead one')
+    .argument('<server>', 'its number', wholeNumber(1, MAX_SERVER_ID))
+    .addHelpText('after', REMOVE_HELP);
+  connectOptions(remove).action(async (server: number, flags: AdminFlags) => {
+    await askCluster(flags, ['REMOVE', String(server)]);
+    say(`server ${server} is removed`, { removed: server }, flags, tell);
+  });
   addSnapshotCommands(admin, connectOptions, tell);
 }
 
@@ -56,8 +116,75 @@ function connectOptions(command: Command): Command {
   return clientTlsOptions(command);
 }
 
+async function askStatus(flags: AdminFlags): Promise<ClusterStatus> {
+  return readShape(clusterStatus, await askCluster(flags, ['STATUS']));
+}
+
 async function tellStatus(flags: AdminFlags, tell: Tell): Promise<void> {
-  const status = readShape(clusterStatus, await askCluster(flags, ['STATUS']));
+  const status = await askStatus(flags);
   tell(flags.json ? JSON.stringify(status) : statusText(status), status);
   if (!status.isHealthy) process.exitCode = EXIT_PROBLEMS;
+}
+
+async function tellRebalance(flags: WaitFlags, tell: Tell): Promise<void> {
+  await askCluster(flags, ['REBALANCE']);
+  if (flags.wait) await waitFor(flags, tell, () => true);
+  say(
+    flags.wait ? 'each server has its share of the slots' : 'slots move',
+    { balanced: flags.wait },
+    flags,
+    tell,
+  );
+}
+
+async function tellDrain(server: number, flags: DrainFlags, tell: Tell): Promise<void> {
+  await askCluster(flags, [flags.undo ? 'UNDRAIN' : 'DRAIN', String(server)]);
+  const isEmpty = ({ servers }: ClusterStatus): boolean => {
+    const found = servers.find((each) => each.server === server);
+    return !found || (found.slots.length === 0 && (found.facts?.backup?.logs.length ?? 0) === 0);
+  };
+  if (flags.wait) await waitFor(flags, tell, flags.undo ? () => true : isEmpty);
+  const text = flags.undo
+    ? `server ${server} has slots and replicas as the others`
+    : `server ${server} has neither slots nor replicas: kv admin remove ${server} ends it`;
+  const isDrained = !flags.undo;
+  say(flags.wait ? text : `server ${server}: begun`, { server, isDrained, isDone: flags.wait }, flags, tell);
+}
+
+/**
+ * Until no slot is left to move, and more, with lines on how far that is.
+ * @throws KvError of the hand-over that failed for good
+ */
+async function waitFor(
+  flags: WaitFlags,
+  tell: Tell,
+  isDone: (status: ClusterStatus) => boolean,
+): Promise<void> {
+  for (let told = ''; ; await delay(LOOK_MS)) {
+    const status = await askStatus(flags);
+    const { facts } = status.coordinator;
+    if (facts === null) continue;
+    const { isRunning, left, failure } = facts.moves;
+    if (!isRunning && failure !== null) throw failureOf(failure);
+    if (!isRunning && left === 0 && isDone(status)) return;
+    const text = progressText(status, left);
+    if (!flags.json && text !== told) tell(text, { left });
+    told = text;
+  }
+}
+
+function progressText({ servers }: ClusterStatus, left: number): string {
+  const counts = servers.map(({ server, slots }) => `${server}: ${slotCount(slots)}`).join(', ');
+  return left > 0
+    ? `${left} slots to move; slots by server: ${counts}`
+    : `replicas move; slots by server: ${counts}`;
+}
+
+function failureOf({ code, reason }: { code: string; reason: string }): KvError {
+  const known = Object.hasOwn(kvErrors, code) ? (code as KvErrorCode) : 'ERR_RDMC_KV_HANDOVER_FAILED';
+  return new KvError(known, reason);
+}
+
+function say(text: string, document: object, { json }: AdminFlags, tell: Tell): void {
+  tell(json ? JSON.stringify(document) : text, document);
 }

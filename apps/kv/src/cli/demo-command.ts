@@ -14,7 +14,7 @@ export function addDemoCommand(program: Command, tell: Tell): void {
   const command = program
     .command('demo')
     .description(
-      'starts five servers and a coordinator on this machine, loads keys, kills a server and the coordinator with -9, and reads all keys',
+      'starts five servers and a coordinator on this machine, loads keys, kills a server with -9 and starts it again, kills the coordinator, and reads all keys',
     )
     .option(
       '-s, --servers <n>',

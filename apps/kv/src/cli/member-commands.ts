@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { readShape } from '@rdmc/common/shapes';
 import type { Member } from '@rdmc/mesh';
 import type { MetricsAddress } from '@rdmc/metrics';
 import type { Command } from 'commander';
+import { clusterMembers } from '../admin/members.js';
 import { KvError } from '../errors.js';
 import {
   DEFAULT_MAX_CLIENTS,
@@ -13,12 +15,14 @@ import type { MonitorOptions } from '../monitor/monitor.js';
 import {
   type Endpoint,
   endpoint,
+  endpoints,
   members,
   metricsAddress,
   seconds,
   slowLogThreshold,
   wholeNumber,
 } from '../values.js';
+import { askCluster } from './ask-cluster.js';
 import { clusterKey } from './key.js';
 import { type ReplicationFlags, replicationOptions } from './replication-options.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
@@ -45,6 +49,9 @@ interface MemberFlags {
 
 interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly id?: number;
+  readonly join?: Endpoint[];
+  readonly joinCa?: string;
+  readonly listen?: Endpoint;
   readonly host: string;
   readonly port: number;
   readonly announce?: string;
@@ -119,6 +126,13 @@ function addServerCommand(program: Command, tell: Tell): void {
       'number of this member: 1 is the first after the coordinator',
       wholeNumber(1, 10_000),
     )
+    .option(
+      '--join <list>',
+      'instead of --members, join a cluster that runs: host:port for clients of some of its servers; needs --listen',
+      endpoints,
+    )
+    .option('--join-ca <file>', 'with --join, connect with TLS; certificate of the authority')
+    .option('--listen <host:port>', 'with --join: where the other members reach this server', endpoint)
     .option('-p, --port <n>', 'port for clients; 0: any', wholeNumber(0, 65_535), DEFAULT_PORT)
     .option('--host <address>', 'address for clients; beyond loopback with RDMC_KV_PASSWORD', '127.0.0.1')
     .option('--no-protected-mode', 'accept clients beyond loopback without a password')
@@ -171,23 +185,22 @@ function monitorFlags(command: Command): Command {
     );
 }
 
-function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
-  const { host, port, maxClients, id, replicas, protectedMode } = flags;
+async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
+  const { host, port, maxClients, replicas, protectedMode } = flags;
   const password = process.env.RDMC_KV_PASSWORD;
   const monitor = monitorOptions(flags);
   const tls = serverTls(flags);
   const clients = { host, port, maxClients, password, protectedMode, tls, monitor };
-  if (!flags.members) {
+  if (!flags.members && !flags.join) {
     if (replicas !== 0)
-      throw needsMembers('a server without --members does not replicate: give --replicas 0');
+      throw needsMembers('a server without --members or --join does not replicate: give --replicas 0');
     return runStandalone(clients, tell, flags.metrics);
   }
-  if (id === undefined || id >= flags.members.length)
-    throw needsMembers('--id must be the number of a server in --members');
+  const cluster = await clusterOf(flags);
   const { mode, buffers, powerHoldSeconds, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
-  const directory = join(flags.directory, `server-${id}`);
-  const shared = { ...common(flags, flags.members), ...clients, id, replicas, mode };
+  const directory = join(flags.directory, `server-${cluster.id}`);
+  const shared = { ...common(flags, cluster.members), ...clients, ...cluster, replicas, mode };
   return runServer(
     {
       ...shared,
@@ -204,6 +217,26 @@ function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
     tell,
     flags.metrics,
   );
+}
+
+/** The members that a server knows at its start: those of the list, or those that run. */
+async function clusterOf({ id, members: all, join: addresses, joinCa, listen }: ServerFlags) {
+  if (all) {
+    if (addresses || listen)
+      throw needsMembers('--members and --join exclude each other; --listen goes with --join');
+    if (id === undefined || id >= all.length)
+      throw needsMembers('--id must be the number of a server in --members');
+    return { id, members: all };
+  }
+  if (id === undefined || listen === undefined) {
+    throw needsMembers(
+      '--join needs --id, a number that no other server has, and --listen, where the others reach this server',
+    );
+  }
+  const tls = joinCa === undefined ? { tls: false } : { tls: true, cacert: joinCa };
+  const answer = await askCluster({ connect: addresses!, json: true, ...tls }, ['MEMBERS']);
+  const { clusterId, members } = readShape(clusterMembers, answer);
+  return { id, clusterId, members, listen };
 }
 
 function monitorOptions(flags: ServerFlags): MonitorOptions {

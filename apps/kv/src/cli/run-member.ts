@@ -52,6 +52,11 @@ export async function runServer(
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
   server.signal.addEventListener('abort', () => {
     const reason: unknown = server.signal.reason;
+    if (codeOf(reason) === 'ERR_RDMC_MESH_EVICTED') {
+      tell(`${name}: was removed from the cluster`, { removed: options.id });
+      end.begin(0);
+      return;
+    }
     const isAgain = codeOf(reason) === 'ERR_RDMC_LOG_FENCED';
     tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
     end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);
@@ -71,6 +76,16 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
         recovered: event,
       }),
     failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
+    moved: (event) =>
+      tell(`server ${event.source} handed ${event.slots} slots over to server ${event.target}`, {
+        moved: event,
+      }),
+    notMoved: (event) =>
+      tell(
+        `server ${event.source} could not hand slots over to server ${event.target}: ${event.code}: ${event.reason}`,
+        { notMoved: event },
+      ),
+    balanced: () => tell('each server has its share of the slots', { balanced: true }),
     memberLost: (event) => tellLost(name, event, tell),
   });
   end.beforeExit(() => coordinator.end());

@@ -1,5 +1,7 @@
+import { SerialQueue } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
+import type { SlotRange } from '../commands/node-view.js';
 import { Topic } from './messages.js';
 import { NOBODY, rangesOf } from './slot-table.js';
 
@@ -14,8 +16,13 @@ export interface Servers {
 export interface AnnouncedTableOptions {
   readonly mesh: Pick<Mesh, 'peers'>;
   readonly orders: Pick<CoordinatorChannel, 'broadcast' | 'send'>;
-  /** A number above all before, also those of earlier runs. */
-  readonly next: () => Promise<number>;
+  /** The log that has each slot now, with a number above all before, also those of earlier runs. */
+  readonly numbered: () => Promise<{
+    readonly epoch: number;
+    readonly owners: readonly string[];
+    /** Servers that are to go. */
+    readonly drained: readonly number[];
+  }>;
   /** Every slot has a server now, by another table than before. */
   readonly onServing: (epoch: number) => void;
 }
@@ -26,6 +33,7 @@ export class AnnouncedTable {
   #served: string | undefined;
   /** Servers that were not here when the table was told. */
   readonly #untold = new Set<number>();
+  readonly #announcing = new SerialQueue();
 
   constructor(private readonly options: AnnouncedTableOptions) {}
 
@@ -43,22 +51,25 @@ export class AnnouncedTable {
    * that: the others reach it, and servers that do not have the newest table do not take requests by it.
    *
    * @param owners the log that has each slot
+   * @param isNew whether the table has a new number in any case: servers hold requests until they get one
    */
-  async announce(owners: readonly string[], servers: Servers): Promise<void> {
-    const ofThose = (server: (logId: string) => number | undefined) =>
-      rangesOf(owners.map((logId) => server(logId) ?? NOBODY));
-    const isKnown = [ofThose(servers.here), ofThose(servers.known)].some(
+  announce(owners: readonly string[], servers: Servers, isNew = false): Promise<void> {
+    return this.#announcing.run(() => this.#announce(owners, servers, isNew));
+  }
+
+  async #announce(owners: readonly string[], servers: Servers, isNew: boolean): Promise<void> {
+    const isKnown = [rangesBy(owners, servers.here), rangesBy(owners, servers.known)].some(
       (ranges) => JSON.stringify(ranges) === this.#last?.text,
     );
-    if (isKnown) {
+    if (isKnown && !isNew) {
       this.#tellLate();
       return;
     }
-    const epoch = await this.options.next();
+    const { epoch, owners: present, drained } = await this.options.numbered();
     // A server that was lost meanwhile is left out.
-    const ranges = ofThose(servers.here);
+    const ranges = rangesBy(present, servers.here);
     const text = JSON.stringify(ranges);
-    const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]) };
+    const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]), drained };
     this.options.orders.broadcast(Topic.TABLE, message);
     this.#untold.clear();
     this.#last = { text, message };
@@ -76,4 +87,8 @@ export class AnnouncedTable {
     }
     this.#untold.clear();
   }
+}
+
+function rangesBy(owners: readonly string[], server: (logId: string) => number | undefined): SlotRange[] {
+  return rangesOf(owners.map((logId) => server(logId) ?? NOBODY));
 }

@@ -9,7 +9,7 @@ import type { TenureRange } from './tenure.js';
 
 export interface AttemptsOptions {
   readonly orders: Pick<CoordinatorChannel, 'request'>;
-  readonly state: Pick<PlacementState, 'next' | 'plan'>;
+  readonly state: Pick<PlacementState, 'next' | 'plan' | 'requireLog'>;
   readonly logs: () => Promise<readonly LogRecord[]>;
   readonly leftovers: Pick<Leftovers, 'abandon'>;
   readonly ended: AbortSignal;
@@ -66,7 +66,14 @@ export class Attempts {
     // Meanwhile this attempt may have failed, and a later one have its plan.
     if (this.#current !== current) throw notUnderWay(takeover);
     this.#failed.delete(logId);
+    // Heirs forget what they have of the slots: a hand-over that has just ended may have given them these.
+    await state.requireLog(
+      logId,
+      shares.flatMap(({ ranges }) => ranges),
+      logs,
+    );
     const planned = await Promise.all(shares.map((share) => this.#tenures(takeover, share)));
+    if (this.#current !== current) throw notUnderWay(takeover);
     await state.plan(logId, planned.flat(), logs);
     return null;
   }

@@ -3,7 +3,19 @@
  * requests of servers to it (`Coordinator.channel`, `CoordinatorClient.request`). Log ids are text, because JSON does not have 64-bit
  * numbers.
  */
-import { finite, flag, list, openRecord, pattern, type Shaped, tuple, whole } from '@rdmc/common/shapes';
+import {
+  choice,
+  finite,
+  flag,
+  list,
+  openRecord,
+  pattern,
+  type Shaped,
+  text,
+  tuple,
+  whole,
+  withDefault,
+} from '@rdmc/common/shapes';
 import { divisionShape } from '@rdmc/tailwind';
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
@@ -51,6 +63,18 @@ export const Topic = {
   REACH: 'kv.reach',
   /** server → coordinator and others: what are you, and what do you have? */
   STATUS: 'kv.status',
+  /** coordinator → one server: hand slots over to another one; answered with the outcome */
+  HAND_OVER: 'kv.hand-over',
+  /** server → coordinator: what an operator wants */
+  MANAGE: 'kv.manage',
+  /** source → target: slots come, over this connection; answered with the floor of their tenure */
+  INCOMING: 'kv.incoming',
+  /** source → target: so many frames so far; answered when they are durable */
+  BROUGHT: 'kv.brought',
+  /** source → coordinator: the target has everything, or cannot have it: whose are the slots? */
+  SETTLE: 'kv.settle',
+  /** coordinator → target: a hand-over was cancelled */
+  DROP: 'kv.drop',
   /** a further run of the coordinator → each server: takeovers of former runs are over; forget what you got of them */
   RESET: 'kv.reset',
 } as const;
@@ -62,10 +86,13 @@ const server = whole(NOBODY);
 const logId = pattern(/^\d{1,20}$/);
 const takeover = whole(0);
 
-export const registerMessage = openRecord({ logId });
+/** `replicas` are the backups that the log needs. */
+export const registerMessage = openRecord({ logId, replicas: withDefault(whole(0), 0) });
 export const tableMessage = openRecord({
   epoch: whole(),
   ranges: list(tuple(slot, slot, server)),
+  /** Servers that are to go: they must not get replicas. */
+  drained: withDefault(list(member), []),
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
@@ -81,6 +108,32 @@ export const pullMessage = openRecord({ takeover, division: divisionShape, floor
 export const pullAnswer = openRecord({ entries: whole() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 
+/** Takeovers and hand-overs have one series of numbers. */
+const number = takeover;
+const version = whole(0);
+const someRanges = list(tuple(slot, slot), 1);
+export const handOverMessage = openRecord({ number, ranges: someRanges, target: member });
+export const handOverAnswer = openRecord({ outcome: choice(['moved', 'kept']) });
+/** `bytes` is what the source's log has of the slots. */
+export const incomingMessage = openRecord({
+  number,
+  ranges: someRanges,
+  session: text(),
+  version,
+  bytes: whole(0),
+});
+export const broughtMessage = openRecord({ number, frames: whole(0), isLast: flag, version });
+/** `logId` is the source's. */
+export const settleMessage = openRecord({ number, ranges: someRanges, logId, floor: version, isReady: flag });
+/** Slot tables above the epoch have the outcome. */
+export const settleAnswer = openRecord({ outcome: choice(['moved', 'kept']), epoch: whole(0) });
+export const manageMessage = openRecord({
+  op: choice(['rebalance', 'drain', 'undrain', 'remove']),
+  /** 0 with 'rebalance'. */
+  server: withDefault(member, 0),
+});
+export const dropMessage = openRecord({ number });
+
 /** All takeovers below this number are over. The ranges are those that the server does not own. */
 export const resetMessage = openRecord({ below: takeover, ranges: list(tuple(slot, slot)) });
 
@@ -92,5 +145,8 @@ export const reachAnswer = openRecord({ reached: list(flag) });
 
 export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
+export type HandOverMessage = Shaped<typeof handOverMessage>;
+export type ManageMessage = Shaped<typeof manageMessage>;
+export type SettleMessage = Shaped<typeof settleMessage>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;
 export type PullMessage = Shaped<typeof pullMessage>;

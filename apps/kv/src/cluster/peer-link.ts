@@ -32,6 +32,11 @@ export class PeerLink {
     connection.receive(MAX_PEER_FRAME_BYTES, (frame) => this.#receive(frame));
   }
 
+  /** Names this connection, at both ends. */
+  get session(): string {
+    return this.connection.id;
+  }
+
   /** Aborted, with the reason, when the connection has ended. */
   get signal(): AbortSignal {
     return this.#ended.signal;
@@ -68,6 +73,12 @@ export class PeerLink {
     this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
     this.#outgoing = [];
     this.#outgoingBytes = 0;
+  }
+
+  /** Sends entries of slots that this server hands over. @throws KvError when the connection has ended */
+  sendHandOver(number: number, records: Buffer): void {
+    if (!this.connection.isOpen) throw this.#broke();
+    this.connection.send(PeerFrame.HAND_OVER, u32(number), records);
   }
 
   close(): void {

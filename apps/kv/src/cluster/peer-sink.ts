@@ -37,6 +37,8 @@ export class PeerSink implements Sink {
     private readonly executor: Executor,
     private readonly commands: CommandTable,
     private readonly isOwn: (slot: number) => boolean,
+    /** Whether the server serves all slots that are its own: a hand-over stops some. */
+    private readonly servesAll: () => boolean = () => true,
   ) {
     connection.onDrain(() => this.#look());
   }
@@ -127,7 +129,11 @@ export class PeerSink implements Sink {
     const before = executor.runState;
     const at = writer.length;
     const command = this.#commandIn(bytes);
-    if (!ownsAll(command, this.#parser.arguments, this.isOwn)) {
+    const isHere =
+      command.route === 'everywhere'
+        ? this.servesAll()
+        : ownsAll(command, this.#parser.arguments, this.isOwn);
+    if (!isHere) {
       writer.frame(id, NOT_OWNER);
       return;
     }

@@ -1,14 +1,20 @@
 import type { Coordinator } from '@rdmc/tailwind/coordinator';
 import type { CoordinatorFacts } from '../admin/status.js';
+import type { Management } from '../handover/management.js';
+import { type Layout, slotsToMove } from '../handover/next-move.js';
+import type { Rebalancer } from '../handover/rebalancer.js';
 import type { Attempts } from './attempts.js';
 import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.js';
 
 export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
-  readonly state: Pick<PlacementState, 'storedTenures'>;
+  readonly state: Pick<PlacementState, 'storedTenures' | 'removed'>;
   readonly attempts: Pick<Attempts, 'isUnderWay'>;
   /** Whether the server of a log is here. */
   readonly isHere: (logId: string) => boolean;
+  readonly moves: Pick<Rebalancer, 'facts'>;
+  readonly layout: () => Promise<Layout | undefined>;
+  readonly management: Pick<Management, 'drained'>;
 }
 
 /** What the coordinator says of itself, and of the slots whose server is not here. */
@@ -17,6 +23,9 @@ export async function placementFacts({
   state,
   attempts,
   isHere,
+  moves,
+  layout,
+  management,
 }: PlacementFactsOptions): Promise<CoordinatorFacts> {
   const logs = await coordinator.logs();
   const owners = ((await state.storedTenures(logs)) ?? []).map(({ logId }) => logId);
@@ -24,6 +33,9 @@ export async function placementFacts({
   const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
   return {
     run: coordinator.term,
+    moves: { ...moves.facts, left: slotsToMove(await layout()), failure: moves.facts.failure ?? null },
+    drained: [...(await management.drained())],
+    removed: [...(await state.removed())],
     recoveries: away.map(({ logId, owner }) => {
       const log = String(logId);
       const slots = rangesOfSlots(allSlots().filter((slot) => owners[slot] === log));

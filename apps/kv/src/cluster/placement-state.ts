@@ -4,7 +4,9 @@
  * ```
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
  * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
- * kv/last               17                                     the last number of a slot table, takeover or hand-over, in any run
+ * kv/drained            [3, …]                                       servers that are to go
+ * kv/removed            [3, …]                                       servers that have gone for good
+ * kv/last               17                                     no number of a slot table, takeover or hand-over is above it, in any run
  * ```
  *
  * Epoch and floor are left out where both are 0. So the step that ends a log's recovery is also the one that gives its slots
@@ -13,12 +15,15 @@
 import { SerialQueue } from '@rdmc/common';
 import { either, list, mapped, readShape, text, tuple, whole } from '@rdmc/common/shapes';
 import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
-import { KvError } from '../errors.js';
-import { SLOTS } from '../limits.js';
-import type { Tenure, TenureRange } from './tenure.js';
+import { codeOf, KvError } from '../errors.js';
+import { type Outcome, outcomeOf, renewed, replaced } from '../handover/handover-rules.js';
+import { NUMBERS_AT_ONCE, SLOTS } from '../limits.js';
+import { type Tenure, type TenureRange, tenureRanges } from './tenure.js';
 
 const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
+const DRAINED_KEY = 'kv/drained';
+const REMOVED_KEY = 'kv/removed';
 const TAKEOVER_PREFIX = 'kv/takeover/';
 const firstTenure = mapped(
   tuple(whole(), whole(), text()),
@@ -26,12 +31,26 @@ const firstTenure = mapped(
 );
 const rangesText = list(either(tuple(whole(), whole(), text(), whole(0), whole(0)), firstTenure));
 
+/** Slots that get another log. */
+export interface Commit {
+  readonly slots: readonly number[];
+  /** Of each slot, in the order of the slots: the epoch that is replaced. */
+  readonly epochs: readonly number[];
+  readonly source: string;
+  readonly target: string;
+  readonly floor: number;
+}
+
 /** All logs that were ever created. */
 type LogRecords = () => Promise<readonly LogRecord[]>;
 
 export class PlacementState {
   /** A plan of a takeover and a change of tenures do not come between the look of the other one and its write. */
   readonly #changes = new SerialQueue();
+  readonly #numbers = new SerialQueue();
+  /** The last number, and the last one that is reserved durably: a hand-over needs several, and slots wait for them. */
+  #last = 0;
+  #reserved = 0;
 
   constructor(private readonly store: StateStore) {}
 
@@ -51,24 +70,147 @@ export class PlacementState {
   }
 
   /** A number above all before, also those of earlier runs: durable before it is used. */
-  async next(): Promise<number> {
+  next(): Promise<number> {
+    return this.#numbers.run(async () => {
+      if (this.#last === this.#reserved) await this.#reserve();
+      this.#last += 1;
+      return this.#last;
+    });
+  }
+
+  async #reserve(): Promise<void> {
     const stored = await this.store.get(LAST_KEY);
-    const next = (stored ? readShape(whole(0), JSON.parse(stored.value)) : 0) + 1;
-    await this.store.put(LAST_KEY, JSON.stringify(next), stored?.revision ?? 0);
-    return next;
+    const last = stored ? readShape(whole(0), JSON.parse(stored.value)) : 0;
+    await this.store.put(LAST_KEY, JSON.stringify(last + NUMBERS_AT_ONCE), stored?.revision ?? 0);
+    this.#last = last;
+    this.#reserved = last + NUMBERS_AT_ONCE;
+  }
+
+  /** Servers that are to go. */
+  drained(): Promise<readonly number[]> {
+    return this.#members(DRAINED_KEY);
+  }
+
+  setDrained(members: readonly number[]): Promise<void> {
+    return this.#setMembers(DRAINED_KEY, members);
+  }
+
+  /** Servers that an operator has removed, and that may have come back since. */
+  removed(): Promise<readonly number[]> {
+    return this.#members(REMOVED_KEY);
+  }
+
+  async addRemoved(member: number): Promise<void> {
+    const removed = await this.removed();
+    if (!removed.includes(member)) await this.#setMembers(REMOVED_KEY, [...removed, member]);
+  }
+
+  async #members(key: string): Promise<readonly number[]> {
+    const stored = await this.store.get(key);
+    return stored ? readShape(list(whole()), JSON.parse(stored.value)) : [];
+  }
+
+  async #setMembers(key: string, members: readonly number[]): Promise<void> {
+    const revision = (await this.store.get(key))?.revision ?? 0;
+    await this.store.put(key, JSON.stringify(members), revision);
+  }
+
+  /** The tenures with a number: it is above the epochs of all hand-overs that they have, and below those of all others. */
+  numbered(logs: LogRecords): Promise<{ epoch: number; tenures: Tenure[] }> {
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      return { epoch, tenures: (await this.storedTenures(await logs())) ?? [] };
+    });
   }
 
   /**
-   * Durable before the recovery that may make it true ends.
+   * Slots get another log. Resolves with the epoch of their new records, which are durable then.
+   * @throws KvError ERR_RDMC_KV_HANDOVER_FAILED: a record has another epoch, or one of the logs was declared dead
+   */
+  commit(commit: Commit, logs: LogRecords): Promise<number> {
+    const { slots, epochs, source, target, floor } = commit;
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      const next = { logId: target, epoch, floor };
+      await this.#change(logs, (tenures, records) => {
+        requireLive(records, [source, target]);
+        for (const [index, slot] of slots.entries()) {
+          tenures[slot] = replaced(tenures[slot]!, { slot, expected: epochs[index]!, next });
+        }
+        return true;
+      });
+      return epoch;
+    });
+  }
+
+  /**
+   * A hand-over will not happen: slots that are still the source's get new epochs. Resolves with what has become of it, durably;
+   * tables above the epoch have that.
+   */
+  keep(
+    slots: readonly number[],
+    source: string,
+    logs: LogRecords,
+  ): Promise<{ outcome: Outcome; epoch: number }> {
+    return this.#changes.run(async () => {
+      const epoch = await this.next();
+      let outcome: Outcome = 'moved';
+      await this.#change(logs, (tenures) => {
+        outcome = outcomeOf(
+          slots.map((slot) => tenures[slot]!),
+          source,
+        );
+        if (outcome === 'kept') for (const slot of slots) tenures[slot] = renewed(tenures[slot]!, epoch);
+        return outcome === 'kept';
+      });
+      return { outcome, epoch };
+    });
+  }
+
+  async #requireLog(logId: string, ranges: Parameters<PlacementState['requireLog']>[1], logs: LogRecords) {
+    const tenures = await this.storedTenures(await logs());
+    for (const [from, to] of ranges) {
+      const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
+      if (other) throw handedOver(logId, other);
+    }
+  }
+
+  /** Repeated where another process has changed the records first: then the rules look at those. */
+  async #change(
+    logs: LogRecords,
+    change: (tenures: Tenure[], records: readonly LogRecord[]) => boolean,
+  ): Promise<void> {
+    for (;;) {
+      const stored = await this.store.get(SLOTS_KEY);
+      if (!stored) throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', 'slots were never given out');
+      const records = await logs();
+      const tenures = await this.tenures(read(stored.value), records);
+      if (!change(tenures, records)) return;
+      try {
+        await this.store.put(SLOTS_KEY, textOf(tenureRanges(tenures)), stored.revision);
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'ERR_RDMC_STATE_CONFLICT') throw error;
+      }
+    }
+  }
+
+  /**
+   * The slots are those of a log that was declared dead: no hand-over gives them away any more.
    * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED: a slot belongs to another log by now
    */
+  requireLog(
+    logId: string,
+    ranges: readonly (readonly [from: number, to: number, ...unknown[]])[],
+    logs: LogRecords,
+  ): Promise<void> {
+    return this.#changes.run(() => this.#requireLog(logId, ranges, logs));
+  }
+
+  /** Durable before the recovery that may make it true ends. @throws as `requireLog` */
   plan(logId: string, ranges: readonly TenureRange[], logs: LogRecords): Promise<void> {
     return this.#changes.run(async () => {
-      const tenures = await this.storedTenures(await logs());
-      for (const [from, to] of ranges) {
-        const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
-        if (other) throw handedOver(logId, other);
-      }
+      await this.#requireLog(logId, ranges, logs);
       const key = `${TAKEOVER_PREFIX}${logId}`;
       const revision = (await this.store.get(key))?.revision ?? 0;
       await this.store.put(key, textOf(ranges), revision);
@@ -111,6 +253,14 @@ function bySlot(ranges: readonly TenureRange[]): (Tenure | undefined)[] {
   const tenures: (Tenure | undefined)[] = new Array(SLOTS).fill(undefined);
   for (const [from, to, logId, epoch, floor] of ranges) tenures.fill({ logId, epoch, floor }, from, to + 1);
   return tenures;
+}
+
+function requireLive(records: readonly LogRecord[], logIds: readonly string[]): void {
+  for (const logId of logIds) {
+    const record = records.find((each) => String(each.logId) === logId);
+    if (record?.state === 'live') continue;
+    throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', `log ${logId} was declared dead`);
+  }
 }
 
 function handedOver(logId: string, other: Tenure): KvError {

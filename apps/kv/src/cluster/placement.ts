@@ -4,6 +4,10 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, type KvError, messageOf } from '../errors.js';
+import { HandOvers } from '../handover/hand-overs.js';
+import { Management } from '../handover/management.js';
+import type { Layout } from '../handover/next-move.js';
+import { Rebalancer } from '../handover/rebalancer.js';
 import { TAKEOVER_RETRY_MS } from '../limits.js';
 import { type Absence, Absences } from './absences.js';
 import { AnnouncedTable, type Servers } from './announced-table.js';
@@ -33,6 +37,12 @@ export interface PlacementEvents {
   }): void;
   /** Every slot has a server now, by another table than before. */
   serving?(epoch: number): void;
+  /** Slots were handed over from one server to another. */
+  moved?(event: { source: number; target: number; slots: number }): void;
+  /** Each server has its share of the slots. */
+  balanced?(): void;
+  /** Slots could not be handed over: their server has them as before. It is tried again, but for ERR_RDMC_KV_SERVER_FULL. */
+  notMoved?(event: { source: number; target: number; code: string; reason: string }): void;
   /** A server is gone. */
   memberLost?(event: { member: number; reason: string }): void;
 }
@@ -68,6 +78,11 @@ export class Placement {
   /** All takeovers of this run have higher numbers. */
   #before: number | undefined;
   readonly #attempts: Attempts;
+  readonly #handOvers: HandOvers;
+  readonly #rebalancer: Rebalancer;
+  readonly #management: Management;
+  /** How many backups the log of each server needs. */
+  readonly #replicas = new Map<number, number>();
   #turn = 0;
   /** The servers whose absence was reported. */
   #missed = '';
@@ -99,13 +114,46 @@ export class Placement {
     const { returnMs, rollCallMs = returnMs } = waits;
     this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
-    this.#table = new AnnouncedTable({ mesh, orders: channel, next: () => this.#state.next(), onServing });
+    const numbered = async () => {
+      const { epoch, tenures } = await this.#state.numbered(logs);
+      return { epoch, owners: tenures.map(logOf), drained: [...(await this.#management.drained())] };
+    };
+    this.#table = new AnnouncedTable({ mesh, orders: channel, numbered, onServing });
+    const onChange = (): Promise<void> => this.#announceAgain();
+    this.#handOvers = new HandOvers({ mesh, orders: channel, state: this.#state, logs, ended, onChange });
+    this.#rebalancer = new Rebalancer({
+      run: (move) => this.#handOvers.run(move),
+      layout: () => this.#layout(),
+      ended,
+      onMoved: ({ source, target, slots }) =>
+        this.events.moved?.({ source: source.member, target: target.member, slots: slots.length }),
+      onBalanced: () => this.events.balanced?.(),
+      onFailed: ({ source, target }, failure) =>
+        this.events.notMoved?.({ source: source.member, target: target.member, ...failure }),
+    });
+    this.#management = new Management({
+      mesh,
+      orders: channel,
+      state: this.#state,
+      servers: () => new Map(this.#living.map(([, member]) => [member, this.#replicas.get(member) ?? 0])),
+      hasSlots: (server) => this.#hasSlots(server),
+      onChange: () => void this.#announceAgain(),
+      rebalance: () => this.#rebalancer.start(),
+    });
     this.#rollCall = new RollCall({ ...waits, returnMs: rollCallMs, onTimeout: () => this.#enqueue() });
     this.#subscriptions = [
       channel.onRequest(Topic.REGISTER, (from, body) => this.#register(from, body)),
       channel.onRequest(Topic.PLAN, (_, body) => this.#attempts.plan(readShape(planMessage, body).takeover)),
       channel.onRequest(Topic.STATUS, () =>
-        placementFacts({ coordinator, state: this.#state, attempts: this.#attempts, isHere }),
+        placementFacts({
+          coordinator,
+          state: this.#state,
+          attempts: this.#attempts,
+          isHere,
+          moves: this.#rebalancer,
+          layout: () => this.#layout(),
+          management: this.#management,
+        }),
       ),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
       mesh.onLeave((member) => this.#lost(member, 'it left')),
@@ -119,6 +167,8 @@ export class Placement {
 
   async close(): Promise<void> {
     for (const each of this.#subscriptions) each.close();
+    this.#handOvers.close();
+    this.#management.close();
     this.#rollCall.close();
     this.#ended.abort();
     this.#absences.close();
@@ -142,7 +192,7 @@ export class Placement {
    *   ERR_RDMC_KV_FOREIGN_STATE: this coordinator was started with another state than the cluster's
    */
   async #register(from: number, body: unknown): Promise<null> {
-    const { logId } = readShape(registerMessage, body);
+    const { logId, replicas } = readShape(registerMessage, body);
     const losses = this.#losses.get(from);
     const records = await this.coordinator.logs();
     const record = records.find((each) => String(each.logId) === logId);
@@ -152,6 +202,7 @@ export class Placement {
     if (this.#losses.get(from) !== losses || !this.#servers.includes(from)) return null;
     if (this.#attempts.isUnderWay(logId)) throw underTakeover(from, logId);
     this.#logs.set(logId, from);
+    this.#replicas.set(from, replicas);
     this.#table.joined(from);
     this.#stir();
     return null;
@@ -223,6 +274,7 @@ export class Placement {
       const orphans = [...new Set(owners)].filter((logId) => absence.dead.has(logId));
       if (orphans.length === 0) {
         await this.#dropUnused(owners, logs, absence);
+        await this.#rebalanceWhereDue(owners);
         return;
       }
       // In turn: one that cannot be recovered now does not hold up the others.
@@ -231,6 +283,39 @@ export class Placement {
       const done = await this.#recover(orphan, tenures, logs);
       if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
     }
+  }
+
+  /** Slots were handed over, or were not: servers hold requests until they know. */
+  async #announceAgain(): Promise<void> {
+    const here = (logId: string): number | undefined => this.#logs.get(logId);
+    // Where the store is out of reach, the work that follows announces it.
+    await this.#table.announce([], { here, known: here }, true).catch(() => this.#enqueue());
+  }
+
+  /** Undefined: a server with slots is not here. */
+  async #layout(): Promise<Layout | undefined> {
+    const tenures = await this.#state.storedTenures(await this.coordinator.logs());
+    const holders = this.#living
+      .filter(([logId]) => this.#leftovers.isClean(logId))
+      .map(([logId, member]) => ({ logId, member }));
+    const here = new Set(holders.map(({ logId }) => logId));
+    if (!tenures?.every(({ logId }) => here.has(logId))) return undefined;
+    return { owners: tenures.map(logOf), holders, drained: await this.#management.drained() };
+  }
+
+  async #hasSlots(server: number): Promise<boolean> {
+    const logs = await this.coordinator.logs();
+    const theirs = new Set(logs.filter(({ owner }) => owner === server).map(({ logId }) => String(logId)));
+    return (await this.#state.storedTenures(logs))?.some(({ logId }) => theirs.has(logId)) ?? false;
+  }
+
+  /** A server that came later does not have slots, and one that is to go has some. */
+  async #rebalanceWhereDue(owners: readonly string[]): Promise<void> {
+    const having = new Set(owners);
+    const drained = await this.#management.drained();
+    const isDue = ([logId, member]: readonly [string, number]): boolean =>
+      drained.has(member) === having.has(logId);
+    if (this.#living.some(isDue)) this.#rebalancer.start();
   }
 
   /** Once, until other servers are missed. */

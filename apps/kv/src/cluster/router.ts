@@ -2,7 +2,7 @@ import type { AdminService } from '../admin/admin-service.js';
 import type { Command } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
 import type { Arguments } from '../resp/arguments.js';
-import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE } from '../resp/command-error.js';
+import { LINK_FULL, OUTCOME_UNKNOWN, SLOT_UNAVAILABLE, SLOTS_MOVE } from '../resp/command-error.js';
 import { RequestParser } from '../resp/parser.js';
 import { ERROR_MARK, INTEGER_MARK } from '../resp/writer.js';
 import type { Client } from '../server/client.js';
@@ -127,7 +127,7 @@ export class Router implements Asker {
   }
 
   refused(request: Request): void {
-    if (request.slot < 0) request.done(errorReply(SLOT_UNAVAILABLE));
+    if (request.slot < 0) request.done(errorReply(this.table.isComplete ? SLOTS_MOVE : SLOT_UNAVAILABLE));
     else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.#routeAgain(request);
     else this.#waiting.add(request);
   }
@@ -218,14 +218,20 @@ export class Router implements Asker {
       executor.fail(SLOT_UNAVAILABLE);
       return;
     }
+    if (table.hasStopped) {
+      executor.fail(SLOTS_MOVE);
+      return;
+    }
     executor.endRun();
     const { length } = client.parser.command;
     const chunk = client.expect(length, command.inSteps);
+    const { epoch } = table;
     const { members } = table;
     const merge = new ReplyMerge(
       members.map(() => ({ positions: [] })),
       command.merge!,
-      (reply) => client.answer(chunk, reply, length),
+      // A slot that moved meanwhile may have been at neither server, or at both.
+      (reply) => client.answer(chunk, table.epoch === epoch ? reply : errorReply(SLOTS_MOVE), length),
     );
     const bytes = Buffer.from(client.parser.command);
     const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };

@@ -4,6 +4,8 @@ import { SLOTS } from '../limits.js';
 /** The slot does not have a server at present. */
 export const NOBODY = -1;
 
+type Slots = readonly (readonly [from: number, to: number])[];
+
 /** The owner of each slot, as known to this server. */
 export class SlotTable {
   readonly #owners = new Int32Array(SLOTS).fill(NOBODY);
@@ -12,6 +14,8 @@ export class SlotTable {
   #told: readonly SlotRange[] = this.#ranges;
   /** Members that are lost here. */
   readonly #lost = new Set<number>();
+  /** Slots that this server does not serve because it hands them over, by the number of the hand-over. */
+  readonly #stopped = new Map<number, { readonly ranges: Slots; movedBy: number | undefined }>();
   /** Rises with each table of the coordinator. */
   epoch = 0;
   readonly #listeners: (() => void)[] = [];
@@ -42,12 +46,40 @@ export class SlotTable {
   update(epoch: number, ranges: readonly SlotRange[]): void {
     this.#told = ranges;
     this.epoch = epoch;
+    for (const [number, { movedBy }] of this.#stopped) {
+      if (movedBy !== undefined && epoch > movedBy) this.#stopped.delete(number);
+    }
     this.#show();
   }
 
   /** Calls the listener after each update. */
   onUpdate(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Slots that are handed over: nobody serves them until `moved` or `resume`. The ranges still name this server. */
+  stop(number: number, ranges: Slots): void {
+    this.#stopped.set(number, { ranges, movedBy: undefined });
+    this.#show();
+  }
+
+  /** Another server has the slots: that is in the tables above this epoch, and until then nobody serves them here. */
+  moved(number: number, epoch: number): void {
+    const stopped = this.#stopped.get(number);
+    if (stopped === undefined) return;
+    if (this.epoch > epoch) this.#stopped.delete(number);
+    else stopped.movedBy = epoch;
+    this.#show();
+  }
+
+  /** The slots were not handed over. */
+  resume(number: number): void {
+    if (this.#stopped.delete(number)) this.#show();
+  }
+
+  /** Whether slots of this server are not served for a moment. */
+  get hasStopped(): boolean {
+    return this.#stopped.size > 0;
   }
 
   /** A member was lost: its slots do not have a server until it is back, or the coordinator's next table. */
@@ -67,6 +99,9 @@ export class SlotTable {
       if (!this.#lost.has(member)) this.#owners.fill(member, from, to + 1);
     }
     this.#ranges = rangesOf(this.#owners);
+    for (const { ranges } of this.#stopped.values()) {
+      for (const [from, to] of ranges) this.#owners.fill(NOBODY, from, to + 1);
+    }
     for (const listener of this.#listeners) listener();
   }
 }

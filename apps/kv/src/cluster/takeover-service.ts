@@ -1,5 +1,6 @@
 import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
+import type { Incoming } from '../handover/incoming.js';
 import {
   abandonMessage,
   floorMessage,
@@ -18,12 +19,17 @@ interface TakeoverTrace {
 
 const takeoverTrace = new Tracer<TakeoverTrace>('@rdmc/kv:takeover');
 
+export interface TakeoverServiceOptions extends TakeoverOptions {
+  /** Slots that living servers hand over to this one. */
+  readonly incoming: Pick<Incoming, 'yield' | 'reset'>;
+}
+
 /** Answers the requests of coordinator and servers in a takeover, from its construction on. */
 export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
-  constructor(options: TakeoverOptions) {
-    const { mesh, coordinator, imports } = options;
+  constructor(options: TakeoverServiceOptions) {
+    const { mesh, coordinator, imports, incoming } = options;
     this.#subscriptions = [
       coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
@@ -36,6 +42,7 @@ export class TakeoverService {
       mesh.onRequest(Topic.PULL, (_, body) => pullPart(options, readShape(pullMessage, body))),
       coordinator.onRequest(Topic.FLOOR, async (_, body) => {
         const { takeover, ranges } = readShape(floorMessage, body);
+        incoming.yield(ranges);
         return { floor: await imports.floor(takeover, ranges) };
       }),
       coordinator.onRequest(Topic.ABANDON, async (_, body) => {
@@ -45,6 +52,7 @@ export class TakeoverService {
       }),
       coordinator.onRequest(Topic.RESET, async (_, body) => {
         const { below, ranges } = readShape(resetMessage, body);
+        incoming.reset(below);
         await imports.reset(below, ranges);
         return null;
       }),

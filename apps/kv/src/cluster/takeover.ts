@@ -14,7 +14,7 @@ export interface TakeoverOptions {
   readonly coordinator: CoordinatorClient;
   readonly imports: Imports;
   /** All servers: every one is a backup. */
-  readonly servers: readonly number[];
+  readonly servers: () => readonly number[];
   readonly ended: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export async function takeOver(
 ): Promise<{ entries: number; milliseconds: number }> {
   const started = performance.now();
   const { mesh, logs, coordinator, imports, servers, ended } = options;
-  const backups = servers.filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
+  const backups = servers().filter((id) => id === mesh.id || mesh.peers.get(id)?.state === 'connected');
   await using recovery = await logs.recover({ coordinator, logId: BigInt(logId), backups });
   // From here on no earlier attempt can end any more, so what it left can go, and the plan can be this one.
   await coordinator.request(Topic.PLAN, { takeover });

@@ -64,3 +64,14 @@ export function floorRanges(tenures: readonly Tenure[], logId: string): FloorRan
   }
   return ranges;
 }
+
+/** All slots, as ranges of neighbours with the same tenure. */
+export function tenureRanges(tenures: readonly Tenure[]): TenureRange[] {
+  const ranges: [number, number, string, number, number][] = [];
+  for (const [slot, { logId, epoch, floor }] of tenures.entries()) {
+    const last = ranges.at(-1);
+    if (last && last[2] === logId && last[3] === epoch && last[4] === floor) last[1] = slot;
+    else ranges.push([slot, slot, logId, epoch, floor]);
+  }
+  return ranges;
+}

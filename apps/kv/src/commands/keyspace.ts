@@ -7,7 +7,13 @@ import { scan } from './scan.js';
 import { Search } from './search.js';
 
 function dbSize(x: CommandContext): void {
-  x.writer.integer(x.store.keyspace.size);
+  // Beside these, the index has keys that are handed over to this server.
+  let size = 0;
+  for (const { from, to, member } of x.node.ranges()) {
+    if (member !== x.node.member) continue;
+    for (let slot = from; slot <= to; slot += 1) size += x.store.keyspace.sizeOf(slot);
+  }
+  x.writer.integer(size);
 }
 
 function keys(x: CommandContext, args: Arguments): void {

@@ -20,6 +20,8 @@ export interface MemberEvent {
   readonly ended?: string;
   readonly recovered?: { readonly logId: string; readonly entries: number; readonly milliseconds: number };
   readonly failed?: { readonly code: string; readonly reason: string };
+  readonly moved?: { readonly source: number; readonly target: number; readonly slots: number };
+  readonly balanced?: boolean;
   readonly memberLost?: { readonly member: number; readonly reason: string };
 }
 
@@ -65,6 +67,11 @@ export class MemberProcess {
       const found = pick(this.#events[next]!);
       if (found !== undefined) return found;
     }
+  }
+
+  /** Events so far, from the given one on. */
+  eventsFrom(from: number): readonly MemberEvent[] {
+    return this.#events.slice(from);
   }
 
   /** Events so far, for `until`. */

@@ -5,6 +5,7 @@ import { KvError } from '../errors.js';
 import { encodeCommand } from '../resp/encode.js';
 import { type CoordinatorLoss, loseCoordinator } from './lose-coordinator.js';
 import { type LocalCluster, type MemberEvent, withLocalCluster } from './processes.js';
+import { returnServer, type ServerReturn } from './return-server.js';
 
 export interface DemoOptions {
   readonly servers: number;
@@ -21,6 +22,7 @@ export interface DemoResult {
   readonly unknown: number;
   readonly recoveryMs: number;
   readonly entries: number;
+  readonly returned: ServerReturn;
   readonly coordinator: CoordinatorLoss;
 }
 
@@ -91,7 +93,7 @@ async function verify(connection: Connection, keys: readonly number[]): Promise<
 
 /**
  * Starts a cluster of processes on this machine, loads it, kills one server with -9 while it is written, waits for its
- * recovery, kills the coordinator, and reads all acknowledged keys.
+ * recovery, starts it again and waits until it has slots, kills the coordinator, and reads all acknowledged keys.
  */
 export async function runDemo(
   { servers, keys, serverArguments = [], tls }: DemoOptions,
@@ -109,13 +111,14 @@ export async function runDemo(
     say(
       `${duringTheKill} writes were acknowledged meanwhile; ${loader.unknown} got an error, and their outcome is unknown`,
     );
+    const returned = await returnServer(cluster, cluster.servers.at(-1)!.name, () => loader.more(), say);
     const coordinator = await loseCoordinator(cluster, () => loader.more(), say);
     await verify(connection, loader.acknowledged);
     say(`all ${loader.acknowledged.length} acknowledged keys have their values`);
     connection.close();
     const { unknown, acknowledged } = loader;
     const counts = { acknowledged: acknowledged.length, duringTheKill, unknown };
-    return { ...counts, recoveryMs: milliseconds, entries, coordinator };
+    return { ...counts, recoveryMs: milliseconds, entries, returned, coordinator };
   });
 }
 

@@ -16,8 +16,13 @@ export interface CommitLog {
   readonly maxAppendBytes: number;
   /** Aborted, with the reason, when the log cannot acknowledge any more. */
   readonly ended: AbortSignal;
-  /** Bytes of its segments, and of what is live in them. */
-  readonly usage: { readonly bytes: number; readonly liveBytes: number; readonly segments: number };
+  /** Bytes of its segments, of what is live in them, and of the segments that it may have. */
+  readonly usage: {
+    readonly bytes: number;
+    readonly liveBytes: number;
+    readonly segments: number;
+    readonly limitBytes: number;
+  };
   /** @throws an error with a code, when nothing was appended */
   append(entries: readonly LogEntry[]): CommitTicket;
   /** An entry is superseded. */

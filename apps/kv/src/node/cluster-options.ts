@@ -13,7 +13,7 @@ export interface MemberOptions {
   readonly joinTimeoutMs?: number | undefined;
   /** Default 10 s; 0: never. */
   readonly silenceTimeoutMs?: number | undefined;
-  /** Where a member that is not in the list listens: a standby coordinator. */
+  /** Where a member that is not in the list listens: a standby coordinator, or a server that joins later. */
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
   /** Directory of the state and files that outlive the process. */
   readonly directory: string;
@@ -23,6 +23,11 @@ export interface MemberOptions {
 export interface ServerOptions extends MemberOptions, Protection {
   /** 1 and up. */
   readonly id: number;
+  /**
+   * For a server that is not in the list of members with which the cluster was started, and joins it while it runs: the
+   * cluster's name, and in `members` those that run now, as one of its servers says (`kv server --join`).
+   */
+  readonly clusterId?: string | undefined;
   /** Where clients connect (default 127.0.0.1, port 6379; 0: any port). */
   readonly host?: string | undefined;
   /** Port for clients (default 6379; 0: any). */

@@ -1,5 +1,6 @@
 import type { Backup } from '@rdmc/tailwind/backup';
 import { ClusterAdmin } from '../admin/admin-service.js';
+import type { ClusterMembers } from '../admin/members.js';
 import { StatusService } from '../admin/status-service.js';
 import { PeerLinks } from '../cluster/peer-links.js';
 import { Router } from '../cluster/router.js';
@@ -51,7 +52,7 @@ export function serveCommands({
   closers,
 }: CommandServiceOptions): CommandService {
   const { id, password, slotWaitMs = DEFAULT_SLOT_WAIT_MS, redirects } = options;
-  const { node, clientPort, servers } = membership;
+  const { node, clientPort } = membership;
   const table = new SlotTable();
   const clients = new ClientSet();
   const { port } = clientPort;
@@ -78,11 +79,21 @@ export function serveCommands({
     lease,
     logId,
     backup,
-    servers,
+    servers: () => membership.servers(),
     nodes,
   });
   closers.add(() => status.close());
-  const admin = new ClusterAdmin(status, new SnapshotService({ self: id, store, table, lease }));
+  const { clusterId, coordinator } = membership;
+  const members = (): ClusterMembers => ({
+    clusterId,
+    members: node.mesh.members.map(({ id: member, host, port: listens }) => ({
+      id: member,
+      host,
+      port: listens,
+    })),
+  });
+  const snapshots = new SnapshotService({ self: id, store, table, lease });
+  const admin = new ClusterAdmin({ status, members, snapshots, coordinator });
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));
   const onHttp = (address: string): void => http.refused(address);
   const router = new Router({

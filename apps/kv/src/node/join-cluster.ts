@@ -23,19 +23,22 @@ type Place = Pick<
  * A server asks the other servers first: a coordinator that was just started does not know the members' last incarnations yet,
  * and a server without its files needs a higher one than its former process had.
  */
-export function placeOf(id: number, options: MemberOptions): Place {
+export function placeOf(
+  id: number,
+  options: MemberOptions & { readonly clusterId?: string | undefined },
+): Place {
   const { members, directory, key, joinTimeoutMs = JOIN_TIMEOUT_MS, silenceTimeoutMs } = options;
   const { host, port } = options.listen ?? members.find((member) => member.id === id)!;
   const inTurn = [
     ...members.filter((member) => isServer(member.id)),
-    members.find((member) => member.id === COORDINATOR)!,
+    ...members.filter((member) => member.id === COORDINATOR),
   ];
   const others = inTurn.filter((member) => member.id !== id);
   return {
     id,
     join: id === COORDINATOR ? [] : others.map(addressOf),
     listen: { host, port },
-    clusterId: clusterIdOf(members),
+    clusterId: options.clusterId ?? clusterIdOf(members),
     directory,
     timeoutMs: joinTimeoutMs,
     ...(key !== undefined && { key }),
@@ -103,6 +106,7 @@ function timeout(id: number, missing: readonly number[], timeoutMs: number): KvE
   );
 }
 
+/** The name of a cluster that was started with this list. */
 function clusterIdOf(members: readonly Member[]): string {
   const list = members.map(({ id, host, port }) => `${id} ${host.toLowerCase()} ${port}\n`).join('');
   return `kv ${createHash('sha256').update(list).digest('hex')}`;

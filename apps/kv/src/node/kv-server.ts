@@ -9,6 +9,9 @@ import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
 import { serveWitness } from '../cluster/witness.js';
 import { KvError } from '../errors.js';
+import { DrainedServers } from '../handover/drained-servers.js';
+import { HandOverService } from '../handover/handover-service.js';
+import { Incoming } from '../handover/incoming.js';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
@@ -107,12 +110,18 @@ async function startServing(
   end: AbortController,
   closers: CloseStack,
 ): Promise<Serving> {
-  const { node, coordinator, servers } = membership;
+  const { node, coordinator } = membership;
   const { mesh, logs } = node;
   const backup = await openBackup(options, node, coordinator, closers);
   const keyspace = new Keyspace();
-  const { logId, log, lease, close } = await openLog(options, logs, coordinator, servers, keyspace);
+  const servers = (): number[] => membership.servers();
+  const drained = new DrainedServers();
+  const backups = (): number[] => servers().filter((id) => id !== options.id && !drained.has(id));
+  const { logId, log, lease, retire, close } = await openLog(options, logs, coordinator, backups, keyspace);
   closers.add(close);
+  drained.onEmpty((member) => {
+    if (member !== options.id) retire(member);
+  });
   const store = new Store(keyspace, log);
   const service = serveCommands({ membership, store, lease, logId, backup, options, events, closers });
   const { executor, peers } = service;
@@ -121,19 +130,29 @@ async function startServing(
     endOnce(end, log.ended.reason);
   });
   const imports = new Imports(store);
-  const requests = new PeerRequests(service);
+  const incoming = new Incoming(store);
+  const requests = new PeerRequests(service, incoming);
   const connections = mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests));
   closers.add(() => connections.close());
   node.signal.addEventListener('abort', () => endOnce(end, node.signal.reason));
-  watchMembers(membership, service, events, closers);
-  await Promise.all(servers.filter((id) => id !== options.id).map((id) => peers.reach(id)));
-  const takeovers = { mesh, logs, coordinator, imports, servers, ended: end.signal };
+  watchMembers(membership, service, drained, events, closers);
+  await Promise.all(
+    servers()
+      .filter((id) => id !== options.id)
+      .map((id) => peers.reach(id)),
+  );
+  const ended = end.signal;
+  const takeovers = { mesh, logs, coordinator, imports, incoming, servers, ended };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
+  const { table } = service;
+  const handOvers = new HandOverService({ mesh, coordinator, peers, store, table, logId, incoming, ended });
+  closers.add(() => handOvers.close());
   const witness = serveWitness(mesh, coordinator);
   closers.add(() => witness.close());
   const onRefused = (error: unknown): void => endOnce(end, error);
-  const registration = new Registration({ coordinator, logId, ended: end.signal, onRefused });
+  const { replicas = DEFAULT_REPLICAS } = options;
+  const registration = new Registration({ coordinator, logId, replicas, ended, onRefused });
   closers.add(() => registration.close());
   await registration.registered();
   return { backup, service };
@@ -143,6 +162,7 @@ async function startServing(
 function watchMembers(
   { node: { mesh }, coordinator }: Membership,
   { table, peers }: CommandService,
+  drained: DrainedServers,
   events: ServerEvents,
   closers: CloseStack,
 ): void {
@@ -159,9 +179,10 @@ function watchMembers(
   const subscriptions = [
     mesh.onMember(follow),
     coordinator.onMessage(Topic.TABLE, (_, body) => {
-      const { epoch, ranges } = readShape(tableMessage, body);
+      const { epoch, ranges, drained: members } = readShape(tableMessage, body);
       // A table that was overtaken, of this run of the coordinator or of an earlier one.
       if (epoch <= table.epoch) return;
+      drained.update(members, new Set(ranges.map(([, , server]) => server)));
       table.update(
         epoch,
         ranges.map(([first, last, member]) => ({ from: first, to: last, member })),

@@ -16,8 +16,10 @@ export interface Membership {
   /** The coordinator that acts, whichever member that is. */
   readonly coordinator: CoordinatorClient;
   readonly clientPort: ClientPort;
-  /** Ids of all servers. */
-  readonly servers: readonly number[];
+  /** The name of the cluster's mesh. */
+  readonly clusterId: string;
+  /** Ids of all servers, of those that joined later too. */
+  servers(): number[];
   /** The addresses of all servers for clients. */
   nodes(): NodeAddress[];
 }
@@ -29,25 +31,41 @@ export interface Membership {
 export async function becomeMember(options: ServerOptions, closers: CloseStack): Promise<Membership> {
   const { id, members, host = '127.0.0.1' } = options;
   const { port = DEFAULT_PORT, maxClients = DEFAULT_MAX_CLIENTS, replicas = DEFAULT_REPLICAS } = options;
-  const own = members.find((member) => member.id === id)!;
+  const place = placeOf(id, options);
   const clientPort = await ClientPort.listen({ host, port, maxClients, tls: options.tls });
   closers.add(() => clientPort.close());
-  const announced = options.announce ?? (WILDCARDS.includes(host) ? own.host : host);
+  const announced = options.announce ?? (WILDCARDS.includes(host) ? place.listen.host : host);
   const { joinTimeoutMs = JOIN_TIMEOUT_MS, device, windowMs } = options;
   const node = await joinCluster({
-    ...placeOf(id, options),
+    ...place,
     attributes: { kvPort: clientPort.port, kvHost: announced },
     ...(device !== undefined && { device }),
     ...(windowMs !== undefined && { windowMs }),
   });
   closers.add(() => node.close());
   const self = { member: id, host: announced, port: clientPort.port, connected: true };
-  const servers = members.map((member) => member.id).filter(isServer);
+  const others = members.map((member) => member.id).filter((member) => isServer(member) && member !== id);
   // A log needs its backups from its first append on. With fewer servers than that, its creation says so.
-  const needed = Math.min(replicas, servers.length - 1);
+  const needed = Math.min(replicas, others.length);
   const coordinator = node.logs.coordinator(COORDINATOR);
   await waitForMembers(node.mesh, members, { servers: needed, timeoutMs: joinTimeoutMs, lead: coordinator });
-  return { node, coordinator, clientPort, servers, nodes: () => [self, ...otherNodes(node.mesh)] };
+  return {
+    node,
+    coordinator,
+    clientPort,
+    clusterId: place.clusterId!,
+    servers: () => serversOf(node.mesh, [id, ...(options.clusterId === undefined ? others : [])]),
+    nodes: () => [self, ...otherNodes(node.mesh)],
+  };
+}
+
+/** Those of the mesh that have not left, and those of the list that have not come. */
+function serversOf({ peers }: Mesh, listed: readonly number[]): number[] {
+  const all = new Set(listed);
+  for (const { id, state } of peers.values()) {
+    if (isServer(id) && state !== 'left') all.add(id);
+  }
+  return [...all].sort((a, b) => a - b);
 }
 
 function otherNodes(mesh: Mesh): NodeAddress[] {

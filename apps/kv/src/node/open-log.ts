@@ -17,6 +17,8 @@ export interface OpenLog {
   readonly logId: bigint;
   readonly log: CommitLog;
   readonly lease: ReadLease;
+  /** Has other backups keep what this one keeps; it must not be among the choice any more. */
+  retire(member: number): void;
   close(): Promise<void>;
 }
 
@@ -50,17 +52,18 @@ async function openOnce(
   options: ServerOptions,
   logs: Logs,
   coordinator: CoordinatorClient,
-  servers: readonly number[],
+  backups: () => readonly number[],
   keyspace: Keyspace,
 ): Promise<OpenLog> {
   const { replicas = DEFAULT_REPLICAS, mode, segmentBytes, maxSegments } = options;
   const { logId, incarnation } = await askSurely(() => coordinator.createLog());
-  if (replicas === 0) return { logId, log: new NoLog(), lease: { valid: true }, close: async () => {} };
+  if (replicas === 0)
+    return { logId, log: new NoLog(), lease: { valid: true }, retire() {}, close: async () => {} };
   const logOptions = {
     authority: coordinator,
     logId,
     incarnation,
-    backups: servers.filter((id) => id !== options.id),
+    backups,
     replicas,
     // The cleaner does not run before the log is created.
     cleaner: new StoreCleaner(keyspace, (location) => log.dead(location)),
@@ -76,5 +79,11 @@ async function openOnce(
     lease.close();
     await log.close();
   };
-  return { logId, log: new TailwindLog(log, replicas), lease, close };
+  return {
+    logId,
+    log: new TailwindLog(log, replicas),
+    lease,
+    retire: (member) => void log.retire(member),
+    close,
+  };
 }

@@ -1,6 +1,7 @@
 import type { MeshConnection } from '@rdmc/mesh';
 import type { PeerListener } from '../cluster/peer-service.js';
 import { PeerSink } from '../cluster/peer-sink.js';
+import type { Incoming } from '../handover/incoming.js';
 import type { CommandService } from './command-service.js';
 import { EpochWaiters } from './epoch-waiters.js';
 
@@ -8,17 +9,29 @@ import { EpochWaiters } from './epoch-waiters.js';
 export class PeerRequests implements PeerListener {
   readonly #waiters: EpochWaiters;
 
-  constructor(private readonly service: CommandService) {
+  constructor(
+    private readonly service: CommandService,
+    private readonly incoming: Incoming,
+  ) {
     this.#waiters = new EpochWaiters(service.table);
   }
 
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined {
-    const { executor, commands } = this.service;
-    const sink = new PeerSink(connection, executor, commands, (slot) => executor.node.isOwn(slot));
+    const { executor, commands, table } = this.service;
+    const isOwn = (slot: number): boolean => executor.node.isOwn(slot);
+    const sink = new PeerSink(connection, executor, commands, isOwn, () => !table.hasStopped);
     connection.signal.addEventListener('abort', () => executor.forget(sink));
     return (payload) => {
       const wait = this.#waiters.reached(payload.readUInt32LE(0));
       return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
     };
+  }
+
+  handOver(payload: Buffer, session: string): void {
+    this.incoming.take(payload, session);
+  }
+
+  sessionEnded(session: string): void {
+    this.incoming.sessionEnded(session);
   }
 }

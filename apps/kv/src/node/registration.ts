@@ -8,6 +8,8 @@ import { REGISTER_RETRY_MS } from '../limits.js';
 export interface RegistrationOptions {
   readonly coordinator: Pick<CoordinatorClient, 'lead' | 'onLead' | 'request'>;
   readonly logId: bigint;
+  /** Backups that the log needs. */
+  readonly replicas: number;
   /** Aborted when this server ends. */
   readonly ended: AbortSignal;
   /** The coordinator has declared this server dead. */
@@ -43,10 +45,10 @@ export class Registration {
 
   /** Until it is answered, or the coordinator is another one. */
   async #register(event: number): Promise<void> {
-    const { coordinator, logId, ended, onRefused } = this.options;
+    const { coordinator, logId, replicas, ended, onRefused } = this.options;
     while (this.#events === event && !ended.aborted) {
       try {
-        await coordinator.request(Topic.REGISTER, { logId: String(logId) });
+        await coordinator.request(Topic.REGISTER, { logId: String(logId), replicas });
         this.#first.resolve();
         return;
       } catch (error) {

@@ -24,6 +24,7 @@ const KINDS: Record<string, string> = {
   ERR_RDMC_LEASE_EXPIRED: 'CLUSTERDOWN',
   ERR_RDMC_KV_SLOT_UNAVAILABLE: 'CLUSTERDOWN',
   ERR_RDMC_KV_OUTCOME_UNKNOWN: 'UNKNOWN',
+  ERR_RDMC_KV_SLOTS_MOVE: 'TRYAGAIN',
 };
 
 export const OUTCOME_UNKNOWN = replyOf(
@@ -37,6 +38,10 @@ export const LEASE_EXPIRED = replyOf(
 export const SLOT_UNAVAILABLE = replyOf(
   'ERR_RDMC_KV_SLOT_UNAVAILABLE',
   'no server serves this key now; its recovery did not end in time',
+);
+export const SLOTS_MOVE = replyOf(
+  'ERR_RDMC_KV_SLOTS_MOVE',
+  'slots moved to other servers meanwhile: the command may be done in part; repeat it',
 );
 export const LINK_FULL = replyOf(
   'ERR_RDMC_LOG_BACKPRESSURE',

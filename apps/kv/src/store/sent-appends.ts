@@ -14,12 +14,21 @@ export interface StoreListener {
   refused(sequence: number, code: string, message: string): void;
 }
 
+/** Hears of each append with its entries: a hand-over of slots sends them on. */
+export interface AppendFollower {
+  /** The log has acknowledged the append. */
+  settled(append: Append): void;
+  /** Its writes did not happen, and are undone. */
+  undone(append: Append): void;
+}
+
 /** The appends that the log got, until it has acknowledged or refused them. */
 export class SentAppends {
   /** In order. */
   #outstanding: Append[] = [];
   readonly #waiters = new AppendWaiters();
   readonly #listeners: StoreListener[] = [];
+  follower: AppendFollower | undefined;
   /** Called with the time from an append to its acknowledgement; not where the log acknowledges at once. */
   onWait: ((ms: number) => void) | undefined;
   #waitedMs = 0;
@@ -153,16 +162,20 @@ export class SentAppends {
     for (const field of entry.value.all()) this.#supersede(field, undefined);
   }
 
-  #settle({ changes, sequence }: Append): void {
+  #settle(append: Append): void {
+    const { changes, sequence } = append;
     this.#outstanding.shift();
     this.keyspace.acknowledged = sequence;
     for (const change of changes) settleChange(this.keyspace, change);
+    this.follower?.settled(append);
     for (const listener of this.#listeners) listener.acknowledged(sequence);
     this.#waiters.acknowledged(sequence);
   }
 
-  #undo({ changes, sequence }: Append, error: unknown): void {
+  #undo(append: Append, error: unknown): void {
+    const { changes, sequence } = append;
     for (let i = changes.length - 1; i >= 0; i -= 1) undoChange(this.keyspace, changes[i]!);
+    this.follower?.undone(append);
     for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
+import { SerialQueue } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { FORGET_STEP_KEYS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
@@ -19,7 +20,7 @@ import {
   objectBytes,
   removalBytes,
 } from './record.js';
-import { SentAppends, type StoreListener } from './sent-appends.js';
+import { type AppendFollower, SentAppends, type StoreListener } from './sent-appends.js';
 import { AppendOverflow, TurnAppends } from './turn-appends.js';
 
 /**
@@ -38,6 +39,7 @@ export class Store {
   #lastVersion = 0;
   readonly #turn = new TurnAppends();
   readonly #fate: SentAppends;
+  readonly #forgetting = new SerialQueue();
 
   constructor(
     readonly keyspace: Keyspace,
@@ -108,8 +110,27 @@ export class Store {
   /**
    * Takes slots out of the index, without a write: their entries in the log are garbage, and a recovery must not replay them
    * for a tenure that begins later. Nobody may write to these slots meanwhile. Resolves when that is done; other work has turns.
+   * @throws the reason for which the log has ended
    */
-  async forget(ranges: readonly (readonly [number, number])[]): Promise<void> {
+  forget(ranges: readonly (readonly [number, number])[]): Promise<void> {
+    // One at a time: a slot that was forgotten may be written again.
+    return this.#forgetting.run(() => this.#forget(ranges));
+  }
+
+  /** Has the follower hear of each append; undefined: nobody does. */
+  follow(follower: AppendFollower | undefined): void {
+    this.#fate.follower = follower;
+  }
+
+  /**
+   * Sends the turn's writes to the log; resolves when the appends so far are acknowledged or refused.
+   * @throws the reason for which the log has ended
+   */
+  settled(): Promise<void> {
+    return this.#fate.settled();
+  }
+
+  async #forget(ranges: readonly (readonly [number, number])[]): Promise<void> {
     // An append that is refused later would bring entries back.
     await this.#fate.settled();
     let keys = 0;
@@ -121,6 +142,7 @@ export class Store {
           keys += 1;
           if (keys % FORGET_STEP_KEYS === 0) await turn();
         }
+        this.keyspace.forgetOrder(slot);
       }
     }
   }

@@ -16,9 +16,14 @@ export class TestCluster {
   coordinator!: KvCoordinator;
   readonly servers: KvServer[] = [];
   #serving: () => void = () => {};
+  #options: Partial<ServerOptions> = {};
   /** Recoveries that ended well. */
   recoveries = 0;
   failures: string[] = [];
+  /** Slots that were handed over, and hand-overs that failed. */
+  moves = 0;
+  readonly refusals: string[] = [];
+  #onBalanced: () => void = () => {};
 
   private constructor(
     readonly directory: string,
@@ -44,26 +49,43 @@ export class TestCluster {
         recovered: () => {
           cluster.recoveries += 1;
         },
+        moved: ({ slots }) => {
+          cluster.moves += slots;
+        },
+        balanced: () => cluster.#onBalanced(),
+        notMoved: ({ code, reason }) => cluster.refusals.push(`${code}: ${reason}`),
         failed: ({ code, reason }) => cluster.failures.push(`${code}: ${reason}`),
       },
     );
-    const servers = members.slice(1).map(({ id }) =>
-      KvServer.start({
-        ...common,
-        id,
-        port: 0,
-        directory: join(directory, `server-${id}`),
-        segmentBytes: 4 * MIB,
-        buffers: 16,
-        // Workers that poll take the processors from the other servers of this process.
-        windowMs: 0,
-        ...options,
-      }),
-    );
+    cluster.#options = { ...common, ...options };
+    const servers = members.slice(1).map(({ id }) => cluster.startServer(id));
     cluster.coordinator = await coordinator;
     cluster.servers.push(...(await Promise.all(servers)));
     await serving;
     return cluster;
+  }
+
+  /** Starts a server with the options of the cluster: at first, or again. */
+  startServer(id: number, options: Partial<ServerOptions> = {}): Promise<KvServer> {
+    return KvServer.start({
+      members: this.members,
+      id,
+      port: 0,
+      directory: join(this.directory, `server-${id}`),
+      segmentBytes: 4 * MIB,
+      buffers: 16,
+      // Workers that poll take the processors from the other servers of this process.
+      windowMs: 0,
+      ...this.#options,
+      ...options,
+    });
+  }
+
+  /** Resolves when slots were handed over until each server has its share, from now on. */
+  balanced(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onBalanced = resolve;
+    });
   }
 
   /** Resolves when every slot has a server, from now on. */

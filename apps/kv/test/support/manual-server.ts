@@ -16,7 +16,7 @@ import { Store } from '../../src/store/store.js';
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
 export class ManualLog implements CommitLog {
   readonly replicas = 3;
-  readonly usage = { bytes: 0, liveBytes: 0, segments: 0 };
+  readonly usage = { bytes: 0, liveBytes: 0, segments: 0, limitBytes: 1e9 };
   readonly #ended = new AbortController();
   /** Thrown by the next appends. */
   refusal: Error | undefined;

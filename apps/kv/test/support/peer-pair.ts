@@ -68,6 +68,8 @@ export class PeerPair implements Asker {
           const sink = new PeerSink(connection, pair.executor, commands, (slot) => pair.isOwn(slot));
           return (payload) => sink.run(payload);
         },
+        handOver() {},
+        sessionEnded() {},
       }),
     );
     await pair.asking.reach(2);

@@ -18,14 +18,14 @@ export class Connections {
 
   constructor(
     private readonly options: LogConnectionOptions,
-    private readonly backups: readonly number[],
+    private readonly backups: () => readonly number[],
     private readonly random: () => number,
   ) {}
 
   /** A random connected backup that is not in `except`; suspects come last. */
   pick(except: ReadonlySet<number>): number | undefined {
     const { peers } = this.options.mesh;
-    const here = this.backups.filter((id) => !except.has(id) && peers.get(id)?.state === 'connected');
+    const here = this.backups().filter((id) => !except.has(id) && peers.get(id)?.state === 'connected');
     const now = performance.now();
     const trusted = here.filter((id) => !((this.#suspects.get(id) ?? 0) > now));
     const choice = trusted.length > 0 ? trusted : here;

@@ -32,8 +32,8 @@ export interface LogOptions {
    * that an earlier run left.
    */
   readonly incarnation: number;
-  /** Members to choose backups from (default: all others). */
-  readonly backups?: readonly number[];
+  /** Members to choose backups from (default: all others); a function is asked for each choice. */
+  readonly backups?: readonly number[] | (() => readonly number[]);
   /** Backups of a segment (default 3; 1 to 16). */
   readonly replicas?: number;
   /** Default 8 MiB; 4 KiB to 1 GiB, and at most the size of the backups' buffers. */
@@ -61,7 +61,8 @@ export interface LogOptions {
   readonly logger?: Logger;
 }
 
-export type CheckedLogOptions = Required<Omit<LogOptions, 'logger' | 'cleaner'>> & {
+export type CheckedLogOptions = Required<Omit<LogOptions, 'logger' | 'cleaner' | 'backups'>> & {
+  readonly backups: () => readonly number[];
   readonly mesh: Mesh;
   readonly plane: DataPlane;
   readonly logger: Logger | undefined;
@@ -103,10 +104,11 @@ export function checkLogOptions(
       `${where}: thread must be 'worker' or, in mode 'one-sided', 'application', not '${String(thread)}'`,
     );
   }
-  const backups = options.backups ?? [...mesh.peers.keys()];
+  const { backups = [...mesh.peers.keys()] } = options;
   // Where members come and go, one that is not here may come.
   const isOther = (id: number): boolean => mesh.peers.has(id) || (mesh.incarnation > 0 && id !== mesh.id);
-  const unknownMember = backups.find((id) => !isOther(id));
+  const choice = typeof backups === 'function' ? backups : (): readonly number[] => backups;
+  const unknownMember = choice().find((id) => !isOther(id));
   if (unknownMember !== undefined)
     throw invalidOption(`${where}: backups: ${unknownMember} is not another member of the mesh`);
   const number = (name: keyof LogOptions, fallback: number, least: number, most: number): number =>
@@ -125,7 +127,7 @@ export function checkLogOptions(
     authority: options.authority,
     logId: u64Option('logId', options.logId),
     incarnation: integerOption(where, 'incarnation', options.incarnation, 0, MAX_U32),
-    backups,
+    backups: choice,
     replicas: number('replicas', DEFAULT_REPLICAS, 1, MAX_REPLICAS),
     segmentBytes,
     maxSegments: number(

@@ -4,6 +4,8 @@ export interface LogStats {
   readonly segments: number;
   /** Memory of the segments, in bytes, empty space included. */
   readonly bytes: number;
+  /** Memory of as many segments as the log may have, in bytes. */
+  readonly limitBytes: number;
   /** Bytes of entries that have not been reported dead, headers included. */
   readonly liveBytes: number;
   /**

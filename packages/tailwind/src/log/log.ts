@@ -80,10 +80,11 @@ export class Log {
   /** @internal `Logs.create`, which says what it throws. */
   static async create(parts: NodeParts, options: LogOptions): Promise<Log> {
     const checked = checkLogOptions(parts, options);
-    if (checked.backups.length < checked.replicas) {
+    const { length } = checked.backups();
+    if (length < checked.replicas) {
       throw new TailwindError(
         'ERR_RDMC_TOO_FEW_BACKUPS',
-        `${checked.replicas} replicas need as many other members; there are ${checked.backups.length}`,
+        `${checked.replicas} replicas need as many other members; there are ${length}`,
       );
     }
     const session = randomBytes(16).toString('hex');
@@ -183,11 +184,24 @@ export class Log {
     return {
       segments: all.length,
       bytes: all.length * this.options.segmentBytes,
+      limitBytes: this.options.maxSegments * this.options.segmentBytes,
       liveBytes: all.reduce((sum, { contents }) => sum + contents.liveBytes, 0),
       appendedBytes: this.#appendedBytes,
       cleanedSegments: this.#cleaner?.cleanedSegments ?? 0,
       movedBytes: this.#cleaner?.movedBytes ?? 0,
     };
+  }
+
+  /**
+   * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
+   * more. Closed segments come first, one after the other, while appends go on; then, for the open one, appends wait for a moment, as
+   * after the loss of a backup. Resolves when that has begun.
+   */
+  async retire(member: number): Promise<void> {
+    for (const { replicas, certificate } of [...this.#segments.all()]) {
+      if (certificate) await replicas.retire(member, certificate);
+    }
+    this.#memberLost(member);
   }
 
   /**
@@ -260,7 +274,7 @@ export class Log {
 
 /** Backups that are not connected, or slow, receive the claim when they are first used. */
 async function claim({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
-  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  const here = backups().filter((id) => mesh.peers.get(id)?.state === 'connected');
   const answers = await Promise.allSettled(here.map((id) => askClaim(mesh, id, logId, session)));
   for (const answer of answers) {
     if (answer.status === 'rejected' && FATAL_CLAIMS.includes(codeOf(answer.reason) ?? ''))
@@ -270,6 +284,6 @@ async function claim({ mesh, backups, logId }: CheckedLogOptions, session: strin
 
 /** A backup that does not receive it keeps its replicas until its coordinator reports the log as recovered. */
 async function abandon({ mesh, backups, logId }: CheckedLogOptions, session: string): Promise<void> {
-  const here = backups.filter((id) => mesh.peers.get(id)?.state === 'connected');
+  const here = backups().filter((id) => mesh.peers.get(id)?.state === 'connected');
   await Promise.allSettled(here.map((id) => askAbandon(mesh, id, logId, session)));
 }

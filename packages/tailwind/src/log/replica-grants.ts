@@ -55,7 +55,7 @@ export class ReplicaGrants {
           reasons.push(`member ${member}: ${messageOf(error)}`);
         }
       }
-      this.environment.refuse(purpose, tooFew(options.replicas, options.backups.length, reasons));
+      this.environment.refuse(purpose, tooFew(options.replicas, options.backups().length, reasons));
       await delay(BACKUP_RETRY_MS, undefined, { signal: ended });
     }
     return undefined;

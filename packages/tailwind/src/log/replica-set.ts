@@ -130,6 +130,14 @@ export class ReplicaSet {
     }
   }
 
+  /** A backup is to go. Replaces its closed replica; resolves when another backup has it. */
+  async retire(member: number, certificate: Certificate): Promise<void> {
+    for (const replica of this.#replicas) {
+      const isTheirs = replica.connection.member === member && replica.state === 'closed';
+      if (isTheirs && !this.#isFreed) await this.#replaceClosed(replica, certificate);
+    }
+  }
+
   /** A backup is back that has a replica from before it was lost. It frees it, at once or when the others are whole. */
   returned(member: number): void {
     if (this.#isFreed || this.#isWantedAt(member)) return;

@@ -30,7 +30,7 @@ export class ReturnedBackups {
     const event = (this.#events.get(member) ?? 0) + 1;
     this.#events.set(member, event);
     if (type !== 'joined') this.#lost.add(member);
-    else if (this.#lost.delete(member) && this.environment.options.backups.includes(member)) {
+    else if (this.#lost.delete(member) && this.environment.options.backups().includes(member)) {
       void this.#settle(member, () => this.#events.get(member) === event);
     }
   }

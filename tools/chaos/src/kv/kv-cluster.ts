@@ -6,7 +6,9 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Etcd } from '@rdmc/testing/etcd';
+import { freed } from '@rdmc/testing/members';
 import { ETCD_HOST, hostOf, KvPlaces, SERVERS_HOST } from './kv-places.js';
 import type { KvShape } from './kv-plan.js';
 import { KvProcess } from './kv-server.js';
@@ -91,6 +93,10 @@ export class KvCluster {
     return again;
   }
 
+  get #list(): string[] {
+    return ['--members', this.#places!.addresses.slice(0, this.shape.servers + 1).join(',')];
+  }
+
   /** Another process of the coordinator, with its files. Resolves when every slot has a server. */
   async restartCoordinator(): Promise<void> {
     this.#former.push(this.coordinator);
@@ -113,6 +119,24 @@ export class KvCluster {
     return server;
   }
 
+  /** A server that was not in the list joins. Resolves when clients can connect. */
+  async join(): Promise<KvProcess> {
+    const id = this.servers.length + 1;
+    const port = await this.servers[0]!.ready;
+    const [free] = await freed(await reserveLoopbackPorts(1));
+    const server = this.#launchServer(id, {}, [
+      '--join',
+      `127.0.0.1:${port}`,
+      '--listen',
+      `127.0.0.1:${free!.port}`,
+    ]);
+    this.#starting.add(server);
+    await server.ready;
+    this.#starting.delete(server);
+    this.servers = [...this.servers, server];
+    return server;
+  }
+
   #launchCoordinator(): KvProcess {
     return this.#launch(hostOf(0), 'coordinator', ['coordinator', ...this.#shared]);
   }
@@ -128,14 +152,15 @@ export class KvCluster {
   }
 
   get #shared(): string[] {
-    return this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
+    const state = this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
+    return [...this.#list, ...state];
   }
 
-  #launchServer(id: number, environment: Record<string, string>): KvProcess {
+  #launchServer(id: number, environment: Record<string, string>, place = this.#list): KvProcess {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(SERVERS_HOST, `server ${id}`, [...own, ...small], environment);
+    return this.#launch(SERVERS_HOST, `server ${id}`, [...own, ...small, ...place], environment);
   }
 
   /** A program that leads from a socket's file into the servers' host. */
@@ -154,8 +179,7 @@ export class KvCluster {
     environment: Record<string, string> = {},
   ): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
-    const members = this.#places!.addresses.slice(0, this.shape.servers + 1).join(',');
-    const common = ['--members', members, '--directory', this.directory, '--join-seconds', '120'];
+    const common = ['--directory', this.directory, '--join-seconds', '120'];
     const child = this.#places!.launch(host, process.execPath, [KV, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       env: { ...process.env, ...(this.isInLab && { RDMC_KEY: this.#key }), ...environment },

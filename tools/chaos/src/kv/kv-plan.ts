@@ -12,6 +12,9 @@ export const KV_SCENARIOS = [
   'kv-takeover',
   'kv-return',
   'kv-coordinator-pause',
+  'kv-hand-over',
+  'kv-join',
+  'kv-drain',
   'kv-standby',
   'kv-partition',
 ] as const;
@@ -49,13 +52,16 @@ export interface DrawnKv {
   readonly random: Chances;
 }
 
+/** A second server dies, or is to go, when the first one has returned. */
+const TWO_DEATHS: readonly KvScenario[] = ['kv-return', 'kv-hand-over', 'kv-join', 'kv-drain'];
+
 /** Everything that a seed determines. */
 export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
   const random = chances(seed);
   const scenario = random.pick(among);
   const drawn = random.pick([1, 2, 2]);
   // Of the log of the second server that dies, a replica may have been lost with the first one.
-  const replicas = scenario === 'kv-return' ? 2 : drawn;
+  const replicas = TWO_DEATHS.includes(scenario) ? 2 : drawn;
   const plan: KvPlan = {
     seed,
     scenario,

@@ -13,6 +13,9 @@ const LONGEST_STOP_MS = 15_000;
 const PAUSE_MS = [2_000, 15_000] as const;
 /** A recovery waits up to 2.2 s for a lease, and reads little then. */
 const LONGEST_TAKEOVER_MS = 4_000;
+/** A server that returns gets its slots in about 50 hand-overs. */
+const MOST_MOVES = 50;
+const LONGEST_MOVE_MS = 60;
 /** Between two requests of a client while the run waits for a time or for processes that start. */
 const CALM_MS = 20;
 
@@ -71,6 +74,9 @@ export class KvRun implements Subject {
     if (scenario === 'kv-coordinator') return this.#awayCoordinator([]);
     if (scenario === 'kv-coordinator-pause') return this.#pauseCoordinator();
     if (scenario === 'kv-return') return this.#return();
+    if (scenario === 'kv-hand-over') return this.#handOver();
+    if (scenario === 'kv-join') return this.#join();
+    if (scenario === 'kv-drain') return this.#drain();
     if (scenario === 'kv-standby') return this.#followEachOther();
     if (scenario === 'kv-partition') return this.#cutOff();
     const victims = this.#random.shuffled(this.#living());
@@ -226,15 +232,65 @@ export class KvRun implements Subject {
     this.#requireAll([second!]);
   }
 
+  /** A server dies and returns; while slots are handed over to it, it dies, or another server, or the coordinator. */
+  async #handOver(): Promise<void> {
+    const [first, other] = this.#random.shuffled(this.#living());
+    this.#note(`kill -9 of ${first!.name}`);
+    await first!.kill('SIGKILL');
+    await this.clients.more(this.plan.away);
+    const returned = await this.#startAgain(first!);
+    await this.#amongMoves([returned, other!]);
+  }
+
+  /** A further server joins; while it gets slots, one of the processes dies. */
+  async #join(): Promise<void> {
+    const [other] = this.#random.shuffled(this.#living());
+    const joined = await this.#calmly(() => this.cluster.join());
+    this.#note(`${joined.name} has joined`);
+    await this.#amongMoves([joined, other!]);
+  }
+
+  /** A server is drained, and gets slots again, so that some slots are at it for a second time; then a server dies. */
+  async #drain(): Promise<void> {
+    const [first, other] = this.#random.shuffled(this.#living());
+    const id = first!.name.replace(/\D/g, '');
+    const { coordinator } = this.cluster;
+    const before = coordinator.balances;
+    this.#note(`drain of ${first!.name}: ${await other!.admin('DRAIN', id)}`);
+    if (this.plan.away > 70) return this.#amongMoves([first!, other!]);
+    await this.#calmly(() => coordinator.balanced(before));
+    await this.clients.more(this.plan.after);
+    const again = coordinator.balances;
+    this.#note(`end of the drain of ${first!.name}: ${await other!.admin('UNDRAIN', id)}`);
+    await this.#calmly(() => coordinator.balanced(again));
+    await this.clients.more(this.plan.after);
+    await this.#killAll([this.#random.pick([first!, other!])]);
+  }
+
+  /** While slots are handed over, the coordinator dies, or one of the servers, or nobody. */
+  async #amongMoves(servers: readonly KvProcess[]): Promise<void> {
+    const moves = this.#random.integer(0, MOST_MOVES);
+    await this.#calmly(() => this.cluster.coordinator.moves(moves));
+    await delay(this.#random.integer(0, LONGEST_MOVE_MS));
+    const victim = this.#random.pick([...servers, this.cluster.coordinator, undefined]);
+    if (victim === undefined) return;
+    this.#note(`kill -9 of ${victim.name}, among hand-overs`);
+    await victim.kill('SIGKILL');
+    if (victim !== this.cluster.coordinator) return;
+    await this.#coordinate();
+    this.#requireAll();
+  }
+
   async #coordinate(): Promise<void> {
     await this.#calmly(() => this.cluster.restartCoordinator());
     this.#note('the coordinator was started again, and every slot has a server');
   }
 
-  async #startAgain(server: KvProcess): Promise<void> {
+  async #startAgain(server: KvProcess): Promise<KvProcess> {
     const { hasFiles } = this.plan;
-    await this.#calmly(() => this.cluster.restartServer(server, hasFiles));
+    const started = await this.#calmly(() => this.cluster.restartServer(server, hasFiles));
     this.#note(`${server.name} was started again, ${hasFiles ? 'with' : 'without'} its files`);
+    return started;
   }
 
   /** No server has ended by itself. */
@@ -263,10 +319,10 @@ export class KvRun implements Subject {
   }
 
   /** Clients go on, and leave the processors to what is waited for. */
-  async #calmly(wait: () => Promise<unknown>): Promise<void> {
+  async #calmly<T>(wait: () => Promise<T>): Promise<T> {
     this.clients.betweenMs = CALM_MS;
     try {
-      await wait();
+      return await wait();
     } finally {
       this.clients.betweenMs = 0;
     }

@@ -5,12 +5,19 @@ import type { Outcome } from '../cluster/member-process.js';
 import type { Ask } from '../member/messages.js';
 import { command, NOT_SENT } from './resp.js';
 
+const ADMIN_MS = 10_000;
+
 /** Reports to the parent: the port for clients, the number of the layout that is served, and the term that begins or is over. */
 interface Told {
   readonly ready?: number;
   readonly serving?: number;
   readonly leading?: number;
   readonly waiting?: string;
+  /** Slots were handed over between servers that run. */
+  readonly moved?: { readonly slots: number };
+  readonly balanced?: boolean;
+  /** The server was removed. */
+  readonly removed?: number;
 }
 
 /** A process of `kv server` or `kv coordinator`. */
@@ -32,6 +39,31 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     });
     this.serving = this.#told('serving');
     for (const promise of [this.ready, this.serving]) promise.catch(() => {});
+  }
+
+  /** Resolves when the coordinator has reported so many hand-overs. */
+  moves(count: number): Promise<true> {
+    return this.until(() => this.#count('moved') >= count || undefined, `${count} hand-overs`);
+  }
+
+  /** Resolves when each server has its share of the slots, once more often than `before`. */
+  balanced(before: number): Promise<true> {
+    return this.until(() => this.balances > before || undefined, 'each server has its share');
+  }
+
+  /** How often the coordinator has reported that each server has its share. */
+  get balances(): number {
+    return this.#count('balanced');
+  }
+
+  get isRemoved(): boolean {
+    return this.#count('removed') > 0;
+  }
+
+  /** The answer to a request of `kv admin`; undefined: none, or an error. */
+  async admin(...words: readonly string[]): Promise<string | undefined> {
+    const reply = await command({ port: this.#port, gate: this.gate }, ['rdmc.admin', ...words], ADMIN_MS);
+    return typeof reply === 'object' && 'value' in reply ? String(reply.value) : undefined;
   }
 
   /** The term in which this coordinator leads, as far as it knows; 0: it waits, or has ended. */
@@ -68,6 +100,10 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
 
   #told(what: 'ready' | 'serving'): Promise<number> {
     return this.until(() => this.events.find((told) => told[what] !== undefined)?.[what], what);
+  }
+
+  #count(what: keyof Told): number {
+    return this.events.filter((told) => told[what] !== undefined).length;
   }
 }
 

@@ -4,6 +4,7 @@ import { dataplane } from './dataplane.js';
 import { group } from './group.js';
 import { hipower } from './hipower.js';
 import { kv } from './kv.js';
+import { kvHandOver } from './kv-hand-over.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...group,
   ...hipower,
   ...kv,
+  ...kvHandOver,
   ...mesh,
   ...schedule,
   ...tailwind,

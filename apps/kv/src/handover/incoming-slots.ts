@@ -1,0 +1,70 @@
+import { Buffer } from 'node:buffer';
+import { recordsIn } from '../cluster/peer-frames.js';
+import { KvError } from '../errors.js';
+import type { Hash } from '../store/hash.js';
+import { decodeRecord, type KeyRecord } from '../store/record.js';
+import { slotOf } from '../store/slot.js';
+import type { Store } from '../store/store.js';
+
+/** A hash here, and the generation that it has at the source. */
+interface Copied {
+  readonly hash: Hash;
+  readonly generation: number;
+}
+
+/**
+ * Makes the keys of some slots what the source's entries say, in the order of the entries. They get versions of this log. What it
+ * writes is not served: only when all entries were applied the keys are those of the source.
+ */
+export class IncomingSlots {
+  readonly #hashes = new Map<string, Copied>();
+
+  constructor(
+    private readonly store: Store,
+    private readonly slots: ReadonlySet<number>,
+  ) {}
+
+  /** @param frame a number, and entries. @throws KvError, TailwindError for what is not valid, or does not fit into the log */
+  apply(frame: Buffer): void {
+    for (const { type, payload } of recordsIn(frame)) {
+      const record = decodeRecord(type, payload);
+      if (record) this.#apply(record);
+    }
+  }
+
+  #apply(record: KeyRecord): void {
+    const { key, field } = record;
+    const bytes = Buffer.from(key, 'latin1');
+    const slot = slotOf(bytes, 0, bytes.length);
+    if (!this.slots.has(slot)) {
+      throw new KvError(
+        'ERR_RDMC_KV_PROTOCOL',
+        `a server handed over an entry of slot ${slot}, which it did not announce`,
+      );
+    }
+    if (field !== undefined) this.#applyField(key, field, record);
+    else if (typeof record.value === 'number') this.#applyHead(slot, record, record.value);
+    else this.#applyString(slot, record);
+  }
+
+  #applyString(slot: number, { key, value, expiresAt }: KeyRecord): void {
+    this.#hashes.delete(key);
+    if (typeof value === 'string') this.store.put(slot, key, value, expiresAt);
+    else if (this.store.keyspace.get(slot, key)?.value !== undefined) this.store.remove(slot, key);
+  }
+
+  #applyHead(slot: number, { key, expiresAt }: KeyRecord, generation: number): void {
+    const known = this.#hashes.get(key);
+    if (known?.generation === generation) this.store.retime(slot, key, known.hash, expiresAt);
+    else this.#hashes.set(key, { hash: this.store.putHash(slot, key, expiresAt), generation });
+  }
+
+  #applyField(key: string, field: string, { version, value }: KeyRecord): void {
+    const known = this.#hashes.get(key);
+    // Of a hash that the key was earlier.
+    if (!known || version <= known.generation) return;
+    const { hash } = known;
+    if (typeof value === 'string') this.store.putField(hash, key, field, value);
+    else if (hash.get(field)?.value !== undefined) this.store.removeField(hash, key, field);
+  }
+}

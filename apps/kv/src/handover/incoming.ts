@@ -1,0 +1,172 @@
+import type { Buffer } from 'node:buffer';
+import { Deferred, within } from '@rdmc/common';
+import { KvError } from '../errors.js';
+import { FULL_PERCENT } from '../limits.js';
+import type { Store } from '../store/store.js';
+import { IncomingSlots } from './incoming-slots.js';
+
+type Ranges = readonly (readonly [from: number, to: number])[];
+
+/** Slots that another server is about to hand over. */
+export interface Announcement {
+  readonly number: number;
+  readonly ranges: Ranges;
+  /** Of the connection that the entries come on. */
+  readonly session: string;
+  /** The last version of the source. */
+  readonly version: number;
+  /** What the source's log has of the slots. */
+  readonly bytes: number;
+}
+
+/** The entries so far. */
+export interface Brought {
+  readonly number: number;
+  readonly frames: number;
+  readonly isLast: boolean;
+  readonly version: number;
+}
+
+interface HandOver extends Pick<Announcement, 'number' | 'ranges' | 'session'> {
+  readonly slots: IncomingSlots;
+  frames: number;
+  /** Everything is here: from now on only the coordinator says what becomes of it. */
+  isWhole: boolean;
+  failure: unknown;
+  changed: () => void;
+}
+
+/** The slots that other servers hand over to this one, until the slot table says whose they are. */
+export class Incoming {
+  readonly #handOvers = new Map<number, HandOver>();
+
+  constructor(private readonly store: Store) {
+    store.subscribe({
+      acknowledged() {},
+      refused: (_, code, message) => this.#refused(code, message),
+    });
+  }
+
+  /**
+   * Slots come. What this log has of them is of earlier tenures, and leaves the index. Resolves with the last version of the log,
+   * which the entries of the tenure come after; it is not below that of the source.
+   * @throws KvError ERR_RDMC_KV_SERVER_FULL
+   */
+  async begin({ number, ranges, session, version, bytes }: Announcement): Promise<number> {
+    this.#requireRoom(bytes);
+    this.#endWhere((each) => overlaps(each.ranges, ranges));
+    await this.store.forget(ranges);
+    this.store.raiseVersion(version);
+    const all = new Set<number>();
+    for (const [from, to] of ranges) for (let slot = from; slot <= to; slot += 1) all.add(slot);
+    this.#handOvers.set(number, {
+      number,
+      ranges,
+      session,
+      slots: new IncomingSlots(this.store, all),
+      frames: 0,
+      isWhole: false,
+      failure: undefined,
+      changed: () => {},
+    });
+    return this.store.lastVersion;
+  }
+
+  /** A frame of entries. Those of a hand-over that has ended are not kept. */
+  take(frame: Buffer, session: string): void {
+    const found = this.#handOvers.get(frame.readUInt32LE(0));
+    if (found?.session !== session || found.isWhole || found.failure !== undefined) return;
+    try {
+      found.slots.apply(frame);
+      found.frames += 1;
+      const error = this.store.commit();
+      if (error) throw error;
+    } catch (error) {
+      found.failure = error;
+    }
+    found.changed();
+  }
+
+  /** Resolves when so many frames are in this server's log durably. @throws why they cannot be */
+  async brought({ number, frames, isLast, version }: Brought, signal: AbortSignal): Promise<void> {
+    const found = this.#handOvers.get(number);
+    if (!found) throw ended(number, 'it has ended here');
+    while (found.frames < frames && found.failure === undefined) {
+      const changed = new Deferred<void>();
+      found.changed = changed.resolve;
+      await within(changed.promise, { signal });
+    }
+    if (found.failure === undefined) await this.store.settled();
+    if (found.failure !== undefined) throw found.failure;
+    if (this.#handOvers.get(number) !== found) throw ended(number, 'it has ended here');
+    this.store.raiseVersion(version);
+    found.isWhole = isLast;
+  }
+
+  /** The connection ended: what is not whole cannot become so. */
+  sessionEnded(session: string): void {
+    this.#endWhere((each) => each.session === session && !each.isWhole);
+  }
+
+  /** The coordinator has cancelled a hand-over. */
+  async drop(number: number): Promise<void> {
+    const found = this.#handOvers.get(number);
+    if (!found) return;
+    this.#endWhere((each) => each === found, false);
+    await this.store.forget(found.ranges);
+  }
+
+  /** This server gets slots another way. */
+  yield(ranges: Ranges): void {
+    this.#endWhere((each) => overlaps(each.ranges, ranges), false);
+  }
+
+  /** A further run of the coordinator: it says itself which slots this server has, and hand-overs of former runs are over. */
+  reset(below: number): void {
+    this.#endWhere(({ number }) => number < below, false);
+  }
+
+  /** The slots of the hand-over are this server's. */
+  owned(isOwn: (slot: number) => boolean): void {
+    for (const [number, { ranges, isWhole }] of this.#handOvers) {
+      if (isWhole && isOwn(ranges[0]![0])) this.#handOvers.delete(number);
+    }
+  }
+
+  #endWhere(which: (each: HandOver) => boolean, forgets = true): void {
+    for (const [number, each] of this.#handOvers) {
+      if (!which(each)) continue;
+      this.#handOvers.delete(number);
+      each.failure ??= ended(number, 'it was given up');
+      each.changed();
+      if (forgets) void this.store.forget(each.ranges).catch(() => {});
+    }
+  }
+
+  /** The refused writes may be those of a hand-over. */
+  #refused(code: string, message: string): void {
+    for (const each of this.#handOvers.values()) {
+      if (each.isWhole) continue;
+      each.failure ??= Object.assign(new Error(message), { code });
+      each.changed();
+    }
+  }
+
+  #requireRoom(bytes: number): void {
+    const { liveBytes, limitBytes } = this.store.usage;
+    if (liveBytes + bytes <= (limitBytes * FULL_PERCENT) / 100) return;
+    throw new KvError(
+      'ERR_RDMC_KV_SERVER_FULL',
+      `this server's log has ${liveBytes} bytes of at most ${limitBytes}, so ${bytes} bytes more are too many: add a server, or ` +
+        'start servers with more --segments',
+    );
+  }
+}
+
+function overlaps(some: Ranges, others: Ranges): boolean {
+  return some.some(([from, to]) => others.some(([first, last]) => from <= last && first <= to));
+}
+
+function ended(number: number, how: string): KvError {
+  return new KvError('ERR_RDMC_KV_HANDOVER_FAILED', `hand-over ${number} failed: ${how}`);
+}

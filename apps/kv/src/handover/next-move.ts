@@ -1,0 +1,53 @@
+import { HANDOVER_SLOTS } from '../limits.js';
+import type { Holder, Move } from './hand-overs.js';
+
+/** The servers that are here, and what each may have. */
+export interface Layout {
+  /** The log that has each slot. */
+  readonly owners: readonly string[];
+  readonly holders: readonly Holder[];
+  /** Servers that must not have slots. */
+  readonly drained: ReadonlySet<number>;
+}
+
+/**
+ * The next slots to hand over so that each server has the same number of them, up to one, and drained ones none; undefined: that
+ * is so. Neighbouring slots go together, from the upper end of what a server has, so that the table stays short.
+ */
+export function nextMove({ owners, holders, drained }: Layout): Move | undefined {
+  const takers = holders.filter(({ member }) => !drained.has(member));
+  if (takers.length === 0) return undefined;
+  const counts = new Map<string, number>(holders.map(({ logId }) => [logId, 0]));
+  for (const owner of owners) if (counts.has(owner)) counts.set(owner, counts.get(owner)! + 1);
+  const countOf = ({ logId }: Holder): number => counts.get(logId)!;
+  const target = takers.reduce((least, each) => (countOf(each) < countOf(least) ? each : least));
+  const emptied = holders.find((each) => drained.has(each.member) && countOf(each) > 0);
+  const source = emptied ?? takers.reduce((most, each) => (countOf(each) > countOf(most) ? each : most));
+  const difference = countOf(source) - countOf(target);
+  if (!emptied && difference <= 1) return undefined;
+  const most = emptied ? countOf(emptied) : Math.floor(difference / 2);
+  return { source, target, slots: lastOf(owners, source.logId, Math.min(HANDOVER_SLOTS, most)) };
+}
+
+function lastOf(owners: readonly string[], logId: string, count: number): number[] {
+  const slots: number[] = [];
+  for (let slot = owners.length - 1; slot >= 0 && slots.length < count; slot -= 1) {
+    if (owners[slot] === logId) slots.unshift(slot);
+  }
+  return slots;
+}
+
+/** The number of slots that are not at the servers that will have them. */
+export function slotsToMove(layout: Layout | undefined): number {
+  if (layout === undefined) return 0;
+  const { owners, holders, drained } = layout;
+  const share = Math.ceil(
+    owners.length / Math.max(1, holders.filter(({ member }) => !drained.has(member)).length),
+  );
+  let left = 0;
+  for (const { logId, member } of holders) {
+    const count = owners.reduce((sum, owner) => sum + Number(owner === logId), 0);
+    left += Math.max(0, count - (drained.has(member) ? 0 : share));
+  }
+  return left;
+}

@@ -1,0 +1,89 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { codeOf, messageOf } from '../errors.js';
+import { HANDOVER_RETRY_MS } from '../limits.js';
+import type { Move } from './hand-overs.js';
+import { type Layout, nextMove } from './next-move.js';
+
+export interface RebalancerOptions {
+  /** Hands slots over; resolves when the target has them. */
+  readonly run: (move: Move) => Promise<void>;
+  /** Undefined: a server with slots is not here, or is being recovered. */
+  readonly layout: () => Promise<Layout | undefined>;
+  readonly ended: AbortSignal;
+  readonly onMoved?: ((move: Move) => void) | undefined;
+  /** Each server has its share. */
+  readonly onBalanced?: (() => void) | undefined;
+  readonly onFailed?: ((move: Move, failure: Failure) => void) | undefined;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly reason: string;
+}
+
+/** What another attempt would not change: the operator must act first. */
+const FINAL: readonly string[] = ['ERR_RDMC_KV_SERVER_FULL', 'ERR_RDMC_LOG_FULL'];
+
+/** Hands slots over, some at a time, until each server has its share. One hand-over at a time. */
+export class Rebalancer {
+  #isRunning = false;
+  #isAskedAgain = false;
+  /** Of the last attempt, where it failed. */
+  #failure: Failure | undefined;
+  /** Slots that were handed over in this run of the coordinator. */
+  #moved = 0;
+
+  constructor(private readonly options: RebalancerOptions) {}
+
+  get facts(): { isRunning: boolean; moved: number; failure: Failure | undefined } {
+    return { isRunning: this.#isRunning, moved: this.#moved, failure: this.#failure };
+  }
+
+  /** Has no effect where it runs; then it looks once more before it ends. */
+  start(): void {
+    this.#isAskedAgain = true;
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#failure = undefined;
+    void this.#run().finally(() => {
+      this.#isRunning = false;
+    });
+  }
+
+  async #run(): Promise<void> {
+    const { ended } = this.options;
+    while (!ended.aborted) {
+      this.#isAskedAgain = false;
+      const outcome = await this.#step().catch((error: unknown) => this.#failed(undefined, error));
+      if (outcome === 'wait') await delay(HANDOVER_RETRY_MS, undefined, { signal: ended }).catch(() => {});
+      else if (outcome === 'end' && !this.#isAskedAgain) return;
+    }
+  }
+
+  async #step(): Promise<'next' | 'wait' | 'end'> {
+    const layout = await this.options.layout();
+    if (layout === undefined) return 'wait';
+    const move = nextMove(layout);
+    if (move === undefined) {
+      this.options.onBalanced?.();
+      return 'end';
+    }
+    try {
+      await this.options.run(move);
+      this.#failure = undefined;
+      this.#moved += move.slots.length;
+      this.options.onMoved?.(move);
+      return 'next';
+    } catch (error) {
+      return this.#failed(move, error);
+    }
+  }
+
+  #failed(move: Move | undefined, error: unknown): 'wait' | 'end' {
+    const failure = { code: codeOf(error), reason: messageOf(error) };
+    this.#failure = failure;
+    if (this.options.ended.aborted) return 'end';
+    if (move) this.options.onFailed?.(move, failure);
+    return FINAL.includes(failure.code) ? 'end' : 'wait';
+  }
+}

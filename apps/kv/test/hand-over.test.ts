@@ -1,0 +1,105 @@
+/** Slots that move between servers that run: needs the built dist. */
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { freed } from '@rdmc/testing';
+import { expect, it } from 'vitest';
+import { type ClusterStatus, slotCount } from '../src/admin/status.js';
+import { MemberProcess } from '../src/demo/processes.js';
+import { TestCluster } from './support/cluster.js';
+import { RawClient } from './support/raw-client.js';
+
+const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+
+it('a server that returns gets slots again, with all of their keys and fields', {
+  timeout: 120_000,
+}, async () => {
+  const cluster = await TestCluster.start(5, { replicas: 2 });
+  try {
+    const client = await RawClient.connect(cluster.servers[0]!.port);
+    const keys = Array.from({ length: 2000 }, (_, i) => `k${i}`);
+    await client.command('MSET', ...keys.flatMap((key) => [key, `v${key}`]));
+    for (let i = 0; i < 50; i += 1) await client.command('HSET', `h${i}`, 'a', String(i), 'b', 'x');
+    const recovered = cluster.recovered(1);
+    await cluster.servers[4]!.close();
+    await recovered;
+    const balanced = cluster.balanced();
+    cluster.servers[4] = await cluster.startServer(5);
+    await balanced;
+    expect(cluster.refusals).toEqual([]);
+    for (const key of keys)
+      expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
+    for (let i = 0; i < 50; i += 1)
+      expect(await client.command('HGET', `h${i}`, 'a')).toBe(`$${String(i).length}\r\n${i}\r\n`);
+    expect(await client.command('DBSIZE')).toBe(':2050\r\n');
+  } finally {
+    await cluster.close();
+  }
+});
+
+it('a server joins a cluster that runs, another one is drained and removed, and nothing is lost', {
+  timeout: 120_000,
+}, async () => {
+  const cluster = await TestCluster.start(4, { replicas: 2 });
+  const { port } = cluster.servers[0]!;
+  const [free] = await freed(await reserveLoopbackPorts(1));
+  const joined = new MemberProcess(
+    'server 7',
+    `server --id 7 --join 127.0.0.1:${port} --listen 127.0.0.1:${free!.port} --port 0 --replicas 2 --segment-mib 4 --segments 16
+      --buffers 16 --window-ms 0 --directory ${cluster.directory}`.split(/\s+/),
+    command,
+  );
+  try {
+    const client = await RawClient.connect(port);
+    const keys = Array.from({ length: 1000 }, (_, i) => `k${i}`);
+    await client.command('MSET', ...keys.flatMap((key) => [key, `v${key}`]));
+    const slotsOf = async (server: number): Promise<number> => {
+      const { servers } = JSON.parse((await admin(port, 'status', '--json')).stdout) as ClusterStatus;
+      return slotCount(servers.find((each) => each.server === server)!.slots);
+    };
+    await joined.until(({ ready }) => ready);
+    while ((await slotsOf(7)) !== 3276) expect((await admin(port, 'rebalance')).status).toBe(0);
+    expect(await admin(port, 'remove', '3')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/ERR_RDMC_KV_SERVER_NEEDED.*not drained/),
+    });
+    const drained = await admin(port, 'drain', '3', '--json');
+    expect(JSON.parse(drained.stdout)).toEqual({ server: 3, isDrained: true, isDone: true });
+    expect(await slotsOf(3)).toBe(0);
+    const third = cluster.servers[2]!;
+    expect((await admin(port, 'remove', '3')).status).toBe(0);
+    if (!third.signal.aborted) await once(third.signal, 'abort');
+    expect(third.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED' });
+    expect((await admin(port, 'status')).status).toBe(0);
+    // With two backups for each log, three servers are needed.
+    expect(await admin(port, 'drain', '4', '--no-wait')).toMatchObject({
+      status: 0,
+      stdout: 'server 4: begun\n',
+    });
+    expect(await admin(port, 'drain', '1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('ERR_RDMC_KV_SERVER_NEEDED'),
+    });
+    expect((await admin(port, 'drain', '4', '--undo')).status).toBe(0);
+    for (const key of keys)
+      expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
+    expect(cluster.refusals).toEqual([]);
+  } finally {
+    await joined.kill('SIGKILL');
+    await cluster.close();
+  }
+});
+
+/** `kv admin` as a process. */
+function admin(
+  port: number,
+  ...words: string[]
+): Promise<{ stdout: string; stderr: string; status: number }> {
+  return new Promise((resolve) => {
+    const args = [command, 'admin', ...words, '--connect', `127.0.0.1:${port}`];
+    const child = execFile(process.execPath, args, (_, stdout, stderr) =>
+      resolve({ stdout, stderr, status: child.exitCode! }),
+    );
+  });
+}

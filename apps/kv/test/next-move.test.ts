@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { type Layout, nextMove, slotsToMove } from '../src/handover/next-move.js';
+import { HANDOVER_SLOTS, SLOTS } from '../src/limits.js';
+
+/** The slots of each server after all moves, and their number. */
+function settle({ owners, ...rest }: Layout): { counts: number[]; moves: number } {
+  const present = [...owners];
+  let moves = 0;
+  for (;;) {
+    const layout = { owners: present, ...rest };
+    const left = slotsToMove(layout);
+    const move = nextMove(layout);
+    if (!move) {
+      expect(left).toBe(0);
+      return {
+        counts: rest.holders.map(({ logId }) => present.filter((owner) => owner === logId).length),
+        moves,
+      };
+    }
+    moves += 1;
+    expect(move.slots.length).toBeLessThanOrEqual(HANDOVER_SLOTS);
+    for (const slot of move.slots) {
+      expect(present[slot]).toBe(move.source.logId);
+      present[slot] = move.target.logId;
+    }
+  }
+}
+
+const holders = [1, 2, 3, 4].map((member) => ({ member, logId: String(member) }));
+const owners = Array.from({ length: SLOTS }, (_, slot) => String(1 + Math.floor((slot * 3) / SLOTS)));
+
+it('a server without slots gets its share, and drained ones give all away', () => {
+  const fresh = settle({ owners, holders, drained: new Set() });
+  expect(fresh.counts).toEqual([4096, 4096, 4096, 4096]);
+  expect(fresh.moves).toBeLessThan(4096 / HANDOVER_SLOTS + 20);
+  const { counts } = settle({ owners, holders, drained: new Set([2]) });
+  expect(counts[1]).toBe(0);
+  expect(Math.max(...counts) - Math.min(counts[0]!, counts[2]!, counts[3]!)).toBeLessThanOrEqual(1);
+});
+
+it('there is nowhere to go for slots where all servers are drained', () => {
+  expect(nextMove({ owners, holders, drained: new Set([1, 2, 3, 4]) })).toBeUndefined();
+});

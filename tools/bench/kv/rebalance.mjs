@@ -1,0 +1,192 @@
+// Clients while slots move: node tools/bench/kv/rebalance.mjs [--keys 100000] [--rounds 2] [--seconds 5] [--connections 32]
+// Five servers with three backups of every write. In turn, the last server is drained, and gets its slots back: every slot of it moves.
+// The load is GET and SET of 100 bytes, half each, at all servers, by connections that do not know slots. In each round, in the order
+// of ABBA: `undisturbed` for --seconds and `moving` until no slot is left to move, at half of the largest rate (open loop, timed from
+// the moment at which a request is due), and then both at the largest rate (closed loop). Beside the first, a connection for each of
+// 24 keys asks for its key again and again: each of their slots moves once, so the longest answer of a key shows the pause of its slot.
+// Prints one line for each, then the ratios. Needs the built dist.
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { Connection, closedLoop, openLoop, resp } from './load.mjs';
+import { clusterOf, end } from './servers.mjs';
+
+const command = fileURLToPath(new URL('../../../apps/kv/dist/main.js', import.meta.url));
+const { values } = parseArgs({
+  options: {
+    keys: { type: 'string', default: '100000' },
+    rounds: { type: 'string', default: '2' },
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '32' },
+  },
+});
+const KEYS = Number(values.keys);
+const SERVERS = 5;
+const PROBES = 24;
+const FILL = 500;
+const VALUE = 'x'.repeat(100);
+
+const next = () => {
+  const key = `key:${Math.floor(Math.random() * KEYS)}`;
+  return Math.random() < 0.5 ? resp('GET', key) : resp('SET', key, VALUE);
+};
+
+const median = (numbers) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+function bulk(reply) {
+  if (reply.startsWith('-')) throw new Error(reply.trim());
+  return JSON.parse(reply.slice(reply.indexOf('\n') + 1));
+}
+
+async function fill(connection) {
+  for (let key = 0; key < KEYS; key += FILL) {
+    const words = Array.from({ length: Math.min(FILL, KEYS - key) }, (_, index) => [
+      `key:${key + index}`,
+      VALUE,
+    ]);
+    const reply = await connection.ask(resp('MSET', ...words.flat()));
+    if (reply !== '+OK\r\n') throw new Error(reply);
+  }
+}
+
+/** Keys of the last server, one for each of its slots. */
+async function keysOf(port) {
+  const connection = await Connection.open(port);
+  const nodes = await connection.ask(resp('CLUSTER', 'NODES'));
+  const own = nodes.split('\n').find((line) => line.includes('myself'));
+  const ranges = own
+    .trim()
+    .split(' ')
+    .slice(8)
+    .map((range) => range.split('-').map(Number));
+  const found = new Map();
+  for (let index = 0; found.size < PROBES; index += 1) {
+    const slot = Number((await connection.ask(resp('CLUSTER', 'KEYSLOT', `probe:${index}`))).slice(1));
+    if (ranges.some(([from, to = from]) => slot >= from && slot <= to)) found.set(slot, `probe:${index}`);
+  }
+  connection.close();
+  return [...found.values()];
+}
+
+/** Drains the last server, or ends that; resolves with the milliseconds until no slot is left to move. */
+async function move(admin, isBack) {
+  const began = performance.now();
+  bulk(await admin.ask(resp('rdmc.admin', isBack ? 'UNDRAIN' : 'DRAIN', SERVERS)));
+  for (;;) {
+    const { coordinator } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
+    const { isRunning, left, failure } = coordinator.facts.moves;
+    if (failure) throw new Error(`${failure.code}: ${failure.reason}`);
+    if (!isRunning && left === 0) return performance.now() - began;
+    await delay(50);
+  }
+}
+
+/** Resolves when the last server does not have replicas any more: these are made again elsewhere when its slots have moved. */
+async function withoutReplicas(admin) {
+  for (;;) {
+    const { servers } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
+    if (servers.find(({ server }) => server === SERVERS).facts?.backup.logs.length === 0) return;
+    await delay(50);
+  }
+}
+
+/** Runs a load during some work; resolves with its counts and the milliseconds of the work. */
+async function during(load, work) {
+  const stop = new AbortController();
+  const loaded = load(stop.signal);
+  const milliseconds = await work();
+  stop.abort();
+  return { ...(await loaded), milliseconds };
+}
+
+/** The longest answer of each key, in milliseconds. */
+async function probe(connections, keys, signal) {
+  return Promise.all(
+    connections.map(async (connection, index) => {
+      let longest = 0;
+      while (!signal.aborted) {
+        const began = performance.now();
+        await connection.ask(resp('GET', keys[index]));
+        longest = Math.max(longest, performance.now() - began);
+        await delay(2);
+      }
+      return longest;
+    }),
+  );
+}
+
+function tell(name, { counts, perSecond, milliseconds }, more = '') {
+  const [p50, p99] = [counts.percentile(50).toFixed(2), counts.percentile(99).toFixed(2)];
+  console.log(
+    `${name.padEnd(24)} ${perSecond.toFixed(0).padStart(7)}/s  p50 ${p50.padStart(6)} ms  p99 ${p99.padStart(7)} ms  ` +
+      `errors ${counts.errors}  ${(milliseconds / 1000).toFixed(1)} s${more}`,
+  );
+}
+
+async function measure() {
+  const ports = await clusterOf(command, SERVERS);
+  const open = (count) =>
+    Promise.all(Array.from({ length: count }, (_, i) => Connection.open(ports[i % ports.length])));
+  const connections = await open(Number(values.connections));
+  const [admin] = await open(1);
+  const calm = async () => {
+    await delay(Number(values.seconds) * 1000);
+    return Number(values.seconds) * 1000;
+  };
+  await fill(admin);
+  await during((signal) => closedLoop(connections, next, signal), calm);
+  const full = await during((signal) => closedLoop(connections, next, signal), calm);
+  tell('largest rate', full);
+  const rate = full.perSecond / 2;
+  const results = { p99: [[], []], rate: [[], []], pauses: [] };
+  let isBack = false;
+  const moving = async () => {
+    const milliseconds = await move(admin, isBack);
+    isBack = !isBack;
+    return milliseconds;
+  };
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    for (const isMoving of [false, true, true, false]) {
+      const name = isMoving ? 'moving' : 'undisturbed';
+      const work = isMoving ? moving : calm;
+      const probed = isMoving && !isBack ? await keysOf(ports.at(-1)) : [];
+      const probes = await open(probed.length);
+      const stop = new AbortController();
+      const pauses = probe(probes, probed, stop.signal);
+      const half = await during((signal) => openLoop(connections, next, rate, signal), work);
+      stop.abort();
+      const longest = await pauses;
+      for (const each of probes) each.close();
+      if (isBack) await withoutReplicas(admin);
+      results.p99[Number(isMoving)].push(half.counts.percentile(99));
+      results.pauses.push(...longest);
+      const shown =
+        longest.length === 0
+          ? ''
+          : `  slots: median ${median(longest).toFixed(1)} ms, longest ${Math.max(...longest).toFixed(1)} ms`;
+      tell(`half, ${name}`, half, shown);
+    }
+    for (const isMoving of [false, true, true, false]) {
+      const work = isMoving ? moving : calm;
+      const all = await during((signal) => closedLoop(connections, next, signal), work);
+      if (isBack) await withoutReplicas(admin);
+      results.rate[Number(isMoving)].push(all.perSecond);
+      tell(`largest, ${isMoving ? 'moving' : 'undisturbed'}`, all);
+    }
+  }
+  const ratio = ([undisturbed, moved]) => (median(moved) / median(undisturbed)).toFixed(2);
+  console.log(`p99 at half the largest rate: ${ratio(results.p99)} of undisturbed (aim: at most 2)`);
+  console.log(
+    `pause of a slot, beside half the largest rate: median ${median(results.pauses).toFixed(1)} ms, longest ` +
+      `${Math.max(...results.pauses).toFixed(1)} ms (aim: at most 50)`,
+  );
+  console.log(`largest rate: ${ratio(results.rate)} of undisturbed (aim: at least 0.8)`);
+}
+
+try {
+  console.log(`load before: ${readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(' ')}`);
+  await measure();
+} finally {
+  end();
+}
