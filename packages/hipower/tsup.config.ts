@@ -1,3 +1,3 @@
 import { bundle } from '../../tools/testing/config/bundle.js';
 
-export default bundle({ entry: ['src/index.ts', 'src/worker.ts'] });
+export default bundle({ entry: ['src/index.ts', 'src/worker.ts', 'src/machine.ts'] });
