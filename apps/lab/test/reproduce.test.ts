@@ -168,7 +168,7 @@ describe('the command line', () => {
     expect(status).toBe(0);
     expect(stdout).toMatch(/rdmc-8 .*\n( +netlab.*\n)+ +simulated: predicted, recorded 2026-11-23/);
     expect(stdout).toMatch(
-      /hipower-5a .*\n +simulated: calibrated, not recorded yet\n +measured: measured, not recorded yet/,
+      /hipower-5a .*\n +simulated: calibrated, not recorded yet.*\n +measured: measured, not recorded yet/,
     );
   });
 
