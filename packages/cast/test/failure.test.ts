@@ -378,3 +378,20 @@ describe('wrong set-ups fail with a code', () => {
     expect(() => castFiles([], { to })).toThrow(expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION' }));
   });
 });
+
+describe('many receivers', () => {
+  it.each([{}, { waitFor: 1, joinWindowMs: 0 }])(
+    'that do not answer cause no warning of listeners, with %j',
+    async (options) => {
+      const warnings: Error[] = [];
+      const warned = (warning: Error): void => void warnings.push(warning);
+      process.on('warning', warned);
+      cleanUp.push(() => process.off('warning', warned));
+      const path = write(temporaryDirectory(), 'file');
+      // The ports are closed.
+      const to = Array.from({ length: 20 }, (_, index) => ({ host: '127.0.0.1', port: index + 1 }));
+      await rejection(castFile(path, { to, ...options }).finished);
+      expect(warnings).toEqual([]);
+    },
+  );
+});

@@ -13,7 +13,7 @@ import { ControlChannel } from '../src/control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, shapes } from '../src/control/frames.js';
 import { CONTROL_PURPOSE } from '../src/identity.js';
 import { startReceivers } from './support/receivers.js';
-import { write } from './support/tree.js';
+import { expectSameTree, seededBytes, write } from './support/tree.js';
 
 const KEY = 'a key of more than sixteen bytes';
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
@@ -109,4 +109,31 @@ describe('without a key', () => {
       expect(readdirSync(receiver!.directory)).toEqual([]);
     },
   );
+});
+
+describe('a key that is rotated in the middle', () => {
+  const OLD = 'the key until today, 16 bytes';
+  const NEW = 'the key from today on, 16 bytes';
+
+  it('a cast in progress goes on with its key; the next one reaches those that have the new one, and names the others', async () => {
+    const from = temporaryDirectory();
+    const path = write(from, 'file', seededBytes(4_000_000, 1));
+    const [one] = await startReceivers(1, { key: OLD });
+    const options = { to: [one!.to], key: OLD, messageBytes: 1 << 16, bandwidthLimit: 2_000_000 };
+    const running = castFile(path, options);
+    for await (const { receivers } of running) if (receivers[0]!.receivedBytes > 0) break;
+    // The other hosts have the new key by now.
+    const [two] = await startReceivers(1, { key: NEW });
+    const next = castFile(path, { to: [one!.to, two!.to], key: NEW, retries: 1 });
+    expect((await next.finished).receivers).toMatchObject([
+      { state: 'failed', code: 'ERR_RDMC_KEY_MISMATCH', attempts: 2, files: 0 },
+      { state: 'complete', files: 1 },
+    ]);
+    expect((await running.finished).receivers).toMatchObject([{ state: 'complete', files: 1 }]);
+    for (const { directory } of [one!, two!]) expectSameTree(directory, from);
+    // The receiver with the old key is as it was for the old key, and starts with the new one.
+    await one!.receiver.close();
+    const [later] = await startReceivers(1, { key: NEW, directory: one!.directory });
+    expect(await castFile(path, { to: [later!.to], key: NEW }).finished).toMatchObject({ sentFiles: 0 });
+  });
 });

@@ -1,4 +1,14 @@
-import { linkSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { castFiles, fetchKey } from '@rdmc/cast';
 import { refusal, rejection, temporaryDirectory } from '@rdmc/testing';
@@ -153,6 +163,33 @@ describe('what is served', () => {
     const again = startFetch(server, { directory });
     expect(await again.fetch.finished).toMatchObject({ files: 1, unchangedFiles: 2, problemCount: 0 });
     expectSameTree(directory, from);
+  });
+});
+
+describe('a served directory that changes while it is served', () => {
+  it('shows nothing from outside, names what is gone, and the next fetch gets it as it is then', async () => {
+    const [from, outside] = [temporaryDirectory(), temporaryDirectory()];
+    write(from, 'a', seededBytes(8 * MIB, 3));
+    for (const name of ['d/file', 'linked', 'removed']) write(from, name, seededBytes(MIB, 4));
+    for (const name of ['file', 'linked']) write(outside, name, 'x'.repeat(MIB));
+    const { server, several } = await startServer(from, { bandwidthLimit: 8 * MIB });
+    const { fetch, directory } = startFetch(server);
+    await several('began', 1);
+    // A directory and a file become links to others of the same names and sizes.
+    renameSync(join(from, 'd'), join(from, 'd-before'));
+    symlinkSync(outside, join(from, 'd'));
+    rmSync(join(from, 'linked'));
+    symlinkSync(join(outside, 'linked'), join(from, 'linked'));
+    rmSync(join(from, 'removed'));
+    write(from, 'later', 'later');
+    const { problems } = await fetch.finished;
+    expect(problems.map(({ path }) => path).sort()).toEqual(expect.arrayContaining(['linked', 'removed']));
+    const names = namesIn(directory).filter((name) => name.includes('file') || name === 'linked');
+    for (const name of names) expect(readFileSync(join(directory, name)).includes('xxx'), name).toBe(false);
+    expect(namesIn(directory)).not.toEqual(expect.arrayContaining(['linked']));
+    const again = startFetch(server, { directory });
+    expect(await again.fetch.finished).toMatchObject({ problemCount: 0, skipped: 2 });
+    expect(readFileSync(join(directory, 'later'), 'utf8')).toBe('later');
   });
 });
 

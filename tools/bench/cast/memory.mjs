@@ -4,6 +4,7 @@
  *
  *   node tools/bench/cast/memory.mjs [--mib 512] [--receivers 3] [--casts 3] [--messages 12,64] [--transport shm]
  *
+ * With `--variants '|--no-encrypt'`, casts with these options are compared instead of sizes.
  * Receivers are processes of this machine, files are in `--folder` (/dev/shm), and every size of messages has receivers of
  * its own. The memory of a receiver is its anonymous memory (RssAnon), and the pages of the shared memory that it has
  * made itself, which are those of its open `memfd`s: it maps the memory of its peers too, which counts at them. Pages of
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     receivers: { type: 'string', default: '3' },
     casts: { type: 'string', default: '3' },
     messages: { type: 'string' },
+    variants: { type: 'string' },
     transport: { type: 'string', default: 'shm' },
     folder: { type: 'string', default: '/dev/shm' },
   },
@@ -131,11 +133,15 @@ try {
   const path = join(folder, 'file');
   makeFile(path, mib * MIB);
   const sizes = values.messages?.split(',');
-  const cases = sizes?.map((size) => ({
+  const variants = values.variants?.split('|').map((each) => ({
+    name: `rdmc cast ${each}`.trim(),
+    options: each.split(' ').filter((word) => word !== ''),
+  }));
+  const ofSizes = sizes?.map((size) => ({
     name: `messages of ${size} MiB`,
     options: ['--message-size', `${size}MiB`],
   }));
-  for (const each of cases ?? [{ name: 'messages as chosen', options: [] }])
+  for (const each of variants ?? ofSizes ?? [{ name: 'messages as chosen', options: [] }])
     await measure(folder, path, each);
 } finally {
   rmSync(folder, { recursive: true });

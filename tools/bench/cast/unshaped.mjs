@@ -4,6 +4,7 @@
  *
  *   node tools/bench/cast/unshaped.mjs [--mib 2048] [--members 2,3] [--rounds 5] [--messages 12,64] [--transport auto]
  *
+ * With `--variants '--block-size 128KiB|--algorithm chain'`, casts with these options are compared instead.
  * Members count the sender. Files are in `--folder` (/dev/shm), so that no disk takes part; `--no-encrypt` casts without
  * encryption. All copies are compared with the source. Needs built packages.
  */
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     members: { type: 'string', default: '2,3' },
     rounds: { type: 'string', default: '5' },
     messages: { type: 'string' },
+    variants: { type: 'string' },
     transport: { type: 'string', default: 'auto' },
     folder: { type: 'string', default: '/dev/shm' },
     'no-encrypt': { type: 'boolean', default: false },
@@ -74,6 +76,10 @@ async function chain(copies) {
 
 function castsOf() {
   const common = values['no-encrypt'] ? ['--no-encrypt'] : [];
+  if (values.variants !== undefined)
+    return values.variants
+      .split('|')
+      .map((each) => [`rdmc cast ${each}`, [...common, ...each.split(' ').filter((word) => word !== '')]]);
   const sizes = values.messages?.split(',');
   if (sizes === undefined) return [['rdmc cast', common]];
   return sizes.map((mib) => [`rdmc cast, ${mib} MiB messages`, [...common, '--message-size', `${mib}MiB`]]);

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { hostname } from 'node:os';
 import { onAbort, pause, settledWithin, within } from '@rdmc/common';
 import { isLoopbackHost } from '@rdmc/mesh/sockets';
@@ -70,6 +71,8 @@ export class GatheringCast {
   ) {
     this.#receivers = options.to.map((target) => new GatheredReceiver(target));
     this.#progress = new GatheringProgress(this.#receivers, latest);
+    // Each receiver that is called listens to them.
+    setMaxListeners(0, this.#over.signal, this.#window.signal);
   }
 
   /** @throws CastError where no receiver got anything; AbortError */

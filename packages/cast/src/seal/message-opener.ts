@@ -1,5 +1,6 @@
 import { createDecipheriv, type KeyObject } from 'node:crypto';
 import { CastError, protocolError } from '../errors.js';
+import { SpentBuffers } from '../spent-buffers.js';
 import { FLAGS_BYTES, payloadBytes, RECORD_BYTES, recordCount, SealFlag, TAG_BYTES } from './layout.js';
 import { RecordNames } from './record-facts.js';
 import { type RunSeal, runKey } from './run-key.js';
@@ -9,6 +10,7 @@ export class MessageOpener {
   readonly #key: KeyObject;
   readonly #names: RecordNames;
   readonly #run: number;
+  readonly #spent = new SpentBuffers();
   #isOver = false;
 
   /** @param onRecord called after every record */
@@ -62,6 +64,7 @@ export class MessageOpener {
       throw this.#broken(message, `record ${record} has a wrong tag`);
     }
     bytes.set(plaintext);
+    this.#spent.add(plaintext);
   }
 
   #broken(message: number, why: string): CastError {

@@ -1,5 +1,6 @@
 import { createCipheriv, type KeyObject } from 'node:crypto';
 import { CastError } from '../errors.js';
+import { SpentBuffers } from '../spent-buffers.js';
 import { FLAGS_BYTES, RECORD_BYTES, recordCount, SealFlag, sealedBytes, TAG_BYTES } from './layout.js';
 import { RecordNames } from './record-facts.js';
 import { type RunSeal, runKey } from './run-key.js';
@@ -8,6 +9,7 @@ import { type RunSeal, runKey } from './run-key.js';
 export class MessageSealer {
   readonly #key: KeyObject;
   readonly #names: RecordNames;
+  readonly #spent = new SpentBuffers();
   #next = 0;
 
   constructor(run: RunSeal) {
@@ -46,7 +48,9 @@ export class MessageSealer {
     });
     cipher.setAAD(this.#names.associated({ message, record, length: bytes.length, flags }));
     // `update` allocates its result; the copy is a small part of the cost (`tools/bench/cast/encryption.mjs --calls`).
-    bytes.set(cipher.update(bytes));
+    const ciphertext = cipher.update(bytes);
+    bytes.set(ciphertext);
+    this.#spent.add(ciphertext);
     cipher.final();
     return cipher.getAuthTag();
   }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { onAbort, within } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
@@ -49,6 +50,8 @@ export class Session {
     private readonly publisher: ProgressPublisher,
   ) {
     this.#feed = options.input && new InputFeed(options.input);
+    // Each receiver that is dialled listens to it.
+    setMaxListeners(0, this.#over.signal);
   }
 
   /** @throws CastError where the sender itself fails; AbortError */
