@@ -3,12 +3,15 @@ import { suite } from '../../tools/testing/config/suite.js';
 // slow: casts to receivers, each of which takes several threads or processes.
 export default suite({
   slow: [
+    'test/archive.test.ts',
     'test/cast.test.ts',
     'test/compare.test.ts',
+    'test/compression.test.ts',
     'test/death.test.ts',
     'test/docs.test.ts',
     'test/durability.test.ts',
     'test/encryption.test.ts',
+    'test/extended.test.ts',
     'test/failure.test.ts',
     'test/gathering.test.ts',
     'test/hostile.test.ts',

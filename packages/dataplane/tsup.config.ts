@@ -1,3 +1,6 @@
-import { bundle } from '../../tools/testing/config/bundle.js';
+import { bundleWithThreads } from '../../tools/testing/config/bundle.js';
 
-export default bundle({ entry: ['src/index.ts', 'src/worker.ts', 'src/poll.ts', 'src/trace.ts'] });
+export default bundleWithThreads(
+  { entry: ['src/index.ts', 'src/poll.ts', 'src/trace.ts'] },
+  { entry: ['src/worker.ts'], noExternal: [/^@rdmc\/common/] },
+);

@@ -1,3 +1,6 @@
-import { bundle } from '../../tools/testing/config/bundle.js';
+import { bundleWithThreads } from '../../tools/testing/config/bundle.js';
 
-export default bundle({ entry: ['src/index.ts', 'src/worker.ts', 'src/machine.ts'] });
+export default bundleWithThreads(
+  { entry: ['src/index.ts', 'src/machine.ts'] },
+  { entry: ['src/worker.ts'], noExternal: [/^@rdmc\/(common|dataplane|schedule)/] },
+);

@@ -159,8 +159,10 @@ it('problems are named one by one', () => {
   const recovery = { log: '3', server: 9, slots: [[0, 9]] as [number, number][] };
   const found = {
     epoch: 4,
+    standbys: [{ standby: 0, state: 'failed' }],
     coordinator: {
       state: 'connected',
+      standby: 2,
       facts: {
         run: 2,
         recoveries: [
@@ -194,4 +196,7 @@ it('problems are named one by one', () => {
   ]);
   const all = { ...found, askedServer: 1, isHealthy: false, problems } as unknown as ClusterStatus;
   expect(statusText(all)).toContain('[::1]:1');
+  expect(statusText(all)).toContain(
+    'coordinator (standby 2) connected, its run 2; former coordinator failed\n',
+  );
 });

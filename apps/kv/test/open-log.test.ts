@@ -6,13 +6,18 @@ import { openLog } from '../src/node/open-log.js';
 import { Keyspace } from '../src/store/keyspace.js';
 
 /** A coordinator that counts its logs, and backups that refuse with these codes, one after the other. */
-function cluster(refusals: string[]) {
+function cluster(refusals: string[], coordinators: string[] = []) {
   const abandoned: bigint[] = [];
   let logId = 0n;
+  const answer = <T>(value: T): T => {
+    const code = coordinators.shift();
+    if (code !== undefined) throw Object.assign(new Error('no'), { code });
+    return value;
+  };
   const coordinator = {
-    createLog: async () => ({ logId: ++logId, incarnation: 1 }),
+    createLog: async () => answer({ logId: ++logId, incarnation: 1 }),
     abandonLog: async (id: bigint) => abandoned.push(id),
-    lease: async () => ({ valid: true, close() {} }),
+    lease: async () => answer({ valid: true, close() {} }),
   };
   const create = async () => {
     const code = refusals.shift();
@@ -35,6 +40,13 @@ it('a server that begins asks backups again that have not found the coordinator 
   const { logId } = await open();
   expect(logId).toBe(3n);
   expect(abandoned).toEqual([1n, 2n]);
+});
+
+it('a server that begins while coordinators follow each other asks the next one', async () => {
+  const lost = ['ERR_RDMC_STATE_LOST', 'ERR_RDMC_COORDINATOR_STALE'];
+  const { open, abandoned } = cluster([], lost);
+  expect((await open()).logId).toBe(3n);
+  expect([abandoned, lost]).toEqual([[], []]);
 });
 
 it('other refusals of its log end it', async () => {

@@ -100,7 +100,8 @@ it.skipIf(noEtcd)(
     expect(all.map(({ exit }) => exit)).toEqual(all.map(() => undefined));
     const status = await client!.command('RDMC.ADMIN', 'STATUS');
     expect(JSON.parse(status.slice(status.indexOf('\n') + 1))).toMatchObject({
-      coordinator: { state: 'connected', facts: { run: 3 } },
+      coordinator: { state: 'connected', standby: 0, facts: { run: 3 } },
+      standbys: [{ standby: 1, state: 'connected' }],
     });
   },
 );

@@ -113,6 +113,8 @@ export const KEPT_DAYS_MS = 7 * 24 * 3600 * 1000;
 export const DEFAULT_RESUME_LIMIT = '50%';
 /** How long a cast waits for interrupted ones to put their files away. */
 export const ENDING_CASTS_MS = 5_000;
+/** How long after a cast a receiver starts the threads of the next one. */
+export const REFILL_DELAY_MS = 500;
 /** Interval in which an idle receiver removes leftovers that are too old. */
 export const EXPIRY_INTERVAL_MS = 6 * 3600 * 1000;
 /** Most groups that a cast sends to one after the other, where receivers lack different entries. */

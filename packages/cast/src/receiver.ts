@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Server, Socket } from 'node:net';
 import { settledWithin, throwIfAborted } from '@rdmc/common';
-import { ENDING_CASTS_MS, EXPIRY_INTERVAL_MS, MAX_CASTS, MAX_HANDSHAKES } from './constants.js';
+import {
+  ENDING_CASTS_MS,
+  EXPIRY_INTERVAL_MS,
+  MAX_CASTS,
+  MAX_HANDSHAKES,
+  REFILL_DELAY_MS,
+} from './constants.js';
 import { AbortError, CastError } from './errors.js';
 import { eventQueue } from './event-queue.js';
 import { KeyedListener } from './keyed-listener.js';
@@ -70,6 +76,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
   readonly #receptions = new Map<RunningReception, Promise<void>>();
   readonly #expiry: NodeJS.Timeout;
   readonly #spare = new SpareNode();
+  #refilling: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly options: CheckedReceiveOptions,
@@ -92,6 +99,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
 
   protected override async endWork(): Promise<void> {
     clearInterval(this.#expiry);
+    clearTimeout(this.#refilling);
     for (const reception of this.#receptions.keys()) reception.abort();
     await Promise.all([...this.#receptions.values(), this.writers.end(), this.#spare.end()]);
     this.shared?.release();
@@ -139,10 +147,17 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
       .then(() => {
         this.#receptions.delete(reception);
         if (this.options.once && reception.isCounted) void this.close();
-        else this.#refill();
+        else this.#refillLater();
       });
     this.#receptions.set(reception, over);
     if (this.isClosing) reception.abort();
+  }
+
+  /** A receiver that is closed after its cast, or gets the next one at once, starts no threads that nobody needs. */
+  #refillLater(): void {
+    if (this.isClosing) return;
+    clearTimeout(this.#refilling);
+    this.#refilling = setTimeout(() => this.#refill(), REFILL_DELAY_MS).unref();
   }
 
   /** Starts the threads of the next cast. A trace names the member, which is not known yet. */

@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { noEtcd } from '@rdmc/testing/etcd';
-import { KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from './kv/kv-plan.js';
+import { KV_NEEDS_ROOT, KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from './kv/kv-plan.js';
 import { judge, type Subject } from './run/judge.js';
 import { NEEDS_ROOT, SCENARIOS, type Scenario } from './run/plan.js';
 import { kvCluster, storeOverLog } from './subjects.js';
@@ -16,7 +16,7 @@ answers that its clients got.
   --scenario NAME  ${SCENARIOS.join(', ')}
   --kv             a cluster of kv servers instead of a small store over one log; its scenarios:
                    ${KV_SCENARIOS.join(', ')}
-Without root, ${NEEDS_ROOT.join(' and ')} are left out; without etcd, ${NEEDS_ETCD.join(' and ')}. Exit code 1: a run failed; its seed and history file are printed.
+Without root, ${[...NEEDS_ROOT, ...KV_NEEDS_ROOT].join(' and ')} are left out; without etcd, ${NEEDS_ETCD.join(' and ')}. Exit code 1: a run failed; its seed and history file are printed.
 Ctrl-C ends every process and removes every file of the current run.`;
 
 const { values } = parseArgs({
@@ -85,7 +85,7 @@ function wholeNumber(name: string, text: string): number | undefined {
 /** Creates the system of a seed. */
 function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined {
   if (values.kv) {
-    const among = named(noEtcd ? withoutEtcd() : KV_SCENARIOS);
+    const among = named(possible());
     return among && ((seed) => kvCluster(seed, among as readonly KvScenario[]));
   }
   const among = named(process.getuid?.() === 0 ? SCENARIOS : withoutRoot());
@@ -97,9 +97,15 @@ function withoutRoot(): readonly Scenario[] {
   return SCENARIOS.filter((name) => !NEEDS_ROOT.includes(name));
 }
 
-function withoutEtcd(): readonly KvScenario[] {
-  console.log(`left out, because they need etcd (apt-get install etcd-server): ${NEEDS_ETCD.join(', ')}`);
-  return KV_SCENARIOS.filter((name) => !NEEDS_ETCD.includes(name));
+/** The scenarios of kv that this machine can run. */
+function possible(): readonly KvScenario[] {
+  const isRoot = process.getuid?.() === 0;
+  if (noEtcd)
+    console.log(`left out, because they need etcd (apt-get install etcd-server): ${NEEDS_ETCD.join(', ')}`);
+  if (!isRoot) console.log(`left out, because they need root: ${KV_NEEDS_ROOT.join(', ')}`);
+  return KV_SCENARIOS.filter(
+    (name) => !(noEtcd && NEEDS_ETCD.includes(name)) && (isRoot || !KV_NEEDS_ROOT.includes(name)),
+  );
 }
 
 function named(all: readonly string[]): readonly string[] | undefined {

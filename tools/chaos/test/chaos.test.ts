@@ -1,6 +1,6 @@
 import { noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
-import { KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from '../src/kv/kv-plan.js';
+import { KV_NEEDS_ROOT, KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from '../src/kv/kv-plan.js';
 import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
 import { kvCluster, storeOverLog } from '../src/subjects.js';
@@ -17,10 +17,13 @@ function again(seed: number, scenario: string, subject = ''): string {
 /**
  * Faults that other runs contain: RDMC_TEST_LONG=1 runs them too. `primary` is a part of `primary-and-backups`, `kv-server`
  * of `kv-servers`; `coordinator` and `kv-power` end all processes as `power-failure` does. Tests of @rdmc/kv kill the
- * coordinator alone under writes, `kv-coordinator-server` with a server.
+ * coordinator alone under writes, `kv-coordinator-server` with a server. `kv-partition` takes half a minute; in `kv-standby` a
+ * coordinator is stopped and continues.
  */
 const CONTAINED: readonly string[] =
-  process.env.RDMC_TEST_LONG === '1' ? [] : ['primary', 'power-failure', 'kv-server', 'kv-coordinator'];
+  process.env.RDMC_TEST_LONG === '1'
+    ? []
+    : ['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-partition'];
 
 /**
  * Places of seeds after the first one, for scenarios that do not have the place of their number: small clusters, since most
@@ -55,7 +58,9 @@ const kvRuns = KV_SCENARIOS.map((scenario, run) => ({
 }));
 
 const isLeftOut = (scenario: KvScenario): boolean =>
-  CONTAINED.includes(scenario) || (noEtcd !== false && NEEDS_ETCD.includes(scenario));
+  CONTAINED.includes(scenario) ||
+  (noEtcd !== false && NEEDS_ETCD.includes(scenario)) ||
+  (!isRoot && KV_NEEDS_ROOT.includes(scenario));
 
 it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
   'seed $seed: $scenario',
@@ -70,4 +75,4 @@ it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
 if (CONTAINED.length > 0)
   it.skip(`${CONTAINED.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
 if (noEtcd) it.skip(`${NEEDS_ETCD.join(', ')} (${noEtcd})`, () => {});
-if (!isRoot) it.skip('full-disk, cut-links and cut-backup (they need root)', () => {});
+if (!isRoot) it.skip('full-disk, cut-links, cut-backup and kv-partition (they need root)', () => {});

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,6 +29,9 @@ function securedBy({ certificate, key }: EtcdTls): string[] {
   ];
 }
 
+/** As `spawn`. */
+type Launch = (program: string, args: string[], options: SpawnOptions) => ChildProcess;
+
 /** An etcd of one member on loopback, in a process of its own. */
 export class Etcd {
   private constructor(
@@ -40,9 +43,20 @@ export class Etcd {
   /** At the first of two ports; resolves when it serves. */
   static async start(ports: readonly ReservedPort[], tls?: EtcdTls): Promise<Etcd> {
     const [client, peer] = (await freed(ports)).map(({ host, port }) => `${host}:${port}`);
+    return Etcd.at([client!, peer!], { tls });
+  }
+
+  /**
+   * At two addresses; resolves when it serves.
+   * @param launch starts the process, elsewhere than this one for example
+   */
+  static async at(
+    [client, peer]: readonly [client: string, peer: string],
+    { tls, launch = spawn }: { readonly tls?: EtcdTls | undefined; readonly launch?: Launch } = {},
+  ): Promise<Etcd> {
     const directory = mkdtempSync(join(tmpdir(), 'rdmc-etcd-'));
     const endpoint = `${tls ? 'https' : 'http'}://${client}`;
-    const child = spawn(
+    const child = launch(
       program,
       [
         ...['--name', 'one', '--data-dir', directory, '--log-level', 'info', '--logger', 'zap'],

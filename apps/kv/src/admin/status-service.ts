@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
-import { COORDINATOR, Topic } from '../cluster/messages.js';
+import { COORDINATOR, isServer, standbyNumber, Topic } from '../cluster/messages.js';
 import { NOBODY, type SlotTable } from '../cluster/slot-table.js';
 import type { NodeAddress } from '../commands/node-view.js';
 import { STATUS_TIMEOUT_MS } from '../limits.js';
@@ -54,11 +54,17 @@ export class StatusService {
       this.#coordinator(),
       Promise.all(ids.map((id) => this.#server(id, known.get(id)))),
     ]);
-    const state = this.#stateOf(coordinator.lead?.member ?? COORDINATOR, asked);
+    const leading = coordinator.lead?.member;
+    const state = this.#stateOf(leading ?? COORDINATOR, asked);
     const found = {
       askedServer: mesh.id,
       epoch: table.epoch,
-      coordinator: { state, facts: asked ?? null },
+      coordinator: {
+        state,
+        standby: leading === undefined ? null : standbyNumber(leading),
+        facts: asked ?? null,
+      },
+      standbys: this.#standbys(leading),
       servers,
       unserved: rangesOf(table, NOBODY),
     };
@@ -105,6 +111,12 @@ export class StatusService {
     } catch {
       return undefined;
     }
+  }
+
+  /** Coordinators that do not lead. */
+  #standbys(leading: number | undefined): ClusterStatus['standbys'] {
+    const others = [...this.options.mesh.peers.values()].filter(({ id }) => !isServer(id) && id !== leading);
+    return others.map(({ id }) => ({ standby: standbyNumber(id), state: this.#stateOf(id, true) }));
   }
 
   #stateOf(member: number, facts: unknown): ServerStatus['state'] {

@@ -18,9 +18,13 @@ const NOT_KNOWN = '?';
 
 /** The status for people. */
 export function statusText(status: ClusterStatus): string {
-  const { askedServer, epoch, coordinator, servers, isHealthy, problems } = status;
+  const { askedServer, epoch, coordinator, standbys, servers, isHealthy, problems } = status;
   const run = coordinator.facts === null ? NOT_KNOWN : String(coordinator.facts.run);
-  const head = `asked server ${askedServer}: slot table ${epoch}, coordinator ${coordinator.state}, its run ${run}`;
+  const which = coordinator.standby ? `coordinator (standby ${coordinator.standby})` : 'coordinator';
+  const others = standbys.map(
+    ({ standby, state }) => `; ${standby === 0 ? 'former coordinator' : `standby ${standby}`} ${state}`,
+  );
+  const head = `asked server ${askedServer}: slot table ${epoch}, ${which} ${coordinator.state}, its run ${run}${others.join('')}`;
   const outcome = isHealthy ? ['every slot is served'] : problems.map((problem) => `PROBLEM: ${problem}`);
   return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...outcome].join('\n');
 }

@@ -109,9 +109,13 @@ export const clusterStatus = openRecord({
   epoch: whole(),
   coordinator: openRecord({
     state,
+    /** The one that leads: 0, the first of the list of members, or the number of a standby. Null: none is known. */
+    standby: nullable(whole()),
     /** Null: it did not answer. */
     facts: nullable(coordinatorFacts),
   }),
+  /** The other coordinators that this server knows: 0 is the first of the list of members, others are standbys. */
+  standbys: list(openRecord({ standby: whole(), state })),
   servers: list(serverStatus),
   /** Slots without a server. */
   unserved: ranges,

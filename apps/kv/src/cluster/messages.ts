@@ -30,10 +30,15 @@ export function standbyId(number: number): number {
   return MAX_SERVER_ID + number;
 }
 
+/** The number of a coordinator: 0 is the one in the list of members. */
+export function standbyNumber(member: number): number {
+  return member === COORDINATOR ? 0 : member - MAX_SERVER_ID;
+}
+
 /** A member's name for people. */
 export function memberName(member: number): string {
   if (isServer(member)) return `server ${member}`;
-  return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${member - MAX_SERVER_ID}`;
+  return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
 export const Topic = {

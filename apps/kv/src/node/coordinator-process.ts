@@ -5,6 +5,7 @@ import { COORDINATOR, standbyId, Topic } from '../cluster/messages.js';
 import type { PlacementEvents } from '../cluster/placement.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { SEAT_RETRY_MS } from '../limits.js';
+import { isPassing } from './ask-surely.js';
 import type { MemberOptions } from './cluster-options.js';
 import { CoordinatorSeat, type SeatOptions } from './coordinator-seat.js';
 import { type CoordinatorState, type CoordinatorStore, openStore } from './coordinator-store.js';
@@ -119,8 +120,12 @@ export class KvCoordinator {
       let store = first;
       let reason: string | undefined;
       while (!this.#end.signal.aborted) {
-        store ??= await this.#wait(reason);
-        reason = await this.#lead(store);
+        try {
+          store ??= await this.#wait(reason);
+          reason = await this.#lead(store);
+        } catch (error) {
+          reason = await this.#retried(error);
+        }
         store = undefined;
       }
     } catch (error) {
@@ -142,15 +147,7 @@ export class KvCoordinator {
   /** Until another one may lead, or this one ends. Returns why. */
   async #lead(store: CoordinatorStore): Promise<string> {
     const { mesh, options, events } = this;
-    let seat: CoordinatorSeat;
-    try {
-      seat = await CoordinatorSeat.take(mesh, store, options, events);
-    } catch (error) {
-      if (!RETRIED.includes(codeOf(error)) || options.etcd === undefined) throw error;
-      this.#report(codeOf(error), messageOf(error));
-      await pause(SEAT_RETRY_MS, this.#end.signal);
-      return messageOf(error);
-    }
+    const seat = await CoordinatorSeat.take(mesh, store, options, events);
     this.#seat = seat;
     events.leading?.(seat.term);
     this.#begun.resolve();
@@ -166,13 +163,19 @@ export class KvCoordinator {
     return seat.lost?.aborted ? messageOf(seat.lost.reason) : 'no server was connected with it';
   }
 
+  /** Of a term that could not begin: etcd did not answer, or the lead was lost meanwhile. @throws other errors */
+  async #retried(error: unknown): Promise<string> {
+    const { signal } = this.#end;
+    if (signal.aborted || this.options.etcd === undefined || !isPassing(error)) throw error;
+    this.#report(codeOf(error), messageOf(error));
+    await pause(SEAT_RETRY_MS, signal);
+    return messageOf(error);
+  }
+
   #report(code: string, reason: string): void {
     this.events.failed?.({ logId: undefined, server: undefined, code, reason });
   }
 }
-
-/** Of a term that could not begin: etcd did not answer, or another one leads since. */
-const RETRIED = ['ERR_RDMC_STATE_UNREACHABLE', 'ERR_RDMC_STATE_LOST'];
 
 /** The store of the coordinator in the list; undefined: another coordinator leads in etcd, and this one waits. */
 async function firstStore(options: CoordinatorOptions): Promise<CoordinatorStore | undefined> {

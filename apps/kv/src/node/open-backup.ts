@@ -1,5 +1,6 @@
 import { Backup } from '@rdmc/tailwind/backup';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { askSurely } from './ask-surely.js';
 import type { CloseStack } from './close-stack.js';
 import type { ServerOptions } from './cluster-options.js';
 import type { LogsNode } from './join-cluster.js';
@@ -15,7 +16,7 @@ export async function openBackup(
 ): Promise<Backup | undefined> {
   const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, powerHoldSeconds } = options;
   if (replicas === 0) return undefined;
-  const clusterId = await coordinator.clusterId();
+  const clusterId = await askSurely(() => coordinator.clusterId());
   const backup = await Backup.open({
     protectionDomain,
     directory,

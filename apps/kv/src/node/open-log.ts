@@ -9,6 +9,7 @@ import { StoreCleaner } from '../log/store-cleaner.js';
 import { TailwindLog } from '../log/tailwind-log.js';
 import type { ReadLease } from '../server/executor.js';
 import type { Keyspace } from '../store/keyspace.js';
+import { askSurely } from './ask-surely.js';
 import type { ServerOptions } from './cluster-options.js';
 
 /** This server's log for this run. */
@@ -53,7 +54,7 @@ async function openOnce(
   keyspace: Keyspace,
 ): Promise<OpenLog> {
   const { replicas = DEFAULT_REPLICAS, mode, segmentBytes, maxSegments } = options;
-  const { logId, incarnation } = await coordinator.createLog();
+  const { logId, incarnation } = await askSurely(() => coordinator.createLog());
   if (replicas === 0) return { logId, log: new NoLog(), lease: { valid: true }, close: async () => {} };
   const logOptions = {
     authority: coordinator,
@@ -70,7 +71,7 @@ async function openOnce(
     ...(maxSegments !== undefined && { maxSegments }),
   };
   const log: Log = await createLog(logs, logOptions, coordinator);
-  const lease = await coordinator.lease(logId);
+  const lease = await askSurely(() => coordinator.lease(logId));
   const close = async (): Promise<void> => {
     lease.close();
     await log.close();

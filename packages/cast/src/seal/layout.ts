@@ -37,11 +37,13 @@
  * A nonce is never used twice under one key with different plaintext: a run seals each message once, in ascending order;
  * what it sends again is the same ciphertext. A file may change between two runs, but each run has its own key.
  */
-import { MIB } from '../constants.js';
+import { KIB, MIB } from '../constants.js';
 import { protocolError } from '../errors.js';
 
 /** Largest record. */
 export const RECORD_BYTES = MIB;
+/** Bytes of one call of a cipher: its result is still in the processor's cache when it is copied. */
+export const CIPHER_BYTES = 128 * KIB;
 export const TAG_BYTES = 16;
 export const FLAGS_BYTES = 4;
 export const SECRET_BYTES = 32;

@@ -1,7 +1,15 @@
 import { createDecipheriv, type KeyObject } from 'node:crypto';
 import { CastError, protocolError } from '../errors.js';
 import { SpentBuffers } from '../spent-buffers.js';
-import { FLAGS_BYTES, payloadBytes, RECORD_BYTES, recordCount, SealFlag, TAG_BYTES } from './layout.js';
+import {
+  CIPHER_BYTES,
+  FLAGS_BYTES,
+  payloadBytes,
+  RECORD_BYTES,
+  recordCount,
+  SealFlag,
+  TAG_BYTES,
+} from './layout.js';
 import { RecordNames } from './record-facts.js';
 import { type RunSeal, runKey } from './run-key.js';
 
@@ -57,14 +65,18 @@ export class MessageOpener {
     decipher.setAAD(this.#names.associated({ message, record, length: bytes.length, flags }));
     decipher.setAuthTag(tag);
     // Others may see the memory of messages, so the plaintext stays in memory of its own until the tag is checked.
-    const plaintext = decipher.update(bytes);
+    const plaintexts: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += CIPHER_BYTES)
+      plaintexts.push(decipher.update(bytes.subarray(at, at + CIPHER_BYTES)));
     try {
       decipher.final();
     } catch {
       throw this.#broken(message, `record ${record} has a wrong tag`);
     }
-    bytes.set(plaintext);
-    this.#spent.add(plaintext);
+    for (const [index, plaintext] of plaintexts.entries()) {
+      bytes.set(plaintext, index * CIPHER_BYTES);
+      this.#spent.add(plaintext);
+    }
   }
 
   #broken(message: number, why: string): CastError {

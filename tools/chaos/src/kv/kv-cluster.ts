@@ -1,25 +1,26 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import type { SpawnOptions } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import { fileURLToPath } from 'node:url';
 import { Etcd } from '@rdmc/testing/etcd';
-import { freed } from '@rdmc/testing/members';
+import { ETCD_HOST, hostOf, KvPlaces, SERVERS_HOST } from './kv-places.js';
+import type { KvShape } from './kv-plan.js';
 import { KvProcess } from './kv-server.js';
 
 /** The built command. */
 const require = createRequire(import.meta.url);
 const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main.js');
 
-export interface KvShape {
-  readonly servers: number;
-  readonly replicas: number;
-  /** Above 0: the coordinators' state is in etcd. */
-  readonly standbys: number;
-}
-
 const LEAD_SECONDS = 2;
+
+/** Where the built program of the gate is, from the sources and from dist. */
+const GATE = ['./gate.js', '../../dist/gate.js']
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find(existsSync)!;
 
 /** `kv coordinator` and `kv server` as processes, with the same addresses and files after every start. */
 export class KvCluster {
@@ -30,11 +31,22 @@ export class KvCluster {
   /** Processes of members that were started again. */
   readonly #former: KvProcess[] = [];
   readonly #starting = new Set<KvProcess>();
-  #addresses: readonly string[] | undefined;
+  #places: KvPlaces | undefined;
+  #gate: string | undefined;
+  readonly #key = randomBytes(32).toString('hex');
   #etcd: Etcd | undefined;
   #isRemoved = false;
 
-  constructor(private readonly shape: KvShape) {}
+  /** @param isInLab whether the coordinators, etcd and the servers are in hosts of a lab; needs root */
+  constructor(
+    private readonly shape: KvShape,
+    private readonly isInLab = false,
+  ) {}
+
+  /** The lab in which the cluster runs. */
+  get lab(): KvPlaces['lab'] {
+    return this.#places?.lab;
+  }
 
   /** The processes that were started, those that ended included. */
   get processes(): KvProcess[] {
@@ -46,8 +58,12 @@ export class KvCluster {
   /** @param environment returns the variables of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
     const { servers, standbys } = this.shape;
-    this.#addresses ??= await reserve(servers + 1 + standbys);
-    if (standbys > 0) this.#etcd ??= await Etcd.start(await reserveLoopbackPorts(2));
+    this.#places ??= this.isInLab ? await KvPlaces.inLab(this.shape) : await KvPlaces.onLoopback(this.shape);
+    const places = this.#places;
+    if (standbys > 0) {
+      this.#etcd ??= await Etcd.at(places.etcd, { launch: (...what) => places.launch(ETCD_HOST, ...what) });
+    }
+    if (places.lab) this.#gate ??= await this.#openGate(places);
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     this.coordinator = this.#launchCoordinator();
     this.servers = Array.from({ length: servers }, (_, index) =>
@@ -97,12 +113,17 @@ export class KvCluster {
   }
 
   #launchCoordinator(): KvProcess {
-    return this.#launch('coordinator', ['coordinator', ...this.#shared], {});
+    return this.#launch(hostOf(0), 'coordinator', ['coordinator', ...this.#shared]);
   }
 
   #launchStandby(number: number): KvProcess {
-    const own = ['--standby', String(number), '--listen', this.#addresses![this.shape.servers + number]!];
-    return this.#launch(`standby ${number}`, ['coordinator', ...this.#shared, ...own], {});
+    const own = [
+      '--standby',
+      String(number),
+      '--listen',
+      this.#places!.addresses[this.shape.servers + number]!,
+    ];
+    return this.#launch(hostOf(number), `standby ${number}`, ['coordinator', ...this.#shared, ...own]);
   }
 
   get #shared(): string[] {
@@ -113,18 +134,32 @@ export class KvCluster {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(`server ${id}`, [...own, ...small], environment);
+    return this.#launch(SERVERS_HOST, `server ${id}`, [...own, ...small], environment);
   }
 
-  #launch(name: string, args: readonly string[], environment: Record<string, string>): KvProcess {
+  /** A program that leads from a socket's file into the servers' host. */
+  async #openGate(places: KvPlaces): Promise<string> {
+    const path = join(this.directory, 'gate');
+    const options = { stdio: ['ignore', 'pipe', 'inherit'] } as SpawnOptions;
+    const child = places.launch(SERVERS_HOST, process.execPath, [GATE, path], options);
+    await once(child.stdout!, 'data');
+    return path;
+  }
+
+  #launch(
+    host: string,
+    name: string,
+    args: readonly string[],
+    environment: Record<string, string> = {},
+  ): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
-    const members = this.#addresses!.slice(0, this.shape.servers + 1).join(',');
+    const members = this.#places!.addresses.slice(0, this.shape.servers + 1).join(',');
     const common = ['--members', members, '--directory', this.directory, '--join-seconds', '120'];
-    const child = spawn(process.execPath, [KV, ...args, ...common], {
+    const child = this.#places!.launch(host, process.execPath, [KV, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, ...environment },
+      env: { ...process.env, ...(this.isInLab && { RDMC_KEY: this.#key }), ...environment },
     });
-    return new KvProcess(name, child);
+    return new KvProcess(name, child, this.#gate);
   }
 
   /** Ends all processes with SIGTERM: backups dump their buffers. */
@@ -136,11 +171,8 @@ export class KvCluster {
     this.#isRemoved = true;
     await Promise.all(this.processes.map((each) => each.kill('SIGKILL')));
     await this.#etcd?.stop();
+    // Ends the gate, too.
+    await this.#places?.remove();
     rmSync(this.directory, { recursive: true, force: true });
   }
-}
-
-async function reserve(count: number): Promise<string[]> {
-  const members = await freed(await reserveLoopbackPorts(count));
-  return members.map(({ host, port }) => `${host}:${port}`);
 }

@@ -13,16 +13,26 @@ export const KV_SCENARIOS = [
   'kv-return',
   'kv-coordinator-pause',
   'kv-standby',
+  'kv-partition',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
 /** The coordinators' state is in etcd, and one or two standbys wait. */
-export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby'];
+export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby', 'kv-partition'];
+/** The coordinators, etcd and the servers are in network namespaces. */
+export const KV_NEEDS_ROOT: readonly KvScenario[] = ['kv-partition'];
+
+export interface KvShape {
+  readonly servers: number;
+  readonly replicas: number;
+  /** Above 0: the coordinators' state is in etcd. */
+  readonly standbys: number;
+}
 
 export interface KvPlan {
   readonly seed: number;
   readonly scenario: KvScenario;
-  readonly shape: { readonly servers: number; readonly replicas: number; readonly standbys: number };
+  readonly shape: KvShape;
   readonly clients: number;
   readonly before: number;
   readonly after: number;

@@ -4,7 +4,8 @@ import { Clients } from '../cluster/clients.js';
 import type { Chances } from '../random.js';
 import type { Subject } from '../run/judge.js';
 import { KvCluster } from './kv-cluster.js';
-import type { DrawnKv, KvPlan } from './kv-plan.js';
+import { ETCD_HOST, hostOf } from './kv-places.js';
+import { type DrawnKv, KV_NEEDS_ROOT, type KvPlan } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
 const LONGEST_STOP_MS = 15_000;
@@ -29,7 +30,7 @@ export class KvRun implements Subject {
   constructor({ plan, random }: DrawnKv) {
     this.plan = plan;
     this.#random = random;
-    this.cluster = new KvCluster(plan.shape);
+    this.cluster = new KvCluster(plan.shape, KV_NEEDS_ROOT.includes(plan.scenario));
     this.clients = new Clients({
       clients: plan.clients,
       random,
@@ -71,6 +72,7 @@ export class KvRun implements Subject {
     if (scenario === 'kv-coordinator-pause') return this.#pauseCoordinator();
     if (scenario === 'kv-return') return this.#return();
     if (scenario === 'kv-standby') return this.#followEachOther();
+    if (scenario === 'kv-partition') return this.#cutOff();
     const victims = this.#random.shuffled(this.#living());
     const [first] = victims;
     if (scenario === 'kv-torn') {
@@ -150,6 +152,41 @@ export class KvRun implements Subject {
     }
     const ended = this.cluster.coordinators.filter(({ gone }) => gone);
     if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+  }
+
+  /**
+   * Hosts are cut off, and joined again: the coordinator that leads, a standby, or etcd, for shorter or longer than the others wait. In
+   * the end one coordinator leads, and the others wait; nothing has ended.
+   */
+  async #cutOff(): Promise<void> {
+    const lab = this.cluster.lab!;
+    this.#killed = [];
+    const rounds = this.#random.integer(1, 3);
+    for (let round = 1; round <= rounds; round += 1) {
+      const [leader] = this.#leader();
+      const led = this.cluster.coordinators.indexOf(leader);
+      const other = this.cluster.coordinators.findIndex((each) => each !== leader);
+      const host = this.#random.pick([hostOf(led), hostOf(led), hostOf(other), ETCD_HOST]);
+      this.#note(`the link of ${host} is cut; ${leader.name} leads`);
+      await lab.cut(host);
+      await this.clients.more(this.plan.away);
+      await this.#calmly(() => delay(this.#random.integer(...PAUSE_MS)));
+      await lab.heal(host);
+      this.#note(`${host} is joined again`);
+      await this.#calmly(() => this.#untilOneLeads());
+      await this.clients.more(this.plan.away);
+    }
+    const ended = this.cluster.coordinators.filter(({ gone }) => gone);
+    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+  }
+
+  /** As far as all of them know: a coordinator that was cut off hears of it after a while. */
+  async #untilOneLeads(): Promise<void> {
+    const leading = (): number => this.cluster.coordinators.filter(({ term }) => term > 0).length;
+    while (leading() !== 1) {
+      if (this.cluster.coordinators.every(({ gone }) => gone)) throw new Error('no coordinator runs');
+      await delay(CALM_MS);
+    }
   }
 
   /** The coordinator with the highest term, and that term. */

@@ -23,6 +23,7 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
   constructor(
     readonly name: string,
     child: ChildProcess,
+    private readonly gate?: string,
   ) {
     super(child, 'ready', { name });
     this.ready = this.#told('ready').then((port) => {
@@ -54,7 +55,7 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
   /** After an error reply the outcome is unknown: some errors occur after an append. */
   async ask(ask: Ask, timeoutMs: number): Promise<Outcome> {
     if (this.gone) return { kind: 'silent' };
-    const reply = await command(this.#port, words(ask), timeoutMs);
+    const reply = await command({ port: this.#port, gate: this.gate }, words(ask), timeoutMs);
     if (!reply) return { kind: 'silent' };
     if (reply === NOT_SENT) {
       const message = `${this.name} does not listen`;

@@ -5,16 +5,23 @@ export type Reply = { readonly value: string | number | null } | { readonly erro
 /** Nobody listens at the port: the command was certainly not carried out. */
 export const NOT_SENT = 'not sent';
 
+/** Where a server listens: on this machine, or behind the gate of a lab (./gate.ts). */
+export interface Door {
+  readonly port: number;
+  readonly gate?: string | undefined;
+}
+
 /**
  * One command on its own connection, in RESP2. Undefined without a complete reply: then the outcome is unknown.
  */
 export function command(
-  port: number,
+  { port, gate }: Door,
   words: readonly string[],
   timeoutMs: number,
 ): Promise<Reply | typeof NOT_SENT | undefined> {
   return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
+    const socket = gate === undefined ? connect({ host: '127.0.0.1', port }) : connect(gate);
+    if (gate !== undefined) socket.write(Buffer.from(Uint16Array.of(port).buffer));
     let received = Buffer.alloc(0);
     const end = (reply: Reply | typeof NOT_SENT | undefined): void => {
       clearTimeout(timer);

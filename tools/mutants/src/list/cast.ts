@@ -5,6 +5,8 @@ const LIARS = ['packages/cast/test/hostile.test.ts'];
 const MISSING = ['packages/cast/test/compare.test.ts'];
 const SEAL = ['packages/cast/test/seal.test.ts'];
 const ENCRYPTED = ['packages/cast/test/encryption.test.ts'];
+const COMPRESSED = ['packages/cast/test/compression.test.ts'];
+const EXTENDED = ['packages/cast/test/extended.test.ts'];
 const DURABLE = ['packages/cast/test/durability.test.ts'];
 
 /** Files: what is durable, and what a receiver may say. */
@@ -161,5 +163,50 @@ export const cast: readonly Mutant[] = [
     replace: 'false',
     fault: 'A receiver that requires encryption takes a cast without it.',
     tests: ENCRYPTED,
+  },
+  {
+    id: 'cast/compresses-otherwise-again',
+    package: PACKAGE,
+    function: 'StreamReader.fill',
+    find: 'if (packer) packer.state = this.#packed[sequence] ?? packer.state;',
+    replace: '',
+    fault: 'A message that is filled again is compressed otherwise, and may not fit.',
+    tests: COMPRESSED,
+  },
+  {
+    id: 'cast/decompresses-without-limit',
+    package: PACKAGE,
+    function: 'decompress',
+    find: 'maxOutputLength: length',
+    replace: 'maxOutputLength: undefined',
+    fault: 'A compressed piece takes as much memory as its sender wants.',
+    tests: COMPRESSED,
+  },
+  {
+    id: 'cast/packed-piece-without-limit',
+    package: PACKAGE,
+    function: 'packedIn',
+    find: 'length > CHUNK_BYTES || data.length >= length',
+    replace: 'data.length >= length',
+    fault: 'A compressed piece may announce any length.',
+    tests: COMPRESSED,
+  },
+  {
+    id: 'cast/keeps-foreign-attributes',
+    package: PACKAGE,
+    function: 'ArchivedExtended.#give',
+    find: 'isCarried(name, this.isRoot) && !names.has(name)',
+    replace: 'false',
+    fault: 'A file keeps an access control list that its directory gave it.',
+    tests: EXTENDED,
+  },
+  {
+    id: 'cast/chain-in-any-order',
+    package: PACKAGE,
+    function: 'groupFacts',
+    find: "isRacked && algorithm === 'chain' ? byRack(links, racks, senderRack) : links",
+    replace: 'links',
+    fault: 'A chain crosses the uplinks of racks more than once.',
+    tests: ['packages/cast/test/transfer-choice.test.ts'],
   },
 ];
