@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
 import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
 import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
@@ -58,6 +59,20 @@ describe('the load of Cosmos', () => {
     const rows = [row('binomial-pipeline', 2), row('binomial-tree', 4), row('sequential', 6)];
     expect(cosmosOutcome(rows).facts).toMatchObject({ tree: '2.00', sequential: '3.00' });
     expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('concurrent groups', () => {
+  it('have the rates of messages by members and senders', () => {
+    const rows = [3, 4, 8, 16].flatMap((n) =>
+      [1, Math.ceil(n / 2), n].flatMap((senders) =>
+        [16, 1].map((MiB) => ({ MiB, n, senders, 'Mbit/s of messages': MiB * senders + n })),
+      ),
+    );
+    const { panels, facts } = concurrentOutcome(rows);
+    expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
+    expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
+    expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
   });
 });
 
