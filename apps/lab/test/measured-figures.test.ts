@@ -3,6 +3,7 @@ import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
 import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
 import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
+import { relaysOutcome } from '../src/benchmark/relays.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
@@ -73,6 +74,20 @@ describe('concurrent groups', () => {
     expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
     expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
     expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('relays by the device', () => {
+  it('are compared with relays by threads, in chains of the largest message', () => {
+    const row = (n: number, algorithm: string, mib: number, workerMs: number) => ({
+      ...{ n, algorithm, mib, workerMs },
+      deviceMs: 100,
+    });
+    const rows = [row(4, 'chain', 256, 110), row(4, 'chain', 1, 7), row(8, 'chain', 256, 95)];
+    const { facts, panels } = relaysOutcome([...rows, row(8, 'binomial-pipeline', 256, 50)]);
+    expect(facts).toEqual({ hybrid: '10% (n = 4), -5% (n = 8)' });
+    expect(panels[0]!.series[1]!.values).toEqual([110, 95]);
+    expect(() => relaysOutcome([])).toThrow(expect.objectContaining(FAILED));
   });
 });
 

@@ -1,4 +1,5 @@
 import type { SimulateOptions } from '@rdmc/simulator';
+import { relaysOnOneHost } from '../../benchmark/relays.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line, MIB } from '../../simulation/values.js';
@@ -78,6 +79,7 @@ export const figure12: Figure = {
     { id: 'interrupts', quantity: 'speed-up, interrupts only', paper: 'about 5%', origin: 'text' },
   ],
   ways: [
+    relaysOnOneHost(),
     simulated({
       figure: ID,
       kind: 'calibrated',
@@ -88,6 +90,6 @@ export const figure12: Figure = {
     }),
   ],
   lacks:
-    'The same on the soft device: its requests that wait (`waitFor` of @rdmc/verbs) are not used by groups yet. The paper has one ' +
-    'case in which threads are faster (one sender, n = 5 to 8, polling); its reason is not in the paper, and not simulated.',
+    'The paper has one case in which threads are faster (one sender, n = 5 to 8, polling); its reason is not in the paper, and not ' +
+    'simulated.',
 };
