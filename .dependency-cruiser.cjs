@@ -16,7 +16,13 @@ const may = {
     'packages/dataplane',
     'packages/mesh',
   ],
-  'packages/simulator': ['packages/common', 'packages/dataplane', 'packages/group', 'packages/schedule'],
+  'packages/simulator': [
+    'packages/common',
+    'packages/dataplane',
+    'packages/group',
+    'packages/hipower',
+    'packages/schedule',
+  ],
   'packages/tailwind': [
     'packages/common',
     'packages/node',

@@ -1,6 +1,6 @@
 import { bundleWithThreads } from '../../tools/testing/config/bundle.js';
 
 export default bundleWithThreads(
-  { entry: ['src/index.ts'] },
+  { entry: ['src/index.ts', 'src/machine.ts'] },
   { entry: ['src/worker.ts'], noExternal: [/^@rdmc\/(common|dataplane)/] },
 );

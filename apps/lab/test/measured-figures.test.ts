@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
 import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
 import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
+import { relaysOutcome } from '../src/benchmark/relays.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
@@ -58,6 +60,34 @@ describe('the load of Cosmos', () => {
     const rows = [row('binomial-pipeline', 2), row('binomial-tree', 4), row('sequential', 6)];
     expect(cosmosOutcome(rows).facts).toMatchObject({ tree: '2.00', sequential: '3.00' });
     expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('concurrent groups', () => {
+  it('have the rates of messages by members and senders', () => {
+    const rows = [3, 4, 8, 16].flatMap((n) =>
+      [1, Math.ceil(n / 2), n].flatMap((senders) =>
+        [16, 1].map((MiB) => ({ MiB, n, senders, 'Mbit/s of messages': MiB * senders + n })),
+      ),
+    );
+    const { panels, facts } = concurrentOutcome(rows);
+    expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
+    expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
+    expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('relays by the device', () => {
+  it('are compared with relays by threads, in chains of the largest message', () => {
+    const row = (n: number, algorithm: string, mib: number, workerMs: number) => ({
+      ...{ n, algorithm, mib, workerMs },
+      deviceMs: 100,
+    });
+    const rows = [row(4, 'chain', 256, 110), row(4, 'chain', 1, 7), row(8, 'chain', 256, 95)];
+    const { facts, panels } = relaysOutcome([...rows, row(8, 'binomial-pipeline', 256, 50)]);
+    expect(facts).toEqual({ hybrid: '10% (n = 4), -5% (n = 8)' });
+    expect(panels[0]!.series[1]!.values).toEqual([110, 95]);
+    expect(() => relaysOutcome([])).toThrow(expect.objectContaining(FAILED));
   });
 });
 

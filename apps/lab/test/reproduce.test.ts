@@ -149,7 +149,7 @@ describe('the command line', () => {
     const of = (...args: string[]) => thrown(() => reproduceOptions(args));
     expect(of('--way', 'simulate')).toEqual(refusal('ERR_RDMC_LAB_OPTION'));
     expect(of('--figure', 'rdmc-8', '--way', 'measured')).toMatchObject({
-      message: expect.stringContaining('there are: simulated'),
+      message: expect.stringContaining('there are: netlab-predicted, netlab, simulated'),
     });
     expect(reproduceOptions(['--figure', 'rdmc-4,rdmc-8', '--way', 'recorded']).way).toBe('recorded');
   });
@@ -166,8 +166,10 @@ describe('the command line', () => {
     writeRecord(folder, RECORD);
     const { status, stdout } = run('--list', '--out', folder);
     expect(status).toBe(0);
-    expect(stdout).toMatch(/rdmc-8 .*\n +simulated: predicted, recorded 2026-11-23/);
-    expect(stdout).toMatch(/hipower-5a .*\n +measured: measured, not recorded yet/);
+    expect(stdout).toMatch(/rdmc-8 .*\n( +netlab.*\n)+ +simulated: predicted, recorded 2026-11-23/);
+    expect(stdout).toMatch(
+      /hipower-5a .*\n +simulated: calibrated, not recorded yet.*\n +measured: measured, not recorded yet/,
+    );
   });
 
   it('names a record of another version before it runs anything', () => {

@@ -97,7 +97,10 @@ export interface CastOptions {
   readonly messageBytes?: number | undefined;
   /** Bytes per second the sender feeds into the group, at least 64 KiB (default: no limit). */
   readonly bandwidthLimit?: number | undefined;
-  /** How long a receiver may take to answer and join, in milliseconds (default 10,000). */
+  /**
+   * How long a receiver may take to answer and join, in milliseconds (default 10,000). For joining, each member beyond 16 adds half a
+   * second.
+   */
   readonly connectTimeoutMs?: number | undefined;
   /** How long a receiver may make no progress before it is dropped, in milliseconds (default 30,000). */
   readonly stallTimeoutMs?: number | undefined;

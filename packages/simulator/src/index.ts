@@ -1,3 +1,10 @@
+export {
+  type ChannelCosts,
+  type ChannelPattern,
+  defaultChannelCosts,
+  type SimulateChannelsOptions,
+} from './channels/options.js';
+export { type ChannelReport, simulateChannels } from './channels/simulate-channels.js';
 export type { Cluster, HostCosts, NicCosts } from './cluster.js';
 export { SimulatorError, type SimulatorErrorCode, simulatorErrors } from './errors.js';
 export type { RackCrossings, SlowPair } from './fabric.js';

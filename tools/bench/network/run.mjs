@@ -39,6 +39,7 @@ Options:
   --block KIB        block size of the groups; of racks: a list (default: automatic)
   --only-racks       of racks: only hybrid, and the chain by rack
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
+  --oversubscribed   of concurrent: two racks whose uplinks leave 16/56 of the rate for each host
   --no-encrypt       of running: casts are not encrypted
   --few              fewer of MPI's algorithms are tried
   --install          install missing rivals with apt-get
@@ -73,6 +74,7 @@ function optionsOf(argv) {
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
       'only-racks': { type: 'boolean', default: false },
+      oversubscribed: { type: 'boolean', default: false },
       few: { type: 'boolean', default: false },
       install: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
@@ -95,6 +97,7 @@ function optionsOf(argv) {
     onlyRacks: values['only-racks'],
     messages: numbers(values.messages),
     encrypt: !values['no-encrypt'],
+    oversubscribed: values.oversubscribed,
     few: values.few,
     install: values.install,
     json: values.json,

@@ -29,6 +29,34 @@ function hostLines(host: PlannedHost): string[] {
   ];
 }
 
+/** Neighbours of all hosts together that fit into the kernel's table, which is one for all namespaces. */
+const MOST_LEARNT_NEIGHBOURS = 512;
+/** The first bytes of the addresses of hosts: locally administered. */
+const HARDWARE_PREFIX = '02:4e:4c:00';
+
+/** The address of a host's interface, unique in its lab. */
+function hardwareAddress(index: number): string {
+  const bytes = [index >> 8, index & 0xff].map((byte) => byte.toString(16).padStart(2, '0'));
+  return [HARDWARE_PREFIX, ...bytes].join(':');
+}
+
+/**
+ * In a large lab each host knows the others' hardware addresses: the kernel's table of learnt neighbours has room for 1,024 of all
+ * namespaces, and drops packets beyond it. Permanent ones are not counted.
+ */
+function neighbourLines(plan: Plan, own: PlannedHost): string[] {
+  const count = plan.hosts.length;
+  if (count * (count - 1) <= MOST_LEARNT_NEIGHBOURS) return [];
+  return plan.hosts.flatMap((host, index) =>
+    host === own
+      ? []
+      : [host.ipv4, host.ipv6].map(
+          (address) =>
+            `neigh add ${address} lladdr ${hardwareAddress(index)} dev ${HOST_INTERFACE} nud permanent`,
+        ),
+  );
+}
+
 /** All at once; if one fails, it still waits for the others, so that nothing is built while the lab is removed. */
 async function together(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((each) => each.status === 'rejected');
@@ -70,14 +98,16 @@ export async function buildLab(plan: Plan): Promise<void> {
     await batch('ip', undefined, [
       ...namespacesOf(plan).map((name) => `netns add ${name}`),
       ...plan.hosts.map(
-        (host) =>
-          `link add ${HOST_INTERFACE} netns ${host.namespace} type veth ` +
+        (host, index) =>
+          `link add ${HOST_INTERFACE} address ${hardwareAddress(index)} netns ${host.namespace} type veth ` +
           `peer name ${host.port} netns ${plan.switchNamespace}`,
       ),
     ]);
     await together([
       batch('ip', plan.switchNamespace, switchLines(plan)),
-      ...plan.hosts.map((host) => batch('ip', host.namespace, hostLines(host))),
+      ...plan.hosts.map((host) =>
+        batch('ip', host.namespace, [...hostLines(host), ...neighbourLines(plan, host)]),
+      ),
     ]);
   } catch (error) {
     throw await explain(error, needed);

@@ -230,3 +230,17 @@ labTest('a child that cannot start raises an error event, as with spawn', async 
   const [error] = (await once(child, 'error')) as [NodeJS.ErrnoException];
   expect(error.code).toBe('ENOENT');
 });
+
+labTest(
+  'hosts of a large lab know the hardware addresses of the others, which the kernel has no room to learn',
+  async () => {
+    await using lab = await createLab({ hosts: 24 });
+    const known = await say(lab, 'h0', 'ip neigh show nud permanent dev eth0');
+    expect(known.split('\n')).toHaveLength(2 * 23);
+    const address = await say(lab, 'h23', 'cat /sys/class/net/eth0/address');
+    expect(known).toContain(`10.77.0.24 lladdr ${address}`);
+    expect(known).toContain(`fd77::18 lladdr ${address}`);
+    await listen(lab, 'h23');
+    expect(await patiently(lab, 'h0', 'h23')).toBe('reached');
+  },
+);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { SerialQueue } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { JOIN_GRACE_MS, MAX_TIMER_MS, SENDER_ID } from '../constants.js';
+import { JOIN_GRACE_MS, SENDER_ID } from '../constants.js';
 import type { ControlChannel } from '../control/control-channel.js';
 import type {
   GroupFacts,
@@ -13,6 +13,7 @@ import type {
 } from '../control/frames.js';
 import { codeOf, messageOf, protocolError } from '../errors.js';
 import { joinMesh } from '../join-mesh.js';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import { listenWithin, portOf } from '../ports.js';
 import type { CheckedReceiveOptions } from '../receive-options.js';
 import type { SpareNode } from '../spare-node.js';
@@ -148,7 +149,7 @@ export class GroupMembership {
       ports: meshPorts,
       prepared: () => spare.take(),
       // The sender decides which member is missing, and then ends the connection; receivers must not give up before it.
-      timeoutMs: Math.min(invitation.connectTimeoutMs + JOIN_GRACE_MS, MAX_TIMER_MS),
+      timeoutMs: meshTimeoutMs(invitation.connectTimeoutMs + JOIN_GRACE_MS, members.length),
       signal: over,
     });
     this.#node = node;

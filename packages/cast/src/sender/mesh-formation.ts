@@ -10,6 +10,7 @@ import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import { joinMesh } from '../join-mesh.js';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import { listenWithin, portOf } from '../ports.js';
 import { chooseRelay, type GroupChoice } from '../relay-choice.js';
 import type { SpareNode } from '../spare-node.js';
@@ -197,7 +198,7 @@ export class MeshFormation {
       ports: meshPorts,
       ...{ key, device, transport, logger, trace },
       prepared: () => this.spare.take(),
-      timeoutMs: connectTimeoutMs,
+      timeoutMs: meshTimeoutMs(connectTimeoutMs, members.length),
       signal: anySignal(this.signal, lost.signal),
     });
     const { senderName } = this.#invitation;

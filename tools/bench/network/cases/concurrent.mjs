@@ -1,7 +1,19 @@
 // Groups with the same members and different roots at once (paper Figure 10): 1, n/2 and n senders. Bandwidth is
 // what the members take in together; spread, how far apart the groups are.
+import { parseRate } from '@rdmc/netlab';
 import { inTurn, MIB, median, range, round3, say } from '../tools.mjs';
 import { withCluster } from '../with-lab.mjs';
+
+/** Of Apt in the paper: 16 of 56 Gbit/s are left for each member whose traffic goes to the other rack. */
+const OVERSUBSCRIBED = 16 / 56;
+const RACKS = 2;
+
+/** The hosts; behind two shared uplinks if `oversubscribed`. */
+function labOf(hosts, rate, oversubscribed) {
+  if (!oversubscribed) return { hosts, rate };
+  const uplink = Math.round((parseRate(rate) * OVERSUBSCRIBED * hosts) / RACKS);
+  return { hosts, rate, racks: RACKS, uplink: { rate: `${uplink}bit` } };
+}
 
 /** All groups at once, each one message; seconds of each from the common start. */
 async function together(cluster, groups, bytes) {
@@ -12,15 +24,23 @@ async function together(cluster, groups, bytes) {
   return runs.map((run) => run.ended - first);
 }
 
-export async function concurrent({ members = [4, 8, 16], mib = [16], rate, rounds, algorithms, blockBytes }) {
+export async function concurrent({
+  members = [4, 8, 16],
+  mib = [16],
+  rate,
+  rounds,
+  algorithms,
+  blockBytes,
+  oversubscribed,
+}) {
   const rows = [];
   const algorithm = algorithms[0];
   for (const n of members) {
-    await withCluster({ hosts: n, rate }, async (cluster, lab, hosts) => {
+    await withCluster(labOf(n, rate, oversubscribed), async (cluster, lab, hosts) => {
       for (const size of mib) {
         const bytes = size * MIB;
         const stream = (await lab.goodput(hosts[0], hosts[1], bytes)).bitsPerSecond / 1e6;
-        for (const senders of [...new Set([1, n / 2, n])]) {
+        for (const senders of [...new Set([1, Math.ceil(n / 2), n])]) {
           const groups = await inTurn(range(senders), (root) => {
             const rotated = range(n).map((index) => (root + index) % n);
             return cluster.open(root + 1, bytes, { algorithm, blockBytes, members: rotated });
@@ -40,6 +60,7 @@ export async function concurrent({ members = [4, 8, 16], mib = [16], rate, round
             senders,
             seconds: round3(seconds),
             'Mbit/s in all': Math.round(megabits),
+            'Mbit/s of messages': round3((senders * bytes * 8) / 1e6 / seconds),
             'of the links': round3(megabits / most),
             spread: round3(spread),
             skew: round3(median(skews)),

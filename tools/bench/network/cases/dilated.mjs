@@ -14,6 +14,7 @@ const FRACTION = 16;
 const WARM_UP_ROUNDS = 3;
 /** Members start together on few processors. */
 const TIMEOUT_MS = 300_000;
+const CONNECT_TIMEOUT = '2min';
 
 function algorithmsOf(n, mib, rounds) {
   const whole = { bytes: mib * MIB, rounds };
@@ -62,7 +63,8 @@ async function casts(n, mib, { rate, rounds, only }, add) {
     const all = [];
     for (let round = 0; round < rounds; round += 1) {
       files.fresh();
-      const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf);
+      const options = ['--connect-timeout', CONNECT_TIMEOUT];
+      const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf, { options });
       files.check((folder) => join(folder, basename(files.source)));
       connected.push(sending);
       all.push(seconds);

@@ -1,4 +1,5 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { tablesWay, withTcp } from './common.js';
 
@@ -40,6 +41,15 @@ export const figure5a: Figure = {
     { id: 'push1k', quantity: '1 KB, the same', paper: 'not in the paper', origin: 'text' },
   ],
   ways: [
+    simulatedChannels('hipower-5a', (channels) => ({
+      panels: [channels.panel('one', 'rate', 'One to one')],
+      facts: {
+        pull512: channels.ratio('one', 'rate', 'pull', 512),
+        pull1k: channels.ratio('one', 'rate', 'pull', 1024),
+        push512: channels.ratio('one', 'rate', 'push', 512),
+        push1k: channels.ratio('one', 'rate', 'push', 1024),
+      },
+    })),
     tablesWay(['one'], 3, 'Two processes of one host over shared memory, variants by turns.', outcomeOf),
     withTcp(
       'Two processes of one host: variants by turns over shared memory, and plain TCP of Node.js in a run of its own.',

@@ -1,4 +1,5 @@
 import { latencyPanel } from '../../benchmark/hipower.js';
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { hipowerWay } from './common.js';
 
@@ -21,6 +22,14 @@ export const figure5b: Figure = {
     },
   ],
   ways: [
+    simulatedChannels('hipower-5b', (channels) => ({
+      panels: [channels.panel('one', 'latency', 'One to one')],
+      facts: {
+        unloaded: (['pull', 'push'] as const)
+          .map((id) => channels.ratio('one', 'latency', id, 512))
+          .join(' / '),
+      },
+    })),
     hipowerWay(
       'latency',
       4,

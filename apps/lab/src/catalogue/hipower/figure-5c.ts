@@ -1,3 +1,4 @@
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { tablesWay } from './common.js';
 
@@ -23,6 +24,13 @@ export const figure5c: Figure = {
     },
   ],
   ways: [
+    simulatedChannels('hipower-5c', (channels) => ({
+      panels: [
+        channels.panel('one', 'requester', 'One to one'),
+        channels.panel('one', 'responder', 'One to one'),
+      ],
+      facts: {},
+    })),
     tablesWay(
       ['one'],
       3,

@@ -1,4 +1,5 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { FOUR_WORKERS, tablesWay } from './common.js';
 
@@ -39,6 +40,10 @@ export const figure6a: Figure = {
     { id: 'broadcast', quantity: 'broadcast, gain of pull', paper: '8.9 to 70%', origin: 'text' },
   ],
   ways: [
+    simulatedChannels('hipower-6a', (channels) => ({
+      panels: [channels.panel('gather', 'rate', 'Gather'), channels.panel('broadcast', 'rate', 'Broadcast')],
+      facts: { gather: channels.gains('gather'), broadcast: channels.gains('broadcast') },
+    })),
     tablesWay(
       ['gather', 'broadcast'],
       4,

@@ -1,4 +1,5 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { FOUR_WORKERS, tablesWay } from './common.js';
 
@@ -40,6 +41,16 @@ export const figure6b: Figure = {
     { id: 'broadcast', quantity: 'broadcast, master', paper: '−20%', origin: 'text' },
   ],
   ways: [
+    simulatedChannels('hipower-6b', (channels) => ({
+      panels: [
+        channels.panel('gather', 'responder', 'Gather'),
+        channels.panel('broadcast', 'requester', 'Broadcast'),
+      ],
+      facts: {
+        gather: `−${(100 * (1 - Number(channels.ratio('gather', 'responder', 'pull', 512)))).toFixed(0)}% (512 B)`,
+        broadcast: `−${(100 * (1 - Number(channels.ratio('broadcast', 'requester', 'pull', 512)))).toFixed(0)}% (512 B)`,
+      },
+    })),
     tablesWay(
       ['gather', 'broadcast'],
       4,

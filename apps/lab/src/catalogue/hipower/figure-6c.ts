@@ -1,4 +1,5 @@
 import { StreamsTable } from '../../benchmark/hipower.js';
+import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { FOUR_WORKERS, hipowerWay } from './common.js';
 
@@ -23,6 +24,21 @@ export const figure6c: Figure = {
     },
   ],
   ways: [
+    simulatedChannels('hipower-6c', (channels) => ({
+      panels: [
+        channels.panel('gather', 'latency', 'Gather'),
+        channels.panel('broadcast', 'latency', 'Broadcast'),
+      ],
+      facts: {
+        ratio: `${(channels.value('gather', 'latency', 'pull', 16_384) / channels.value('one', 'latency', 'pull', 16_384)).toFixed(2)} (pull, 16 KiB)`,
+        gather: (['pull', 'push'] as const)
+          .map((id) => channels.ratio('gather', 'latency', id, 512))
+          .join(' / '),
+        broadcast: (['pull', 'push'] as const)
+          .map((id) => channels.ratio('broadcast', 'latency', id, 512))
+          .join(' / '),
+      },
+    })),
     hipowerWay(
       'streams',
       6,

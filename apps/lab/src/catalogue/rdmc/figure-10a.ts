@@ -1,3 +1,4 @@
+import { concurrentOnNetlab } from '../../benchmark/concurrent.js';
 import { simulated } from '../../simulation/sweep.js';
 import { several } from '../../simulation/values.js';
 import type { Figure } from '../figure.js';
@@ -24,6 +25,7 @@ export const figure10a: Figure = {
     { id: 'one', quantity: 'one sends, 100 MB, n = 16, Gbit/s', paper: 'at most 100', origin: 'model' },
   ],
   ways: [
+    concurrentOnNetlab(false),
     simulated({
       figure: ID,
       kind: 'predicted',

@@ -1,3 +1,4 @@
+import { concurrentOnNetlab } from '../../benchmark/concurrent.js';
 import { simulated } from '../../simulation/sweep.js';
 import type { Figure } from '../figure.js';
 import { aggregate, concurrentPanels, concurrentRuns } from './concurrent.js';
@@ -16,6 +17,7 @@ export const figure10b: Figure = {
     { id: 'one', quantity: 'one sends, 100 MB, n = 16', paper: 'approaches 16 Gbit/s', origin: 'text' },
   ],
   ways: [
+    concurrentOnNetlab(true),
     simulated({
       figure: ID,
       kind: 'predicted',
@@ -33,5 +35,4 @@ export const figure10b: Figure = {
       }),
     }),
   ],
-  lacks: 'Real processes behind shared uplinks with several senders: the benchmark of racks has one sender.',
 };

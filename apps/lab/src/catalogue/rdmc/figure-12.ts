@@ -1,4 +1,5 @@
 import type { SimulateOptions } from '@rdmc/simulator';
+import { relaysOnOneHost } from '../../benchmark/relays.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line, MIB } from '../../simulation/values.js';
@@ -78,6 +79,7 @@ export const figure12: Figure = {
     { id: 'interrupts', quantity: 'speed-up, interrupts only', paper: 'about 5%', origin: 'text' },
   ],
   ways: [
+    relaysOnOneHost(),
     simulated({
       figure: ID,
       kind: 'calibrated',

@@ -138,5 +138,7 @@ export const figure5: Figure = {
       outcome,
     }),
   ],
-  lacks: 'A trace of real groups: they do not record the times of their blocks yet.',
+  lacks:
+    'Real groups record the times of their blocks (rdmc bench multicast --trace FILE); no program computes these numbers from such a ' +
+    'trace yet.',
 };

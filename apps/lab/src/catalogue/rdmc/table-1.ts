@@ -113,5 +113,7 @@ export const table1: Figure = {
       outcome,
     }),
   ],
-  lacks: 'A trace of real groups: they do not record the times of their blocks yet.',
+  lacks:
+    'Real groups record the times of their blocks (rdmc bench multicast --trace FILE); no program computes these numbers from such a ' +
+    'trace yet.',
 };
