@@ -92,6 +92,7 @@ export class RequesterMachine {
     return this.#state[Word.ORDER_HEAD]!;
   }
 
+  /** Some WRITE has not completed. */
   get writing(): boolean {
     return this.#state[Word.ORDER_HEAD] !== this.#state[Word.ORDER_TAIL];
   }
@@ -102,10 +103,12 @@ export class RequesterMachine {
     return false;
   }
 
+  /** Whether the slot is WRITING, LOST or FULL. */
   isBusy(slot: number): boolean {
     return (this.#busy[slot >> 5]! & bitOf(slot)) !== 0;
   }
 
+  /** The sequence number with which the slot was posted last. */
   sequenceOf(slot: number): number {
     return this.#sequence[slot]!;
   }

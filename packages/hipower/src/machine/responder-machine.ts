@@ -18,6 +18,7 @@ export interface ResponderMemory {
 
 /** Receives the slots that arrived, in the order in which they were sent. */
 export interface Deliveries {
+  /** The next slot in order; `remainingBytes` of the same message follow in other slots. */
   delivered(slot: number, byteLength: number, remainingBytes: number): void;
 }
 
@@ -67,6 +68,7 @@ export class ResponderMachine {
     return this.#state[Word.NEXT]!;
   }
 
+  /** The generation of the connection. */
   get generation(): number {
     return this.#state[Word.GENERATION]!;
   }
@@ -88,6 +90,7 @@ export class ResponderMachine {
     return true;
   }
 
+  /** The READ of R has completed. */
   readReturned(): void {
     this.#state[Word.READING] = 0;
   }

@@ -35,9 +35,11 @@ export const defaultChannelCosts: ChannelCosts = {
 /** Who sends to whom: one to one, several requesters to one responder, or one requester to several responders. */
 export type ChannelPattern = 'one' | 'gather' | 'broadcast';
 
+/** Options of `simulateChannels`. */
 export interface SimulateChannelsOptions {
   /** A preset's name, or hardware. */
   readonly cluster: string | Cluster;
+  /** Who sends to whom. */
   readonly pattern: ChannelPattern;
   /** The requesters of `gather`, or the responders of `broadcast`. Default 4. */
   readonly workers?: number | undefined;
@@ -45,6 +47,7 @@ export interface SimulateChannelsOptions {
   readonly confirmation: 'bitmap' | 'per-request';
   /** With bitmaps: 'pull' (default), where responders read R, or 'push', where requesters write it behind each batch. */
   readonly mode?: 'pull' | 'push' | undefined;
+  /** Bytes of each message: one slot. */
   readonly byteLength: number;
   /** Slots of each channel. Default 256. */
   readonly slots?: number | undefined;
@@ -52,6 +55,7 @@ export interface SimulateChannelsOptions {
   readonly messages?: number | undefined;
   /** Messages per second of each requester; as fast as it goes if it is not given. */
   readonly perSecond?: number | undefined;
+  /** In place of some of `defaultChannelCosts`. */
   readonly costs?: Partial<ChannelCosts> | undefined;
 }
 

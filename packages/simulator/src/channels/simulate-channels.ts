@@ -6,6 +6,7 @@ import { Requester } from './requester.js';
 import { Thread } from './thread.js';
 import { Wire } from './wire.js';
 
+/** The result of `simulateChannels`. */
 export interface ChannelReport {
   /** From the first message to the last delivery. */
   readonly microseconds: number;
@@ -13,14 +14,17 @@ export interface ChannelReport {
   readonly deliveries: number;
   /** Messages of all requesters per second; a broadcast is one message. */
   readonly messagesPerSecond: number;
+  /** Payload of these messages. */
   readonly gbitPerSecond: number;
   /** Microseconds from the time when a message was due to its delivery. */
   readonly latency: { readonly p50: number; readonly p99: number };
-  /** Microseconds of work for each message: of all requesters, and of all responders. Polling is not counted. */
+  /** Microseconds of work of all requesters for each message, polling not included. */
   readonly requesterWork: number;
+  /** Microseconds of work of all responders for each message, polling not included. */
   readonly responderWork: number;
   /** READs of bitmaps, for each message. */
   readonly reads: number;
+  /** Events of the simulation. */
   readonly events: number;
 }
 
