@@ -70,10 +70,10 @@ export const EXPIRE_SWEEP_KEYS = 500;
 export const DEFAULT_PORT = 6379;
 export const DEFAULT_REPLICAS = 3;
 
-/** Recovered entries are sent in frames of about this size. */
-export const TAKEOVER_FRAME_BYTES = 256 * 1024;
-/** No more recovered entries are sent to a peer that has not read this number of bytes of them. */
-export const TAKEOVER_WINDOW_BYTES = 8 * 1024 * 1024;
+/** Recovered entries are written, and leftovers removed, in appends of about this size … */
+export const TAKEOVER_APPEND_BYTES = 256 * 1024;
+/** … of which so many may wait for their acknowledgement. */
+export const TAKEOVER_APPENDS = 8;
 /** A frame between servers: full beyond the first, refused beyond the second. */
 export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
 export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /** Hashes against plain maps: the replies, and what a recovery of any prefix of the log finds. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Imports, OWN_SESSION } from '../src/cluster/imports.js';
+import { Imports } from '../src/cluster/imports.js';
 import { StoreCleaner } from '../src/log/store-cleaner.js';
 import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord, encodeField, encodeHead } from '../src/store/record.js';
@@ -11,8 +11,8 @@ import { HashModel, modelCommand } from './support/hash-model.js';
 import { ManualLog } from './support/manual-server.js';
 import {
   contentOf,
-  frameOf,
   namesOf,
+  partOf,
   type RecordedEntry,
   RecordedLog,
   recover,
@@ -118,8 +118,7 @@ it('a takeover that was given up and tried again leaves no field of the first at
   const store = new Store(new Keyspace(), log);
   const imports = new Imports(store);
   for (const [takeover, entries] of [first, dead.entries].entries()) {
-    imports.take(frameOf(takeover, entries), OWN_SESSION);
-    await imports.finish({ takeover, frames: 1, session: OWN_SESSION }, new AbortController().signal);
+    await imports.take(takeover, partOf(entries), new AbortController().signal);
     if (takeover === 0) await imports.abandon(takeover, [[0, 16_383]]);
   }
   const expected = new Map([['k', new Map([['f', '1']])]]);

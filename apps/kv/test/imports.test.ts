@@ -1,18 +1,17 @@
 /** What a server takes over of a dead one, against a log that acknowledges by hand. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { Deferred, within } from '@rdmc/common';
 import { rejection } from '@rdmc/testing';
 import { beforeEach, expect, it } from 'vitest';
-import { Imports } from '../src/cluster/imports.js';
-import { recordHeader, u32 } from '../src/cluster/peer-frames.js';
+import { Imports, type PartOfLog } from '../src/cluster/imports.js';
 import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord, encodeKeyObject, encodeKeyRemoval, type KeyRecord } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
 import { Store } from '../src/store/store.js';
 import { CommandRunner } from './support/command-runner.js';
 import { ManualLog } from './support/manual-server.js';
-import { frameOf, RecordedLog } from './support/recorded-log.js';
+import { partOf, RecordedLog } from './support/recorded-log.js';
 
-const SESSION = 'of the server that recovers';
 const NEVER = new AbortController().signal;
 const full = (): Error => Object.assign(new Error('no room'), { code: 'ERR_RDMC_LOG_FULL' });
 
@@ -26,26 +25,45 @@ beforeEach(() => {
   imports = new Imports(store);
 });
 
-function take(bytes: Buffer, session = SESSION): void {
-  imports.take(bytes, session);
+function take(takeover: number, records: readonly KeyRecord[]): Promise<number> {
+  return imports.take(takeover, partOf(entriesOf(records)), NEVER);
 }
 
-function finish(takeover: number, frames: number, session = SESSION): Promise<number> {
-  return imports.finish({ takeover, frames, session }, NEVER);
-}
-
-/** A frame of a dead server's entries. */
-function frame(takeover: number, records: readonly KeyRecord[]): Buffer {
-  const parts = records.flatMap((record) => {
-    const { value } = record;
+/** As a dead server's log has them. */
+function entriesOf(records: readonly KeyRecord[]): { type: number; payload: Buffer }[] {
+  return records.map((each) => {
+    const { value } = each;
     const entry =
       typeof value === 'string'
-        ? encodeKeyObject({ ...record, value })
-        : encodeKeyRemoval(record.key, record.version, 0n);
-    const payload = Buffer.concat(entry.parts);
-    return [recordHeader(entry.type, payload.length), payload];
+        ? encodeKeyObject({ ...each, value })
+        : encodeKeyRemoval(each.key, each.version, 0n);
+    return { type: entry.type, payload: Buffer.concat(entry.parts) };
   });
-  return Buffer.concat([u32(takeover), ...parts]);
+}
+
+/** Parts that come by hand. */
+class Arrivals {
+  readonly #waiting: Deferred<void>[] = [new Deferred()];
+  readonly part: PartOfLog;
+
+  constructor(...groups: readonly (readonly KeyRecord[])[]) {
+    const waiting = this.#waiting;
+    const all = groups.map((records) => partOf(entriesOf(records)));
+    this.part = {
+      tenures: all[0]!.tenures,
+      async *parts(signal) {
+        for (const [index, each] of all.entries()) {
+          await within(waiting[index]!.promise, { signal });
+          waiting.push(new Deferred());
+          yield* each.parts(signal);
+        }
+      },
+    };
+  }
+
+  next(): void {
+    this.#waiting.at(-1)!.resolve();
+  }
 }
 
 function record(key: string, version: number, value: string | undefined): KeyRecord {
@@ -85,12 +103,12 @@ async function through<T>(work: Promise<T>): Promise<T> {
 }
 
 it('keys of a takeover that was given up and tried again are there at the recovery after it', async () => {
-  take(frame(1, [record('k', 5, 'old'), record('gone', 6, 'x')]));
-  await through(finish(1, 1));
+  await through(take(1, [record('k', 5, 'old'), record('gone', 6, 'x')]));
   await through(imports.abandon(1, [[0, 16_383]]));
   expect(store.keyspace.size).toBe(0);
-  take(frame(2, [record('k', 5, 'old'), record('gone', 6, 'x'), record('gone', 7, undefined)]));
-  expect(await through(finish(2, 1))).toBe(1);
+  expect(
+    await through(take(2, [record('k', 5, 'old'), record('gone', 6, 'x'), record('gone', 7, undefined)])),
+  ).toBe(3);
   expect(recovered()).toEqual(
     new Map([
       ['k', 'old'],
@@ -100,19 +118,18 @@ it('keys of a takeover that was given up and tried again are there at the recove
 });
 
 it('what comes of a takeover after it was given up is not kept', async () => {
-  take(frame(1, [record('k', 5, 'old')]));
   await through(imports.abandon(1, [[0, 16_383]]));
-  take(frame(1, [record('k', 5, 'old')]));
-  await expect(finish(1, 1)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  await expect(take(1, [record('k', 5, 'old')])).rejects.toMatchObject({
+    code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+  });
   expect(log.appends).toEqual([]);
 });
 
 it('a further run of the coordinator ends takeovers of earlier runs, and drops what they left', async () => {
-  take(frame(4, [record('k', 5, 'old')]));
-  await through(finish(4, 1));
-  take(frame(5, [record('half', 6, 'x')]));
-  const halfway = finish(5, 2);
-  halfway.catch(() => {});
+  await through(take(4, [record('k', 5, 'old')]));
+  const half = new Arrivals([record('half', 6, 'x')], []);
+  const halfway = rejection(imports.take(5, half.part, NEVER));
+  half.next();
   const own = slot('k');
   await through(
     imports.reset(7, [
@@ -120,23 +137,22 @@ it('a further run of the coordinator ends takeovers of earlier runs, and drops w
       [own + 1, 16_383],
     ]),
   );
-  await expect(halfway).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  expect(await halfway).toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
   // The record gave it the slot of the first one meanwhile.
   expect(recovered().get('k')).toBe('old');
-  take(frame(6, [record('late', 7, 'x')]));
-  await expect(finish(6, 1)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
+  await expect(take(6, [record('late', 7, 'x')])).rejects.toMatchObject({
+    code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+  });
   await through(imports.reset(7, [[0, 16_383]]));
   expect(recovered()).toEqual(new Map([['k', undefined]]));
-  take(frame(7, [record('k', 5, 'old')]));
-  expect(await through(finish(7, 1))).toBe(1);
+  expect(await through(take(7, [record('k', 5, 'old')]))).toBe(1);
 });
 
 const value = 'v'.repeat(100_000);
 const many = Array.from({ length: 30 }, (_, i) => record(`k${i}`, i + 1, value));
 
 it('a takeover of which the log refused any part has failed', async () => {
-  take(frame(1, many));
-  const finished = finish(1, 1);
+  const finished = take(1, many);
   finished.catch(() => {});
   await log.made(1);
   log.refuseAll(full());
@@ -145,8 +161,7 @@ it('a takeover of which the log refused any part has failed', async () => {
 
 it('what is given up goes in many appends, and is gone only when the log has taken each', async () => {
   const tagged = many.map((one) => ({ ...one, key: `{t}${one.key}${'x'.repeat(60_000)}` }));
-  take(frame(1, tagged));
-  await through(finish(1, 1));
+  await through(take(1, tagged));
   const before = log.appends.length;
   await through(imports.abandon(1, [[slot('{t}'), slot('{t}')]]));
   const removals = log.appends.slice(before);
@@ -156,8 +171,7 @@ it('what is given up goes in many appends, and is gone only when the log has tak
     expect(bytes).toBeLessThan(log.maxAppendBytes / 2);
   }
 
-  take(frame(2, tagged));
-  await through(finish(2, 1));
+  await through(take(2, tagged));
   const made = log.appends.length;
   const abandoned = imports.abandon(2, [[0, 16_383]]);
   abandoned.catch(() => {});
@@ -170,8 +184,7 @@ it('a second removal ends after the first one, which does not remove what comes 
   // The removal of this key fills a frame: the first removal waits for the log before it looks at the slots behind.
   const [first, behind] = [0, 1].map((tag) => `{${tag}}`).sort((a, b) => slot(a) - slot(b));
   const large = `${first}${'x'.repeat(400_000)}`;
-  take(frame(1, [record(large, 1, 'old')]));
-  await through(finish(1, 1));
+  await through(take(1, [record(large, 1, 'old')]));
   const made = log.appends.length;
   const order: string[] = [];
   const asked = ['first', 'second'].map((name) =>
@@ -180,8 +193,7 @@ it('a second removal ends after the first one, which does not remove what comes 
   await log.made(made + 1);
   // The coordinator makes this server an heir when the second one has answered.
   const imported = asked[1]!.then(() => {
-    take(frame(2, [record(behind!, 2, 'new')]));
-    return finish(2, 1);
+    return take(2, [record(behind!, 2, 'new')]);
   });
   for (let i = 0; i < 10; i += 1) await turn();
   expect(order).toEqual([]);
@@ -197,8 +209,7 @@ it('a second removal ends after the first one, which does not remove what comes 
 });
 
 it('a removal that the log refused is done again by the one behind it', async () => {
-  take(frame(1, [record('k', 1, 'old')]));
-  await through(finish(1, 1));
+  await through(take(1, [record('k', 1, 'old')]));
   const made = log.appends.length;
   const [first, second] = [imports.abandon(1, [[0, 16_383]]), imports.abandon(1, [[0, 16_383]])];
   first!.catch(() => {});
@@ -226,17 +237,15 @@ it.each([
       number,
     ][];
     const large = sizes.map(([bytes, size], i) => record(`${i}`.padEnd(bytes, 'k'), i + 1, 'v'.repeat(size)));
-    for (const one of large) take(frame(1, [one]));
-    expect(await through(finish(1, large.length))).toBe(large.length);
+    expect(await through(take(1, large))).toBe(large.length);
     await through(imports.abandon(1, [[0, 16_383]]));
     expect(store.keyspace.size).toBe(0);
   },
 );
 
 it('an import is answered when its last append is acknowledged, and not before', async () => {
-  take(frame(1, [record('k', 5, 'v')]));
   let isAnswered = false;
-  const finished = finish(1, 1).then(() => {
+  const finished = take(1, [record('k', 5, 'v')]).then(() => {
     isAnswered = true;
   });
   await log.made(1);
@@ -252,8 +261,7 @@ it('takeovers of hashes that end at the same time each wait for their own writes
   const finished = [1, 2].map((takeover) => {
     const source = new RecordedLog();
     new CommandRunner(source).run('HSET', `k${takeover}`, 'f', '1');
-    take(frameOf(takeover, source.entries));
-    return finish(takeover, 1).then(() => answered.push(takeover));
+    return imports.take(takeover, partOf(source.entries), NEVER).then(() => answered.push(takeover));
   });
   await log.made(1);
   for (let i = 0; i < 10; i += 1) await turn();
@@ -262,19 +270,28 @@ it('takeovers of hashes that end at the same time each wait for their own writes
   expect(log.appends.map(({ length }) => length)).toEqual([2, 2]);
 });
 
-it('frames that others send add nothing to a takeover, whatever they name', async () => {
-  take(frame(1, [record('k', 9, 'forged'), record('more', 9, 'forged')]), 'of somebody else');
-  take(frame(1, [record('k', 5, 'v')]));
+it('a takeover waits for every part, and fails at once when it is given up meanwhile', async () => {
+  const both = new Arrivals([record('k', 5, 'v')], [record('l', 6, 'v')]);
   let isFinished = false;
-  const finished = through(finish(1, 2)).then((count) => {
+  const finished = through(imports.take(1, both.part, NEVER)).then((count) => {
     isFinished = true;
     return count;
   });
-  take(frame(1, [record('more', 9, 'forged')]), 'of somebody else');
+  both.next();
   for (let i = 0; i < 10; i += 1) await turn();
-  expect(isFinished).toBe(false);
-  take(frame(1, [record('l', 6, 'v')]));
+  expect([isFinished, log.appends]).toEqual([false, []]);
+  both.next();
   expect(await finished).toBe(2);
+  const half = new Arrivals([record('half', 7, 'x')], []);
+  const ended = rejection(imports.take(2, half.part, NEVER));
+  half.next();
+  await turn();
+  const abandoned = through(imports.abandon(2, [[slot('half'), slot('half')]]));
+  // It does not wait for anything else.
+  expect(await Promise.race([ended, turn().then(() => turn('it still waits'))])).toMatchObject({
+    code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+  });
+  await abandoned;
   expect(recovered()).toEqual(
     new Map([
       ['k', 'v'],
@@ -283,29 +300,24 @@ it('frames that others send add nothing to a takeover, whatever they name', asyn
   );
 });
 
-it('a takeover fails at once when the connection breaks that its frames come on, and no other', async () => {
-  take(frame(1, [record('k', 5, 'v')]));
-  const waits = finish(1, 2);
-  waits.catch(() => {});
-  imports.sessionEnded('of somebody else');
-  await turn();
-  take(frame(1, []));
-  expect(await through(waits)).toBe(1);
-  take(frame(2, [record('k', 5, 'v')]));
-  const breaks = rejection(finish(2, 2));
-  imports.sessionEnded(SESSION);
-  // It does not wait for anything else.
-  expect(await Promise.race([breaks, turn('it still waits')])).toMatchObject({
-    code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
-  });
+it('nothing is written of a takeover whose parts do not all come', async () => {
+  const lost = new Error('no backup has it');
+  const part: PartOfLog = {
+    tenures: { isReplayed: () => true },
+    async *parts(signal) {
+      yield* partOf(entriesOf([record('k', 5, 'v')])).parts(signal);
+      throw lost;
+    },
+  };
+  expect(await rejection(imports.take(1, part, NEVER))).toBe(lost);
+  expect([log.appends, store.keyspace.size]).toEqual([[], 0]);
 });
 
-it('a connection that breaks when all frames are here changes nothing', async () => {
-  take(frame(1, [record('k', 5, 'v')]));
-  const finished = finish(1, 1);
-  await log.made(1);
-  imports.sessionEnded(SESSION);
-  expect(await through(finished)).toBe(1);
+it('entries of other tenures do not count', async () => {
+  const part = partOf(entriesOf([record('k', 5, 'old'), record('l', 6, 'v')]));
+  const tenures = { isReplayed: (_: number, version: number) => version > 5 };
+  expect(await through(imports.take(1, { ...part, tenures }, NEVER))).toBe(1);
+  expect(recovered()).toEqual(new Map([['l', 'v']]));
 });
 
 it('the floor of a takeover is above what the heir has of its slots, which leaves the index without a write', async () => {
@@ -315,8 +327,7 @@ it('the floor of a takeover is above what the heir has of its slots, which leave
   const appends = log.appends.length;
   expect(floor).toBe(store.lastVersion);
   expect(store.keyspace.size).toBe(0);
-  take(frame(2, [record('other', 5, 'new')]));
-  await through(finish(2, 1));
+  await through(take(2, [record('other', 5, 'new')]));
   // Of both keys the log has an entry, and only that of the takeover is above the floor.
   const versions = log.appends.flat().map(({ type, parts }) => decodeRecord(type, Buffer.concat(parts))!);
   expect(versions.filter(({ version }) => version > floor).map((each) => each.key)).toEqual(['other']);

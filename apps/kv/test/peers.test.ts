@@ -94,7 +94,6 @@ const bad: [string, number, Buffer][] = [
   ['a command without its arguments', PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'k']))],
   ['a command of a connection', PeerFrame.REQUESTS, requests(encodeCommand(['CLIENT', 'SETNAME', 'x']))],
   ['no RESP', PeerFrame.REQUESTS, requests(Buffer.from('*1\r\n!'))],
-  ['records without a takeover', PeerFrame.RECORDS, Buffer.of(1)],
 ];
 
 describe('what no server sends ends the connection, and hurts nobody else', () => {

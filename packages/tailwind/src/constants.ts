@@ -86,3 +86,9 @@ export const LEASE_RENEWALS = 4;
 
 /** Segments that a recovery fetches at once, per backup that takes part. */
 export const RECOVERY_SEGMENTS_PER_BACKUP = 2;
+/** Numbers that a divider may give entries: 0 to this, exclusive. */
+export const MAX_SLOTS = 65_536;
+/** Requests of one heir to one backup: one is scanned while another is read. */
+export const PULL_WINDOW = 3;
+/** Divided segments that a backup keeps for heirs that have not read them; beyond that it may scan one again. */
+export const MAX_DIVIDED_SEGMENTS = 32;

@@ -18,6 +18,15 @@ export {
 } from './format/scan.js';
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
 export {
+  type DividedSegment,
+  type HeirShare,
+  planShares,
+  planSources,
+  type RecoveryWork,
+  type SlotRange,
+  workOf,
+} from './recovery/division.js';
+export {
   type BackupInventory,
   type PlannedSegment,
   planRecovery,

@@ -7,6 +7,7 @@ import { Log } from './log/log.js';
 import type { LogOptions } from './log/log-options.js';
 import type { NodeParts } from './node-parts.js';
 import { PROTOCOL_NAME, type TailwindRecords, tailwindRecords } from './records.js';
+import { type PulledPart, type PullOptions, pull } from './recovery/pull.js';
 import { Recovery, type RecoveryOptions } from './recovery/recover.js';
 import { BackupService } from './rpc/backup-service.js';
 import type { BackupServiceOptions } from './rpc/backup-service-options.js';
@@ -81,6 +82,18 @@ export class Logs {
       () => ({ logId: options.logId, node: this.context.id }),
       () => Recovery.begin(this.parts, options),
     );
+  }
+
+  /**
+   * Reads this member's part of a dead log from the backups, as an heir. Its leader has called `recovery.divide`, and sent the
+   * answer. The heir appends what it reads to a log of its own, and tells the leader when that is acknowledged; it must not serve
+   * before the leader's `finish`.
+   * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED; ERR_RDMC_LOG_INCOMPLETE
+   *   where no backup serves a segment, or another attempt has begun; the signal's reason
+   */
+  pull(options: PullOptions): AsyncGenerator<PulledPart, void> {
+    this.#assertOpen();
+    return pull(this.parts, options);
   }
 
   /**

@@ -2,7 +2,8 @@
 import { open } from 'node:fs/promises';
 import { EntryType } from './format/layout.js';
 import { scanSegment, segmentEntries } from './format/scan.js';
-import type { ScanAnswer, ScanJob } from './scanner/scan-job.js';
+import { divide } from './scanner/divide.js';
+import type { DivideJob, Divider, ScanAnswer, ScanJob } from './scanner/scan-job.js';
 import { REPLICA_HEADER_BYTES } from './storage/replica-header.js';
 
 /** Reads the file. If it became shorter, the rest is zero, which the scan detects. */
@@ -33,5 +34,11 @@ export default async function scan(job: ScanJob): Promise<ScanAnswer> {
   for (const { type, payload } of segmentEntries(bytes, result.offset)) {
     if (type === EntryType.LOG_DIGEST) digest = payload.slice();
   }
-  return { result, digest };
+  const isDivided = job.divide !== undefined && job.divide.byteLength <= result.offset;
+  return { result, digest, partBytes: isDivided ? await divided(job, job.divide!) : undefined };
+}
+
+async function divided({ shared, byteLength }: ScanJob, how: DivideJob): Promise<number[]> {
+  const { default: slotOf } = (await import(how.divider)) as { readonly default: Divider };
+  return divide(new Uint8Array(shared), byteLength, how, slotOf);
 }

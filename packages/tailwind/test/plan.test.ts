@@ -57,8 +57,8 @@ describe('a recovery’s plan', () => {
     expect(found).toEqual({
       headId: 2n,
       segments: [
-        { segmentId: 1n, candidates: [1, 2], floorBytes: 1000 },
-        { segmentId: 2n, candidates: [1], floorBytes: 500 },
+        { segmentId: 1n, candidates: [1, 2], floorBytes: 1000, checksum: 5 },
+        { segmentId: 2n, candidates: [1], floorBytes: 500, checksum: 5 },
       ],
     });
   });
@@ -72,8 +72,8 @@ describe('a recovery’s plan', () => {
     expect(plan(replicas, { segmentId: 2n, epoch: 2 })).toEqual({
       headId: 2n,
       segments: [
-        { segmentId: 1n, candidates: [2], floorBytes: 1000 },
-        { segmentId: 2n, candidates: [2], floorBytes: 300 },
+        { segmentId: 1n, candidates: [2], floorBytes: 1000, checksum: 5 },
+        { segmentId: 2n, candidates: [2], floorBytes: 300, checksum: 5 },
       ],
     });
   });
@@ -87,7 +87,7 @@ describe('a recovery’s plan', () => {
     };
     expect(plan(replicas)).toEqual({
       headId: 1n,
-      segments: [{ segmentId: 1n, candidates: [2], floorBytes: 300 }],
+      segments: [{ segmentId: 1n, candidates: [2], floorBytes: 300, checksum: 5 }],
     });
   });
 
@@ -97,8 +97,8 @@ describe('a recovery’s plan', () => {
     expect(plan({ ...closing, 4: [next] })).toEqual({
       headId: 2n,
       segments: [
-        { segmentId: 1n, candidates: [2, 3], floorBytes: 950 },
-        { segmentId: 2n, candidates: [4], floorBytes: 100 },
+        { segmentId: 1n, candidates: [2, 3], floorBytes: 950, checksum: 5 },
+        { segmentId: 2n, candidates: [4], floorBytes: 100, checksum: 5 },
       ],
     });
     // The next segment was durably open before: without any replica of it, the end of the log is unknown.
@@ -122,7 +122,7 @@ describe('a recovery’s plan', () => {
       4: [open(1n, 940, digest(1n))],
       5: [open(1n, 960, digest(1n))],
     });
-    expect(found.segments[0]).toEqual({ segmentId: 1n, candidates: [2, 1], floorBytes: 950 });
+    expect(found.segments[0]).toEqual({ segmentId: 1n, candidates: [2, 1], floorBytes: 950, checksum: 5 });
   });
 
   it('never takes a survivor for the head, whatever digest it has', () => {
@@ -138,8 +138,8 @@ describe('a recovery’s plan', () => {
     expect(plan(before)).toEqual({
       headId: 5n,
       segments: [
-        { segmentId: 1n, candidates: [1], floorBytes: 1000 },
-        { segmentId: 5n, candidates: [2], floorBytes: 400 },
+        { segmentId: 1n, candidates: [1], floorBytes: 1000, checksum: 5 },
+        { segmentId: 5n, candidates: [2], floorBytes: 400, checksum: 5 },
       ],
     });
     const after = { 1: [survivor], 2: [closed(5n)], 3: [open(8n, 100, digest(5n, 6n, 8n))] };

@@ -256,8 +256,8 @@ it('a recovery after an accepted loss refuses if it finds less than was accepted
     { segmentId: 2n, byteLength: 50 },
   ]);
   expect(plan.segments).toEqual([
-    { segmentId: 1n, candidates: [1, 2], floorBytes: 80 },
-    { segmentId: 2n, candidates: [2], floorBytes: 50 },
+    { segmentId: 1n, candidates: [1, 2], floorBytes: 80, checksum: null },
+    { segmentId: 2n, candidates: [2], floorBytes: 50, checksum: null },
   ]);
   for (const accepted of [
     { segmentId: 1n, byteLength: 91 },

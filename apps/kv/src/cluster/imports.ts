@@ -1,46 +1,44 @@
-import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
-import { Deferred, SerialQueue, within } from '@rdmc/common';
+import { anySignal, SerialQueue } from '@rdmc/common';
+import type { PulledPart } from '@rdmc/tailwind';
 import { KvError } from '../errors.js';
-import { TAKEOVER_FRAME_BYTES } from '../limits.js';
+import { TAKEOVER_APPEND_BYTES, TAKEOVER_APPENDS } from '../limits.js';
 import type { Hash } from '../store/hash.js';
 import { decodeRecord, type KeyRecord } from '../store/record.js';
-import { slotOf } from '../store/slot.js';
+import { slotOfText } from '../store/slot.js';
 import type { Store } from '../store/store.js';
-import { recordsIn } from './peer-frames.js';
+import type { Floors } from './tenure.js';
 
-/** The session of frames that the server which recovers the log hands to itself. */
-export const OWN_SESSION = 'own';
-
-/** What all of a takeover's frames for this server are: so many, on one connection. */
-export interface ImportedFrames {
-  readonly takeover: number;
-  readonly frames: number;
-  readonly session: string;
+/** This server's part of a dead log. */
+export interface PartOfLog {
+  /** Reads it from the backups, until the signal is aborted; throws its reason then. */
+  readonly parts: (signal: AbortSignal) => AsyncIterable<Pick<PulledPart, 'entries'>>;
+  /** The entries that count. */
+  readonly tenures: Pick<Floors, 'isReplayed'>;
 }
 
-/** What arrived of one takeover on one connection: of every key and field the latest, removals too. */
+/** The latest record of a key. */
+interface Found {
+  readonly slot: number;
+  readonly record: KeyRecord;
+}
+
+/** What has arrived of one takeover: of every key and field the latest, removals too. */
 interface Import {
   readonly takeover: number;
-  readonly session: string;
-  frames: number;
-  readonly latest: Map<string, KeyRecord & { slot: number }>;
+  readonly latest: Map<string, Found>;
   /** By key, the latest record of each field. */
   readonly fields: Map<string, Map<string, KeyRecord>>;
-  /** All frames are here: the connection may end. */
-  isComplete: boolean;
-  /** Why it cannot be finished. */
-  failure: KvError | undefined;
-  changed: () => void;
+  /** Aborted, with the reason, where it cannot be finished. */
+  readonly end: AbortController;
 }
 
 /**
- * Keys of a dead server's log, which this server makes its own. They are served only when the slot table says so. Only
- * frames on the connection that the recovering server names count: what strangers send adds nothing.
+ * Keys of a dead server's log, which this server makes its own. They are served only when the slot table says so.
  */
 export class Imports {
   readonly #imports = new Set<Import>();
-  /** Finished or given up: what still comes of them is not kept. */
+  /** Finished or given up: these are not taken again. */
   readonly #over = new Set<number>();
   /** Of earlier runs of the coordinator, likewise. */
   #overBelow = 0;
@@ -49,49 +47,32 @@ export class Imports {
 
   constructor(private readonly store: Store) {}
 
-  /** A frame of entries, in the log's order or any other. @throws KvError, TailwindError for what is none */
-  take(frame: Buffer, session: string): void {
-    const takeover = frame.readUInt32LE(0);
-    if (this.#isOver(takeover)) return;
-    const found = this.#of(takeover, session);
-    for (const { type, payload } of recordsIn(frame)) {
-      const record = decodeRecord(type, payload);
-      if (record?.field !== undefined) takeField(found.fields, record, record.field);
-      else if (record) takeKey(found.latest, record);
-    }
-    found.frames += 1;
-    found.changed();
-  }
-
-  /** A connection ended: a takeover whose frames are not all here cannot end any more. */
-  sessionEnded(session: string): void {
-    for (const found of this.#imports) {
-      if (found.session !== session || found.isComplete) continue;
-      this.#end(found, failed(found.takeover, 'failed: the connection that it came on broke'));
-    }
-  }
-
   /**
-   * Waits for all frames, and writes what they hold into this server's log; resolves when that is durable.
-   * @throws why the log cannot take it, or the frames cannot come; then the takeover has failed
+   * Reads this server's part of a dead log, and writes it into this server's log; resolves with the number of entries when all
+   * of that is durable.
+   * @throws why the log cannot take it, or the entries cannot come; then the takeover has failed
    */
-  async finish({ takeover, frames, session }: ImportedFrames, signal: AbortSignal): Promise<number> {
+  async take(takeover: number, { parts, tenures }: PartOfLog, ended: AbortSignal): Promise<number> {
     if (this.#isOver(takeover)) throw failed(takeover, GIVEN_UP);
-    const found = this.#of(takeover, session);
-    while (found.frames < frames) await changeOf(found, signal);
-    found.isComplete = true;
-    let count = 0;
-    for (const { version } of recordsOf(found)) this.store.raiseVersion(version);
-    for (const keys of this.#writes(found)) {
-      count += keys;
-      // Nothing else may wait here: another takeover would commit these writes, and this one would not wait for them.
-      if (this.#isFrameFull) await this.#yield(found);
+    const found = { takeover, latest: new Map(), fields: new Map(), end: new AbortController() };
+    this.#imports.add(found);
+    const { signal } = found.end;
+    try {
+      let entries = 0;
+      for await (const part of parts(anySignal(ended, signal))) {
+        for (const { type, payload } of part.entries()) {
+          if (takeEntry(found, type, payload, tenures)) entries += 1;
+        }
+        signal.throwIfAborted();
+      }
+      await this.#write(found);
+      this.#over.add(takeover);
+      return entries;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      this.#imports.delete(found);
     }
-    await this.#commit();
-    if (found.failure) throw found.failure;
-    this.#over.add(takeover);
-    for (const each of this.#imports) if (each.takeover === takeover) this.#imports.delete(each);
-    return count;
   }
 
   /**
@@ -145,7 +126,7 @@ export class Imports {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {
           this.store.remove(slot, key);
-          if (this.#isFrameFull) await this.#commit();
+          if (this.#isAppendFull) await this.#commit();
         }
       }
     }
@@ -153,72 +134,65 @@ export class Imports {
   }
 
   /**
-   * Puts each value into the store, and yields the number of keys that began with it. The values get versions of this log's
+   * Puts each value into the store, and yields behind each. The values get versions of this log's
    * own: an attempt that was given up may have left a removal of the key here, which is newer than the dead log's version
    * and would win when this log is recovered.
    */
-  *#writes(found: Import): Generator<number, void> {
-    for (const record of found.latest.values()) {
-      const { slot, key, value, expiresAt } = record;
-      if (typeof value === 'number') yield* this.#hashWrites(found, record, value);
+  *#writes(found: Import): Generator<void, void> {
+    for (const head of found.latest.values()) {
+      const { slot, record } = head;
+      const { key, value, expiresAt } = record;
+      if (typeof value === 'number') yield* this.#hashWrites(found, head, value);
       else if (value !== undefined) {
         this.store.put(slot, key, value, expiresAt);
-        yield 1;
+        yield;
       }
     }
   }
 
   /** The same for the fields of a hash that belong to its generation. Without one there is no hash. */
-  *#hashWrites(
-    found: Import,
-    head: KeyRecord & { slot: number },
-    generation: number,
-  ): Generator<number, void> {
+  *#hashWrites(found: Import, { slot, record }: Found, generation: number): Generator<void, void> {
+    const { key, expiresAt } = record;
     let hash: Hash | undefined;
-    for (const { field, version, value } of found.fields.get(head.key)?.values() ?? []) {
+    for (const { field, version, value } of found.fields.get(key)?.values() ?? []) {
       if (version <= generation || typeof value !== 'string') continue;
-      const isNew = hash === undefined;
-      hash ??= this.store.putHash(head.slot, head.key, head.expiresAt);
-      this.store.putField(hash, head.key, field!, value);
-      yield isNew ? 1 : 0;
+      hash ??= this.store.putHash(slot, key, expiresAt);
+      this.store.putField(hash, key, field!, value);
+      yield;
     }
   }
 
-  get #isFrameFull(): boolean {
-    return this.store.batchBytes >= TAKEOVER_FRAME_BYTES;
+  get #isAppendFull(): boolean {
+    return this.store.batchBytes >= TAKEOVER_APPEND_BYTES;
   }
 
-  /** Sends the writes so far to the log, and lets others have a turn. */
-  async #yield(found: Import): Promise<void> {
-    await this.#commit();
-    await turn();
-    if (found.failure) throw found.failure;
-  }
-
-  #of(takeover: number, session: string): Import {
-    for (const found of this.#imports) {
-      if (found.takeover === takeover && found.session === session) return found;
+  /** Writes all of it, in several appends. */
+  async #write(found: Import): Promise<void> {
+    const { signal } = found.end;
+    for (const { version } of recordsOf(found)) this.store.raiseVersion(version);
+    const sent: Promise<void>[] = [];
+    let waits = 0;
+    for (const _ of this.#writes(found)) {
+      // Nothing else may wait here: another takeover would commit these writes, and this one would not wait for them.
+      if (!this.#isAppendFull) continue;
+      sent.push(unobserved(this.#commit()));
+      await turn();
+      signal.throwIfAborted();
+      if (sent.length - waits < TAKEOVER_APPENDS) continue;
+      await sent[waits];
+      waits += 1;
+      signal.throwIfAborted();
     }
-    const begun: Import = {
-      takeover,
-      session,
-      frames: 0,
-      latest: new Map(),
-      fields: new Map(),
-      isComplete: false,
-      failure: undefined,
-      changed: () => {},
-    };
-    this.#imports.add(begun);
-    return begun;
+    sent.push(unobserved(this.#commit()));
+    await Promise.all(sent);
+    signal.throwIfAborted();
   }
 
   #end(found: Import, failure: KvError): void {
     this.#imports.delete(found);
-    found.failure = failure;
+    found.end.abort(failure);
     found.latest.clear();
     found.fields.clear();
-    found.changed();
   }
 
   /** Every append is waited for: the log may refuse one that waits for room, and take a later one. */
@@ -233,10 +207,22 @@ export class Imports {
 
 const GIVEN_UP = 'was given up';
 
-function takeKey(latest: Import['latest'], record: KeyRecord): void {
-  if (isKnown(latest.get(record.key), record)) return;
-  const bytes = Buffer.from(record.key, 'latin1');
-  latest.set(record.key, { ...record, slot: slotOf(bytes, 0, bytes.length) });
+/** False: the entry does not count. */
+function takeEntry(
+  { latest, fields }: Import,
+  type: number,
+  payload: Uint8Array,
+  tenures: PartOfLog['tenures'],
+): boolean {
+  const record = decodeRecord(type, payload);
+  if (!record) return false;
+  const { key, field, version } = record;
+  const slot = slotOfText(key);
+  // Of slots that the log lost, or got again, there may be entries of other tenures.
+  if (!tenures.isReplayed(slot, version)) return false;
+  if (field !== undefined) takeField(fields, record, field);
+  else if (!isKnown(latest.get(key)?.record, record)) latest.set(key, { slot, record });
+  return true;
 }
 
 function takeField(all: Import['fields'], record: KeyRecord, field: string): void {
@@ -253,18 +239,14 @@ function isKnown(known: KeyRecord | undefined, { version }: KeyRecord): boolean 
 }
 
 function* recordsOf({ latest, fields }: Import): Generator<KeyRecord, void> {
-  yield* latest.values();
+  for (const { record } of latest.values()) yield record;
   for (const each of fields.values()) yield* each.values();
 }
 
-/** @throws why there is no more to come of it; the signal's reason */
-async function changeOf(found: Import, signal: AbortSignal): Promise<void> {
-  if (found.failure) throw found.failure;
-  signal.throwIfAborted();
-  const changed = new Deferred<void>();
-  found.changed = changed.resolve;
-  await within(changed.promise, { signal });
-  if (found.failure) throw found.failure;
+/** The promise, which somebody looks at later. */
+function unobserved<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  return promise;
 }
 
 function failed(takeover: number, how: string): KvError {

@@ -3,17 +3,8 @@
  * requests of servers to it (`Coordinator.channel`, `CoordinatorClient.request`). Log ids are text, because JSON does not have 64-bit
  * numbers.
  */
-import {
-  finite,
-  flag,
-  list,
-  openRecord,
-  pattern,
-  type Shaped,
-  text,
-  tuple,
-  whole,
-} from '@rdmc/common/shapes';
+import { finite, flag, list, openRecord, pattern, type Shaped, tuple, whole } from '@rdmc/common/shapes';
+import { divisionShape } from '@rdmc/tailwind';
 import { SLOTS } from '../limits.js';
 import { NOBODY } from './slot-table.js';
 
@@ -46,14 +37,14 @@ export const Topic = {
   REGISTER: 'kv.register',
   /** coordinator → all: who serves what */
   TABLE: 'kv.table',
-  /** coordinator → one server: recover a log, and hand its keys to these */
+  /** coordinator → one server: recover a log, and have these pull its keys */
   TAKEOVER: 'kv.takeover',
   /** recovering server → coordinator: I am the only one who can end this recovery now; may I? */
   PLAN: 'kv.plan',
   /** coordinator → each heir: which version do the entries that you get of a takeover come after? */
   FLOOR: 'kv.floor',
-  /** recovering server → others: that was all; answered when it is durable */
-  IMPORTED: 'kv.imported',
+  /** recovering server → each heir: pull your part from the backups; answered when it is durable */
+  PULL: 'kv.pull',
   /** coordinator → others: forget what you got */
   ABANDON: 'kv.abandon',
   /** coordinator → each server: with which of these processes are you connected? */
@@ -78,20 +69,16 @@ export const tableMessage = openRecord({
 });
 /** A part of a dead server's slots, and the server and log that get it. */
 const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
-/** The floors are those of the dead log's tenures: see `tenure.ts`. */
-export const takeoverMessage = openRecord({
-  takeover,
-  logId,
-  shares: list(share),
-  floors: list(tuple(slot, slot, whole(0))),
-});
+/** Of the dead log's tenures: see `tenure.ts`. */
+const floors = list(tuple(slot, slot, whole(0)));
+export const takeoverMessage = openRecord({ takeover, logId, shares: list(share), floors });
 export const takeoverAnswer = openRecord({ entries: finite(), milliseconds: finite() });
 export const planMessage = openRecord({ takeover });
 export const floorMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 /** A version of the heir's log. */
 export const floorAnswer = openRecord({ floor: whole(0) });
-/** `session` names the connection that the frames came on. */
-export const importedMessage = openRecord({ takeover, frames: whole(), session: text() });
+export const pullMessage = openRecord({ takeover, division: divisionShape, floors });
+export const pullAnswer = openRecord({ entries: whole() });
 export const abandonMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 
 /** All takeovers below this number are over. The ranges are those that the server does not own. */
@@ -106,3 +93,4 @@ export const reachAnswer = openRecord({ reached: list(flag) });
 export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
 export type TakeoverMessage = Shaped<typeof takeoverMessage>;
+export type PullMessage = Shaped<typeof pullMessage>;

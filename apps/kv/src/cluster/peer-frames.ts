@@ -5,16 +5,13 @@
  * type         payload
  * 2 REQUESTS   u32 epoch, { u32 id, u8 version, u32 length, command }…    the slot table's epoch that they were sent by
  * 3 REPLIES    { u32 id, u32 length, reply }…                      in any order; NOT_OWNER as length: not done here
- * 4 RECORDS    u32 takeover, { u8 type, u32 length, payload }…     entries of a dead server's log
  * ```
- *
- * A takeover's frames are identified by the id of their connection, the session.
  */
 import { Buffer } from 'node:buffer';
 import { KvError } from '../errors.js';
 import type { RespVersion } from '../resp/writer.js';
 
-export const PeerFrame = { REQUESTS: 2, REPLIES: 3, RECORDS: 4 } as const;
+export const PeerFrame = { REQUESTS: 2, REPLIES: 3 } as const;
 export const NOT_OWNER = 0xffff_ffff;
 /** The purpose of these connections. */
 export const PEER_PURPOSE = 'rdmc kv';

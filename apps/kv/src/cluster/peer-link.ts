@@ -2,13 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { MeshConnection } from '@rdmc/mesh';
 import type { Frame } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
-import {
-  FULL_FRAME_BYTES,
-  MAX_FRAME_PARTS,
-  MAX_LINK_BYTES,
-  MAX_PEER_FRAME_BYTES,
-  TAKEOVER_WINDOW_BYTES,
-} from '../limits.js';
+import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, MAX_LINK_BYTES, MAX_PEER_FRAME_BYTES } from '../limits.js';
 import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
 
@@ -36,11 +30,6 @@ export class PeerLink {
   constructor(private readonly connection: MeshConnection) {
     connection.signal.addEventListener('abort', () => this.#end());
     connection.receive(MAX_PEER_FRAME_BYTES, (frame) => this.#receive(frame));
-  }
-
-  /** Names this connection, at both ends. */
-  get session(): string {
-    return this.connection.id;
   }
 
   /** Aborted, with the reason, when the connection has ended. */
@@ -79,17 +68,6 @@ export class PeerLink {
     this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
     this.#outgoing = [];
     this.#outgoingBytes = 0;
-  }
-
-  /**
-   * Sends entries of a dead server's log; resolves when there is room for more.
-   * @throws KvError when the connection has ended; an AbortError when the signal is aborted while it waits for room
-   */
-  async sendRecords(takeover: number, records: readonly Buffer[], signal: AbortSignal): Promise<void> {
-    const { connection } = this;
-    if (!connection.isOpen) throw this.#broke();
-    connection.send(PeerFrame.RECORDS, u32(takeover), ...records);
-    while (connection.bufferedBytes > TAKEOVER_WINDOW_BYTES) await connection.drained(signal);
   }
 
   close(): void {

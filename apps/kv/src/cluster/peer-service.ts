@@ -8,22 +8,13 @@ import { PeerFrame } from './peer-frames.js';
 export interface PeerListener {
   /** Returns the function that runs the requests of one connection; it returns a promise where they must wait. */
   serve(connection: MeshConnection): (payload: Buffer) => Promise<void> | undefined;
-  /** Entries of a dead server's log, on the connection of that session. */
-  records(payload: Buffer, session: string): void;
-  /** The connection of that session ended. */
-  sessionEnded(session: string): void;
 }
 
 /** Serves one connection on which another server sends requests. While a frame waits, the next one is not read. */
 export function servePeer(connection: MeshConnection, listener: PeerListener): void {
   const run = listener.serve(connection);
-  connection.signal.addEventListener('abort', () => listener.sessionEnded(connection.id));
   connection.receive(MAX_PEER_FRAME_BYTES, ({ type, payload }: Frame) => {
     if (type === PeerFrame.REQUESTS) return run(payload);
-    if (type !== PeerFrame.RECORDS) {
-      throw new KvError('ERR_RDMC_KV_PROTOCOL', `a server sent a frame of the unknown type ${type}`);
-    }
-    listener.records(payload, connection.id);
-    return undefined;
+    throw new KvError('ERR_RDMC_KV_PROTOCOL', `a server sent a frame of the unknown type ${type}`);
   });
 }

@@ -3,12 +3,12 @@ import { readShape } from '@rdmc/common/shapes';
 import {
   abandonMessage,
   floorMessage,
-  importedMessage,
+  pullMessage,
   resetMessage,
   Topic,
   takeoverMessage,
 } from './messages.js';
-import { type TakeoverOptions, takeOver } from './takeover.js';
+import { pullPart, type TakeoverOptions, takeOver } from './takeover.js';
 
 interface TakeoverTrace {
   readonly id: number;
@@ -23,7 +23,7 @@ export class TakeoverService {
   readonly #subscriptions: readonly Subscription[];
 
   constructor(options: TakeoverOptions) {
-    const { mesh, coordinator, imports, ended } = options;
+    const { mesh, coordinator, imports } = options;
     this.#subscriptions = [
       coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
@@ -33,10 +33,7 @@ export class TakeoverService {
           () => takeOver(options, message),
         );
       }),
-      mesh.onRequest(Topic.IMPORTED, (_, body) => {
-        const { takeover, frames, session } = readShape(importedMessage, body);
-        return imports.finish({ takeover, frames, session }, ended);
-      }),
+      mesh.onRequest(Topic.PULL, (_, body) => pullPart(options, readShape(pullMessage, body))),
       coordinator.onRequest(Topic.FLOOR, async (_, body) => {
         const { takeover, ranges } = readShape(floorMessage, body);
         return { floor: await imports.floor(takeover, ranges) };

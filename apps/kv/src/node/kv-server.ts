@@ -121,13 +121,13 @@ async function startServing(
     endOnce(end, log.ended.reason);
   });
   const imports = new Imports(store);
-  const requests = new PeerRequests(service, imports);
+  const requests = new PeerRequests(service);
   const connections = mesh.onConnection(PEER_PURPOSE, (connection) => servePeer(connection, requests));
   closers.add(() => connections.close());
   node.signal.addEventListener('abort', () => endOnce(end, node.signal.reason));
   watchMembers(membership, service, events, closers);
   await Promise.all(servers.filter((id) => id !== options.id).map((id) => peers.reach(id)));
-  const takeovers = { mesh, logs, coordinator, peers, imports, servers, ended: end.signal };
+  const takeovers = { mesh, logs, coordinator, imports, servers, ended: end.signal };
   const takeoverService = new TakeoverService(takeovers);
   closers.add(() => takeoverService.close());
   const witness = serveWitness(mesh, coordinator);

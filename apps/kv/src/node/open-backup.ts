@@ -1,3 +1,5 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import { Backup } from '@rdmc/tailwind/backup';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { askSurely } from './ask-surely.js';
@@ -6,6 +8,8 @@ import type { ServerOptions } from './cluster-options.js';
 import type { LogsNode } from './join-cluster.js';
 
 const DEFAULT_BUFFERS = 24;
+/** By the package's name: a thread loads the built module, whatever loaded this one. */
+const DIVIDER = pathToFileURL(createRequire(import.meta.url).resolve('@rdmc/kv/slot-divider'));
 
 /** Opens the backup of other servers' logs, and serves it; undefined without replicas. */
 export async function openBackup(
@@ -25,7 +29,7 @@ export async function openBackup(
     powerHoldSeconds,
     ...(segmentBytes !== undefined && { segmentBytes }),
   });
-  const service = logs.serve(backup, { coordinator });
+  const service = logs.serve(backup, { coordinator, divider: DIVIDER });
   closers.add(async () => {
     await service.close();
     await backup.close();

@@ -1,5 +1,4 @@
 import type { MeshConnection } from '@rdmc/mesh';
-import type { Imports } from '../cluster/imports.js';
 import type { PeerListener } from '../cluster/peer-service.js';
 import { PeerSink } from '../cluster/peer-sink.js';
 import type { CommandService } from './command-service.js';
@@ -9,10 +8,7 @@ import { EpochWaiters } from './epoch-waiters.js';
 export class PeerRequests implements PeerListener {
   readonly #waiters: EpochWaiters;
 
-  constructor(
-    private readonly service: CommandService,
-    private readonly imports: Imports,
-  ) {
+  constructor(private readonly service: CommandService) {
     this.#waiters = new EpochWaiters(service.table);
   }
 
@@ -24,13 +20,5 @@ export class PeerRequests implements PeerListener {
       const wait = this.#waiters.reached(payload.readUInt32LE(0));
       return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
     };
-  }
-
-  records(payload: Buffer, session: string): void {
-    this.imports.take(payload, session);
-  }
-
-  sessionEnded(session: string): void {
-    this.imports.sessionEnded(session);
   }
 }

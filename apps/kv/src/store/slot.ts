@@ -28,6 +28,17 @@ export function slotOf(bytes: Uint8Array, start: number, end: number): number {
   return crc & (SLOTS - 1);
 }
 
+/** The same of a key with a character per byte. */
+export function slotOfText(key: string): number {
+  let [from, to] = [0, key.length];
+  const open = key.indexOf('{');
+  const close = open < 0 ? -1 : key.indexOf('}', open + 1);
+  if (close > open + 1) [from, to] = [open + 1, close];
+  let crc = 0;
+  for (let at = from; at < to; at += 1) crc = ((crc << 8) & 0xffff) ^ TABLE[(crc >> 8) ^ key.charCodeAt(at)]!;
+  return crc & (SLOTS - 1);
+}
+
 /** The slot of a command's key; that of the first one is remembered, for it is asked for at every step of its way. */
 export function slotOfKey(args: Arguments, index: number): number {
   if (index !== 1) return slotOf(args.buffer, args.starts[index]!, args.ends[index]!);

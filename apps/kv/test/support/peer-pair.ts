@@ -68,10 +68,6 @@ export class PeerPair implements Asker {
           const sink = new PeerSink(connection, pair.executor, commands, (slot) => pair.isOwn(slot));
           return (payload) => sink.run(payload);
         },
-        records: (payload) => {
-          if (payload.length < 4) throw new Error('too short');
-        },
-        sessionEnded() {},
       }),
     );
     await pair.asking.reach(2);

@@ -1,6 +1,5 @@
 import { decodeObject, decodeTombstone, type EntryLocation, EntryType, type LogEntry } from '@rdmc/tailwind';
-import { Imports, OWN_SESSION } from '../../src/cluster/imports.js';
-import { recordHeader, u32 } from '../../src/cluster/peer-frames.js';
+import { Imports, type PartOfLog } from '../../src/cluster/imports.js';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
 import { NoLog } from '../../src/log/no-log.js';
 import { StoreCleaner } from '../../src/log/store-cleaner.js';
@@ -94,18 +93,28 @@ export class RecordedLog implements CommitLog {
   }
 }
 
-/** The frame of a takeover with these entries. */
-export function frameOf(takeover: number, entries: readonly RecordedEntry[]): Buffer {
-  const parts = entries.flatMap(({ type, payload }) => [recordHeader(type, payload.length), payload]);
-  return Buffer.concat([u32(takeover), ...parts]);
+type Entry = Pick<RecordedEntry, 'type' | 'payload'>;
+
+/** A part of a dead log, whose entries come in these groups, all of which count. */
+export function partOf(...groups: readonly (readonly Entry[])[]): PartOfLog {
+  return {
+    tenures: { isReplayed: () => true },
+    async *parts() {
+      for (const entries of groups) {
+        yield {
+          *entries() {
+            for (const { type, payload } of entries) yield { type, payload, offset: 0 };
+          },
+        };
+      }
+    },
+  };
 }
 
 /** What another server finds when it takes over a log with these entries, in this order. */
 export async function recover(entries: readonly RecordedEntry[]): Promise<Store> {
   const store = new Store(new Keyspace(), new NoLog());
-  const imports = new Imports(store);
-  imports.take(frameOf(1, entries), OWN_SESSION);
-  await imports.finish({ takeover: 1, frames: 1, session: OWN_SESSION }, new AbortController().signal);
+  await new Imports(store).take(1, partOf(entries), new AbortController().signal);
   return store;
 }
 

@@ -1,6 +1,7 @@
 import { messageOf, TailwindError } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import type { Logger } from '../options.js';
+import type { DivideJob } from '../scanner/scan-job.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
 import { type BackupOptions, type CheckedBackupOptions, checkBackupOptions } from './backup-options.js';
@@ -266,12 +267,16 @@ export class Backup {
   }
 
   /**
-   * Scans a replica; resolves with the result of `use`, which gets its bytes.
+   * Scans a replica, and divides it where told to; resolves with the result of `use`, which gets its bytes.
    * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN; errors of the file system
    */
-  async load<T>(ref: SegmentRef, use: (scanned: ScannedReplica) => T | Promise<T>): Promise<T> {
+  async load<T>(
+    ref: SegmentRef,
+    use: (scanned: ScannedReplica) => T | Promise<T>,
+    divide?: DivideJob,
+  ): Promise<T> {
     const replica = this.replicas.find(ref);
-    return this.#scanner.scan(replica, replica.certificate, use);
+    return this.#scanner.scan(replica, replica.certificate, use, divide);
   }
 
   /**

@@ -1,7 +1,7 @@
 import { SCAN_BUFFERS, SCAN_THREAD_IDLE_MS } from '../constants.js';
 import type { Certificate } from '../format/scan.js';
 import { ScanBuffers } from '../scanner/scan-buffers.js';
-import type { ScanAnswer } from '../scanner/scan-job.js';
+import type { DivideJob, ScanAnswer } from '../scanner/scan-job.js';
 import { Scanner } from '../scanner/scanner.js';
 import type { ReplicaStore } from '../storage/replica-store.js';
 import type { Replica } from './replica.js';
@@ -10,6 +10,8 @@ import type { Replica } from './replica.js';
 export interface ScannedReplica extends ScanAnswer {
   /** The whole segment. Its buffer is used again afterwards. */
   readonly bytes: Uint8Array;
+  /** The parts, where it was divided; likewise. */
+  readonly parts: Uint8Array;
 }
 
 /** Scans replicas in threads, from their buffers or from their files. */
@@ -24,9 +26,10 @@ export class ReplicaScanner {
     replica: Replica,
     certificate: Certificate | undefined,
     use: (scanned: ScannedReplica) => T | Promise<T>,
+    divide?: DivideJob,
   ): Promise<T> {
     const { segmentBytes } = replica.record;
-    const shared = await this.#buffers.take(segmentBytes);
+    const shared = await this.#buffers.take(divide ? 2 * segmentBytes : segmentBytes);
     try {
       const { byteLength, path } = this.#fill(shared, replica);
       const { floorBytes, logId, segmentId, incarnation } = replica.record;
@@ -38,8 +41,10 @@ export class ReplicaScanner {
         identity,
         certificate,
         floorBytes,
+        divide,
       });
-      return await use({ ...answer, bytes: new Uint8Array(shared, 0, byteLength) });
+      const parts = new Uint8Array(shared, byteLength, sumOf(answer.partBytes));
+      return await use({ ...answer, bytes: new Uint8Array(shared, 0, byteLength), parts });
     } finally {
       this.#buffers.give(shared);
     }
@@ -55,4 +60,8 @@ export class ReplicaScanner {
     new Uint8Array(shared).set(buffer.view(0, record.segmentBytes));
     return { byteLength: record.segmentBytes };
   }
+}
+
+function sumOf(lengths: readonly number[] = []): number {
+  return lengths.reduce((sum, length) => sum + length, 0);
 }

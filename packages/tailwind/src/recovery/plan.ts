@@ -21,6 +21,8 @@ export interface PlannedSegment {
   readonly candidates: readonly number[];
   /** A replica with fewer bytes is not a candidate: more than that was acknowledged. */
   readonly floorBytes: number;
+  /** The running checksum at the end of these bytes; null after an accepted loss, where only the length is known. */
+  readonly checksum: number | null;
 }
 
 /** The segments of a log that a recovery replays. */
@@ -101,7 +103,12 @@ export function planSalvage(
     const has = ({ segmentId: id, state, scan, byteLength: length }: InventoryEntry): boolean =>
       id === segmentId && (state === 'closed' ? length : (scan?.offset ?? 0)) >= byteLength;
     const holders = inventories.filter(({ replicas }) => replicas.some(has));
-    return { segmentId, candidates: holders.map(({ member }) => member), floorBytes: byteLength };
+    return {
+      segmentId,
+      candidates: holders.map(({ member }) => member),
+      floorBytes: byteLength,
+      checksum: null,
+    };
   });
   const missing = segments.filter(({ candidates }) => candidates.length === 0);
   if (missing.length > 0) {
@@ -124,9 +131,11 @@ function planHead(segmentId: bigint, open: readonly Located[]): PlannedSegment {
   const prefixes = open
     .filter(({ replica }) => replica.segmentId === segmentId)
     .sort((a, b) => b.replica.scan!.offset - a.replica.scan!.offset);
-  const floorBytes = prefixes[0]!.replica.scan!.offset;
-  const longest = prefixes.filter(({ replica }) => replica.scan!.offset === floorBytes);
-  return { segmentId, candidates: longest.map(({ member }) => member), floorBytes };
+  const { offset: floorBytes, checksum } = prefixes[0]!.replica.scan!;
+  const longest = prefixes.filter(
+    ({ replica: { scan } }) => scan!.offset === floorBytes && scan!.checksum === checksum,
+  );
+  return { segmentId, candidates: longest.map(({ member }) => member), floorBytes, checksum };
 }
 
 /** The epoch of an open replica does not matter: the certificate shows that the replica is complete. */
@@ -134,7 +143,7 @@ function planClosed(segmentId: bigint, located: readonly Located[]): PlannedSegm
   const all = located.filter(({ replica }) => replica.segmentId === segmentId);
   const closed = all.filter(({ replica }) => replica.state === 'closed');
   const certificate: Certificate | undefined = closed[0]?.replica;
-  if (!certificate) return { segmentId, candidates: [], floorBytes: 0 };
+  if (!certificate) return { segmentId, candidates: [], floorBytes: 0, checksum: null };
   const { byteLength, checksum } = certificate;
   const whole = all.filter(
     ({ replica: { state, scan } }) =>
@@ -144,6 +153,7 @@ function planClosed(segmentId: bigint, located: readonly Located[]): PlannedSegm
     segmentId,
     candidates: [...closed, ...whole].map(({ member }) => member),
     floorBytes: byteLength,
+    checksum,
   };
 }
 

@@ -1,15 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { BACKUP_RETRY_MS, DEFAULT_RETRY_TIMEOUT_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
+import { BACKUP_RETRY_MS, RECOVERY_SEGMENTS_PER_BACKUP } from '../constants.js';
 import type { CoordinatorClient, RecoveryAttempt } from '../coordinator/coordinator-client.js';
 import type { LogRecord } from '../coordinator/log-record.js';
 import { codeOf, messageOf } from '../errors.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import type { NodeParts } from '../node-parts.js';
 import { type Logger, onlyKnownOptions } from '../options.js';
-import { askFreeLog, askInventory, BackupConnection } from '../rpc/backup-client.js';
+import { askDivide, askFreeLog, askInventory, type BackupConnection } from '../rpc/backup-client.js';
 import type { SegmentRef } from '../segment-key.js';
+import { type Division, type HeirShare, planSources } from './division.js';
 import {
   type BackupInventory,
   incomplete,
@@ -18,6 +19,7 @@ import {
   planSalvage,
   type RecoveryPlan,
 } from './plan.js';
+import { RecoveryConnections } from './recovery-connections.js';
 
 /** The options of `logs.recover`. */
 export interface RecoveryOptions {
@@ -52,7 +54,7 @@ export interface RecoveredSegment {
  * not serve before that.
  */
 export class Recovery {
-  readonly #connections = new Map<number, Promise<BackupConnection>>();
+  readonly #connections: RecoveryConnections;
   #isFinished = false;
 
   private constructor(
@@ -62,7 +64,9 @@ export class Recovery {
     private readonly plan: RecoveryPlan,
     /** Members that were asked; `finish` makes them free their replicas. */
     private readonly backups: readonly number[],
-  ) {}
+  ) {
+    this.#connections = new RecoveryConnections(parts, log.logId);
+  }
 
   /** @internal `Logs.recover`, which says what it throws. */
   static async begin(parts: NodeParts, given: RecoveryOptions): Promise<Recovery> {
@@ -84,7 +88,7 @@ export class Recovery {
     // The owner is not a backup of its own log. It may be stopped rather than dead, and would not answer.
     const members = backups.filter((id) => id !== log.owner && (id === mesh.id || isConnected(mesh, id)));
     const asked = await Promise.allSettled(
-      members.map(async (member) => ({ member, replicas: await askInventory(mesh, member, logId) })),
+      members.map(async (member) => ({ member, replicas: await askInventory(mesh, member, log) })),
     );
     const inventories: BackupInventory[] = [];
     asked.forEach((result, index) => {
@@ -140,14 +144,53 @@ export class Recovery {
   }
 
   /**
+   * Shares the log out among heirs: tells each backup which heir gets which slots. Each heir then calls `logs.pull` with the
+   * answer, at the same time as the others, and reads its part from the backups directly.
+   *
+   * Call `finish` when all heirs have said that their parts are durable in their own logs. An attempt whose heir, backup or leader
+   * fails can be begun again by any member; backups then refuse the heirs of the earlier one.
+   */
+  async divide(shares: readonly HeirShare[]): Promise<Division> {
+    const { mesh } = this.parts;
+    const { logId, attempt } = this.log;
+    const division = { logId, attempt, segments: planSources(this.plan) };
+    const told = await Promise.allSettled(
+      this.backups.map((member) => askDivide(mesh, member, division, shares)),
+    );
+    const deaf = new Set<number>();
+    told.forEach((result, index) => {
+      if (result.status === 'fulfilled') return;
+      const member = this.backups[index]!;
+      deaf.add(member);
+      const reason = messageOf(result.reason);
+      this.options.logger?.warn?.({ member, reason }, 'a backup does not take part in a recovery');
+    });
+    const segments = division.segments.map((segment) => {
+      return { ...segment, sources: segment.sources.filter((member) => !deaf.has(member)) };
+    });
+    return { ...division, segments };
+  }
+
+  /**
    * Records the new owners of the log's data, and frees the log's replicas. The new owner must not serve before this.
    * @param successors the logs that hold the data; every entry must be acknowledged there
    */
   async finish(successors: readonly bigint[]): Promise<void> {
-    const { mesh } = this.parts;
-    const { coordinator, logId, logger } = this.options;
-    await coordinator.finishRecovery(this.log, successors);
+    await this.record(successors);
+    await this.free();
+    await this.close();
+  }
+
+  /** The first half of `finish`: the new owners may serve when it has resolved. */
+  async record(successors: readonly bigint[]): Promise<void> {
+    await this.options.coordinator.finishRecovery(this.log, successors);
     this.#isFinished = true;
+  }
+
+  /** The second half: frees the log's replicas. A backup that does not hear of it asks the coordinator later. */
+  async free(): Promise<void> {
+    const { mesh } = this.parts;
+    const { logId, logger } = this.options;
     const freed = await Promise.allSettled(this.backups.map((member) => askFreeLog(mesh, member, logId)));
     freed.forEach((result, index) => {
       if (result.status === 'fulfilled') return;
@@ -156,18 +199,13 @@ export class Recovery {
         'replicas were not freed',
       );
     });
-    await this.close();
   }
 
   /** Closes the connections. Without `finish` the log stays as it is, for another attempt by any member. */
   async close(): Promise<void> {
     if (!this.#isFinished) await giveUp(this.options, this.log);
     this.#isFinished = true;
-    const connections = await Promise.allSettled(this.#connections.values());
-    this.#connections.clear();
-    await Promise.all(
-      connections.map((result) => (result.status === 'fulfilled' ? result.value.drop() : undefined)),
-    );
+    await this.#connections.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -196,7 +234,7 @@ export class Recovery {
   async #read(member: number, { segmentId, floorBytes }: PlannedSegment) {
     const { plane, link } = this.parts;
     const { logId } = this.options;
-    const connection = await this.#connection(member);
+    const connection = await this.#connections.get(member);
     const { load, address, rkey, scan } = await loadWhenThereIsRoom(connection, { logId, segmentId });
     let region: MemoryRegion | undefined;
     try {
@@ -212,31 +250,12 @@ export class Recovery {
       }
       return { region, byteLength: scan.offset };
     } catch (error) {
-      // A broken connection cannot be used again; the next segment gets a new one.
-      if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#drop(member, connection);
+      if (codeOf(error) === 'ERR_RDMC_MEMBER_LOST') await this.#connections.drop(member, connection);
       await region?.close();
       throw error;
     } finally {
       await connection.unload(load).catch(() => {});
     }
-  }
-
-  async #drop(member: number, connection: BackupConnection): Promise<void> {
-    this.#connections.delete(member);
-    await connection.drop().catch(() => {});
-  }
-
-  #connection(member: number): Promise<BackupConnection> {
-    let connection = this.#connections.get(member);
-    if (!connection) {
-      const { mesh, link } = this.parts;
-      const { logId } = this.options;
-      const how = { mode: 'one-sided', session: null, retryTimeoutMs: DEFAULT_RETRY_TIMEOUT_MS } as const;
-      connection = BackupConnection.connect(member, { mesh, link, logId, ...how });
-      this.#connections.set(member, connection);
-      connection.catch(() => this.#connections.delete(member));
-    }
-    return connection;
   }
 }
 

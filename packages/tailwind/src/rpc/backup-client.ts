@@ -2,9 +2,11 @@ import { readShape, type Shape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { QueuePairAddress } from '@rdmc/verbs';
 import { CLAIM_TIMEOUT_MS } from '../constants.js';
+import type { RecoveryAttempt } from '../coordinator/coordinator-client.js';
 import { TailwindError } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import type { ReplicationMode } from '../records.js';
+import type { Division, HeirShare } from '../recovery/division.js';
 import type { SegmentRef } from '../segment-key.js';
 import type { WorkerLink } from '../worker-link.js';
 import {
@@ -14,6 +16,7 @@ import {
   type InventoryEntry,
   inventoryAnswer,
   loadAnswer,
+  partAnswer,
   replicasAnswer,
 } from './messages.js';
 
@@ -113,6 +116,15 @@ export class BackupConnection {
     return this.#ask('load', refText(ref), loadAnswer);
   }
 
+  /** An heir's part of a segment, in memory of the backup until `read`. */
+  part(ref: SegmentRef, attempt: number) {
+    return this.#ask('part', { ...refText(ref), attempt }, partAnswer);
+  }
+
+  async read(ref: SegmentRef, attempt: number): Promise<void> {
+    await this.#tell('read', { ...refText(ref), attempt });
+  }
+
   async unload(load: number): Promise<void> {
     await this.#tell('unload', { load });
   }
@@ -141,14 +153,34 @@ export class BackupConnection {
   }
 }
 
-/** Fences a log at a backup and asks for its inventory of that log. */
+/** Fences a log at a backup and asks for its inventory of that log, for an attempt to recover it. */
 export async function askInventory(
   mesh: Mesh,
   member: number,
-  logId: bigint,
+  { logId, attempt }: RecoveryAttempt,
 ): Promise<readonly InventoryEntry[]> {
-  const body = { op: 'inventory', logId: String(logId) };
+  const body = { op: 'inventory', logId: String(logId), attempt };
   return readShape(inventoryAnswer, await mesh.request(member, BACKUP_TOPIC, body));
+}
+
+/** Tells a backup which heir gets which slots, and which segments it may be asked for. */
+export async function askDivide(
+  mesh: Mesh,
+  member: number,
+  { logId, attempt, segments }: Division,
+  shares: readonly HeirShare[],
+): Promise<void> {
+  const asked = segments.filter(({ sources }) => sources.includes(member));
+  await mesh.request(member, BACKUP_TOPIC, {
+    op: 'divide',
+    logId: String(logId),
+    attempt,
+    heirs: shares.map((share) => share.member),
+    ranges: shares.flatMap(({ ranges }, part) => ranges.map(([from, to]) => [from, to, part])),
+    segments: asked.map(({ segmentId, byteLength, checksum }) => {
+      return { segmentId: String(segmentId), byteLength, checksum };
+    }),
+  });
 }
 
 export async function askFreeLog(mesh: Mesh, member: number, logId: bigint): Promise<void> {

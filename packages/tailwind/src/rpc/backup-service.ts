@@ -7,6 +7,7 @@ import { codeOf, TailwindError } from '../errors.js';
 import type { NodeParts } from '../node-parts.js';
 import { segmentKey } from '../segment-key.js';
 import { type BackupServiceOptions, checkServiceOptions } from './backup-service-options.js';
+import { Divisions } from './divisions.js';
 import { inventoryEntry } from './inventory-entry.js';
 import { Loads } from './loads.js';
 import { type Claim, LogClaims } from './log-claims.js';
@@ -17,12 +18,14 @@ import { Sweeper } from './sweeper.js';
 import { Turns } from './turns.js';
 
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
+type RecoveryRequest = Request<'load' | 'unload' | 'free-log' | 'divide' | 'part' | 'read'>;
 type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'epoch' | 'free'>;
 
 /** Lets the members of a mesh use a backup: answers their requests, and owns the queue pairs for their writes. */
 export class BackupService {
   readonly #pairs: MemberPairs;
   readonly #loads: Loads;
+  readonly #divisions: Divisions;
   readonly #claims: LogClaims;
   /** Requests for one segment take effect in the order in which its primary sent them. */
   readonly #turns = new Turns();
@@ -38,18 +41,26 @@ export class BackupService {
     private readonly backup: Backup,
     options: BackupServiceOptions,
   ) {
-    const { coordinator, intervalMs, logger = parts.logger } = checkServiceOptions(options);
+    const { coordinator, intervalMs, divider, logger = parts.logger } = checkServiceOptions(options);
     this.#mesh = parts.mesh;
     this.#claims = new LogClaims(backup, coordinator);
     this.#sweeper = new Sweeper({
       coordinator,
       intervalMs,
       logger,
-      logs: () => new Set([...backup.logIds, ...backup.fencedLogs, ...this.#claims.logIds]),
+      logs: () =>
+        new Set([
+          ...backup.logIds,
+          ...backup.fencedLogs,
+          ...this.#claims.logIds,
+          ...this.#divisions.attempts.logIds,
+        ]),
       forget: (logId) => this.#forgetRecovered(logId),
     });
     this.#pairs = new MemberPairs(parts.link);
-    this.#loads = new Loads(parts.plane.protectionDomain, backup);
+    const { protectionDomain } = parts.plane;
+    this.#loads = new Loads(protectionDomain, backup);
+    this.#divisions = new Divisions(protectionDomain, backup, divider);
   }
 
   /** @internal `Logs.serve`, which says what it throws. */
@@ -82,6 +93,7 @@ export class BackupService {
     this.#sweeper.close();
     this.#lifetime.end(new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'The service of this backup is closed'));
     await Promise.all(this.#mesh.members.map(({ id }) => this.#forget(id)));
+    await this.#divisions.close();
     this.#lifetime.free();
   }
 
@@ -122,10 +134,13 @@ export class BackupService {
       case 'disconnect':
         return this.#disconnect(from, data.pair);
       case 'inventory':
-        return this.#inventory(from, data.logId);
+        return this.#inventory(from, data);
       case 'load':
       case 'unload':
       case 'free-log':
+      case 'divide':
+      case 'part':
+      case 'read':
         return this.#ofRecovery(from, data);
       case 'replicas':
         this.#requireOwner(data.logId, from);
@@ -153,11 +168,19 @@ export class BackupService {
     return null;
   }
 
-  async #ofRecovery(from: number, request: Request<'load' | 'unload' | 'free-log'>): Promise<unknown> {
-    if (request.op === 'unload') return this.#loads.end(from, request.load).then(() => null);
-    this.#claims.requireRecoverer(request.logId, from);
-    if (request.op === 'load') return this.#loads.begin(from, request);
-    await this.#forgetLog(request.logId);
+  async #ofRecovery(from: number, request: RecoveryRequest): Promise<unknown> {
+    if (request.op === 'part') return this.#divisions.part(from, request);
+    if (request.op === 'load') {
+      this.#divisions.attempts.requireLeader(request.logId, from);
+      return this.#loads.begin(from, request);
+    }
+    if (request.op === 'unload') await this.#loads.end(from, request.load);
+    else if (request.op === 'divide') this.#divisions.divide(from, request);
+    else if (request.op === 'read') await this.#divisions.read(from, request);
+    else {
+      this.#divisions.attempts.requireLeader(request.logId, from);
+      await this.#forgetLog(request.logId);
+    }
     return null;
   }
 
@@ -165,6 +188,7 @@ export class BackupService {
   async #forgetLog(logId: bigint): Promise<void> {
     this.backup.fence(logId);
     await this.#pairs.dropLog(logId);
+    await this.#divisions.forget(logId);
     await this.backup.freeLog(logId);
     this.#claims.forget(logId);
   }
@@ -198,7 +222,7 @@ export class BackupService {
 
   async #connect(member: number, { logId, session, resumes, mode, address }: Request<'connect'>) {
     const losses = this.#losses.get(member);
-    if (session === null) this.#claims.requireRecoverer(logId, member);
+    if (session === null) this.#divisions.attempts.requireReader(logId, member);
     else await this.#claim(member, logId, { session, resumes });
     this.#requireConnected(member, losses);
     const made = await this.#pairs.create(member, logId, mode, address as QueuePairAddress);
@@ -258,10 +282,11 @@ export class BackupService {
   }
 
   /** Ends both ways of writing, the queue pairs and the regions' keys, before anything is scanned. */
-  async #inventory(from: number, logId: bigint) {
-    this.#claims.recoveredBy(logId, from);
+  async #inventory(from: number, { logId, attempt }: Request<'inventory'>) {
+    const begun = this.#divisions.begin(logId, from, attempt);
     this.backup.fence(logId);
     await this.#pairs.dropLog(logId);
+    await begun;
     return (await this.backup.inventory(logId)).map(inventoryEntry);
   }
 

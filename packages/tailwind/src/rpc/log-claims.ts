@@ -20,12 +20,11 @@ export interface Claim {
 
 /**
  * Decides what a member may do with a log at a backup. The primary is the member, and its log object, that claimed the
- * log first. An id that was used before is refused: a new log would destroy the old one. A fenced log belongs to the
- * member that asked for its inventory last; the coordinator lets only one member at a time recover it.
+ * log first. An id that was used before is refused: a new log would destroy the old one. Recoveries are the matter of
+ * `RecoveryAttempts`.
  */
 export class LogClaims {
   readonly #owners = new Map<bigint, Owner>();
-  readonly #recoverers = new Map<bigint, number>();
   /** Number of claims that wait for an answer of the coordinator, by log. */
   readonly #asked = new Map<bigint, number>();
 
@@ -35,9 +34,9 @@ export class LogClaims {
     private readonly coordinator?: CoordinatorClient,
   ) {}
 
-  /** Logs with an owner or a recoverer here. */
+  /** Logs with an owner here. */
   get logIds(): bigint[] {
-    return [...this.#owners.keys(), ...this.#recoverers.keys()];
+    return [...this.#owners.keys()];
   }
 
   /** Whether a claim is under way: the coordinator's answer to it may be out of date. */
@@ -78,23 +77,9 @@ export class LogClaims {
     );
   }
 
-  recoveredBy(logId: bigint, member: number): void {
-    this.#recoverers.set(logId, member);
-  }
-
-  /** @throws TailwindError ERR_RDMC_NOT_OWNER */
-  requireRecoverer(logId: bigint, member: number): void {
-    if (this.#recoverers.get(logId) === member) return;
-    throw new TailwindError(
-      'ERR_RDMC_NOT_OWNER',
-      `Member ${member} does not recover log ${logId} at this backup`,
-    );
-  }
-
-  /** Removes owner and recoverer of a log. */
+  /** Removes the owner of a log. */
   forget(logId: bigint): void {
     this.#owners.delete(logId);
-    this.#recoverers.delete(logId);
   }
 
   /** False: the coordinator does not know the log, or there is none to ask. @throws its refusal */

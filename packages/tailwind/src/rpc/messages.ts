@@ -14,12 +14,13 @@ import {
   pattern,
   type Shaped,
   text,
+  tuple,
   variants,
   whole,
   withDefault,
 } from '@rdmc/common/shapes';
 import { remoteKey } from '@rdmc/verbs';
-import { MAX_SEGMENT_BYTES } from '../constants.js';
+import { MAX_SEGMENT_BYTES, MAX_SLOTS } from '../constants.js';
 
 export const BACKUP_TOPIC = 'tailwind.backup';
 
@@ -76,10 +77,23 @@ export const backupRequest = variants('op', {
   /** The segments of which this backup has a replica: for the log's primary. */
   replicas: { logId: u64 },
   'free-log': { logId: u64 },
-  inventory: { logId: u64 },
+  /** The attempt's number is the coordinator's; what was given to earlier ones ends. */
+  inventory: { logId: u64, attempt: u32 },
   /** Loads a replica's bytes into memory, for one-sided READs until `unload`. */
   load: { ...segment },
   unload: { load: whole() },
+  /** The leader's plan: the heirs, the part of each range of slots, and the segments that this backup may be asked for. */
+  divide: {
+    logId: u64,
+    attempt: u32,
+    heirs: list(whole()),
+    ranges: list(tuple(whole(0, MAX_SLOTS - 1), whole(0, MAX_SLOTS - 1), whole(0))),
+    segments: list(openRecord({ segmentId: u64, byteLength: bytes, checksum: nullable(u32) })),
+  },
+  /** An heir asks for its part of a segment, for a one-sided READ until `read`. */
+  part: { ...segment, attempt: u32 },
+  /** An heir has its part. */
+  read: { ...segment, attempt: u32 },
 });
 export type BackupRequest = Shaped<typeof backupRequest>;
 
@@ -99,6 +113,8 @@ export const connectAnswer = openRecord({ pair: whole(), address });
 export const replicasAnswer = list(u64);
 export const grantAnswer = openRecord({ address: finite(), rkey, key: whole() });
 export const loadAnswer = openRecord({ load: whole(), address: finite(), rkey, scan });
+/** A part without a byte has no memory. */
+export const partAnswer = openRecord({ address: finite(), rkey, byteLength: bytes });
 export const inventoryAnswer = list(
   openRecord({
     segmentId: u64,

@@ -49,6 +49,8 @@ export interface ClusterOptions {
   readonly transport?: 'shm' | 'tcp';
   /** The coordinator that the backups ask about logs (default: none). */
   readonly coordinator?: number;
+  /** Gives entries their slots (default: none). */
+  readonly divider?: URL;
 }
 
 /** The data plane of a node, which is not public. */
@@ -100,9 +102,9 @@ export async function startCluster(n: number, options: ClusterOptions = {}): Pro
       segmentBytes: options.segmentBytes ?? SEGMENT,
       buffers: options.buffers ?? 16,
     });
-    const { coordinator } = options;
+    const { coordinator, divider } = options;
     const asked = coordinator !== undefined && { coordinator: node.logs.coordinator(coordinator) };
-    const service = node.logs.serve(backup, { ...asked });
+    const service = node.logs.serve(backup, { ...asked, ...(divider && { divider }) });
     const kill = endOf(node, backup, service);
     return { id: place.id, node, mesh: node.mesh, logs: node.logs, backup, service, directory, kill };
   });

@@ -6,7 +6,6 @@ const PEERS = ['apps/kv/test/peers.test.ts'];
 const ROUTER = ['apps/kv/test/router.test.ts'];
 const ABSENCE = ['apps/kv/test/coordinator-absence.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
-const LINKS = ['apps/kv/test/broken-takeover.test.ts'];
 const PARSER = ['apps/kv/test/parser.test.ts'];
 const PROTECTION = ['apps/kv/test/protection.test.ts'];
 const KEY = ['apps/kv/test/key.test.ts'];
@@ -60,12 +59,30 @@ export const kv: readonly Mutant[] = [
     survives: 'the checksum of the whole file finds it, too, before anything is written',
   },
   {
-    id: 'kv/import-answered-early',
+    id: 'kv/import-before-all-parts',
     package: PACKAGE,
-    function: 'Imports.finish',
-    find: 'while (found.frames < frames) await changeOf(found, signal);',
+    function: 'Imports.take',
+    find: 'await this.#write(found);',
     replace: '',
-    fault: 'A takeover is answered before all of its frames came.',
+    fault: 'A takeover is answered, and nothing of it was written.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-given-up',
+    package: PACKAGE,
+    function: 'Imports.#end',
+    find: 'found.end.abort(failure);',
+    replace: '',
+    fault: 'A takeover that was given up goes on.',
+    tests: IMPORTS,
+  },
+  {
+    id: 'kv/import-of-other-tenures',
+    package: PACKAGE,
+    function: 'takeEntry',
+    find: 'if (!tenures.isReplayed(slot, version)) return false;',
+    replace: '',
+    fault: 'Entries of other tenures count.',
     tests: IMPORTS,
   },
   {
@@ -75,24 +92,6 @@ export const kv: readonly Mutant[] = [
     find: 'await this.store.whenAcknowledged(sequence);',
     replace: '',
     fault: 'An import is answered before its last append is acknowledged.',
-    tests: IMPORTS,
-  },
-  {
-    id: 'kv/import-of-strangers',
-    package: PACKAGE,
-    function: 'Imports.#of',
-    find: 'found.takeover === takeover && found.session === session',
-    replace: 'found.takeover === takeover',
-    fault: 'Frames of other connections count.',
-    tests: IMPORTS,
-  },
-  {
-    id: 'kv/import-after-break',
-    package: PACKAGE,
-    function: 'Imports.sessionEnded',
-    find: 'found.session !== session || found.isComplete',
-    replace: 'true',
-    fault: 'A takeover waits for frames of a connection that broke.',
     tests: IMPORTS,
   },
   {
@@ -110,7 +109,7 @@ export const kv: readonly Mutant[] = [
     function: 'Imports.#isOver',
     find: 'takeover < this.#overBelow || this.#over.has(takeover)',
     replace: 'this.#over.has(takeover)',
-    fault: 'Frames of a takeover of an earlier run of the coordinator are taken.',
+    fault: 'A takeover of an earlier run of the coordinator is taken.',
     tests: IMPORTS,
   },
   {
@@ -212,15 +211,6 @@ export const kv: readonly Mutant[] = [
     replace: 'current === undefined',
     fault: 'A takeover that is over may still record its plan.',
     tests: PLACEMENT,
-  },
-  {
-    id: 'kv/takeover-over-broken-link',
-    package: PACKAGE,
-    function: 'TakeoverLinks.constructor',
-    find: 'anySignal(ended, ...[...this.#links.values()].map(({ signal }) => signal))',
-    replace: 'anySignal(ended)',
-    fault: 'A takeover waits for frames that were lost with a connection.',
-    tests: LINKS,
   },
   {
     id: 'kv/tables-never-shrink',
