@@ -185,8 +185,9 @@ export type CastEvent =
       algorithmReason: string;
       /** Why blocks of that size, for people. */
       blockReason: string;
-      /** Who sends blocks on that a member has received, and why. */
+      /** The part of each member that sends received blocks on. */
       relay: 'worker' | 'device';
+      /** Why that part, for people. */
       relayReason: string;
       /** Size of the largest message. */
       messageBytes: number;
