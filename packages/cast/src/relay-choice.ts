@@ -24,7 +24,7 @@ export type GroupChoice = TransferChoice & RelayChoice;
 /**
  * Chooses who relays. What was asked for is taken. Over a network the device does, where it can: 64 MiB to 15 receivers over TCP
  * took 1.06 to 1.08 of a plain stream's time with it, and 1.26 to 1.42 with relays by the worker, on a busy machine
- * (docs/results/network.md, "Relays by the device"). Over shared memory there was no difference.
+ * (docs/results/network.md, "Relays by the device"). Over shared memory the runs differed too much to tell.
  */
 export function chooseRelay(facts: RelayFacts, wish: RelayBy | undefined): RelayChoice {
   if (wish) return { relay: wish, relayReason: 'asked for' };

@@ -260,7 +260,7 @@ function addTuningOptions(command: Command): Command {
     .option('--relay <who>', 'auto, worker, or device: who sends received blocks on to others', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 12MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
-    .option('-z, --compress', 'compress contents: faster over slow links, such as 100 Mbit/s')
+    .option('-z, --compress', 'compress contents: faster over slow links, such as 50 Mbit/s')
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MiB/s, 300Mbit/s')
     .option('--retries <count>', 'how often to cast again to receivers that failed', '0')

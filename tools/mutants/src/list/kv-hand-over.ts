@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js';
 const PACKAGE = 'apps/kv';
 const COPY = ['apps/kv/test/slot-copy.test.ts'];
 const MODEL = ['apps/kv/test/handover-model.test.ts'];
+const MACHINE = ['apps/kv/test/outgoing-machine.test.ts'];
 const TENURES = ['apps/kv/test/tenure.test.ts'];
 
 /** Slots that move between servers that run. */
@@ -50,7 +51,7 @@ export const kvHandOver: readonly Mutant[] = [
     find: "this.current === 'copying'",
     replace: 'true',
     fault: 'A source that has stopped serves again without an answer of the coordinator.',
-    tests: MODEL,
+    tests: MACHINE,
   },
   {
     id: 'kv/unacknowledged-copied',
