@@ -203,6 +203,24 @@ describe('a coordinator where members come and go', () => {
     const late = registry.finishRecovery(logs[0]!, 2, { attempt, successors: [] });
     await expect(late).rejects.toEqual(refusal('ERR_RDMC_NOT_OWNER'));
   });
+
+  it('does not let a recovery end whose successor is being declared dead', async () => {
+    const owners = [1, 2, 3].map((member) => ({ member, incarnation: 4 }));
+    const { store, logs, states } = await among(new LiveMesh(), owners);
+    const [dead, heir, other] = logs as [bigint, bigint, bigint];
+    const registry = new LogRegistry(store, 2);
+    const { attempt } = await registry.beginRecovery(dead, 3, () => false);
+    const dies = registry.declareDead(heir);
+    const ends = registry.finishRecovery(dead, 3, { attempt, successors: [other, heir] });
+    await expect(ends).rejects.toEqual(refusal('ERR_RDMC_LOG_STATE'));
+    await dies;
+    expect(await states()).toEqual(['recovering', 'recovering', 'live']);
+    await registry.finishRecovery(dead, 3, { attempt, successors: [other] });
+    // The answer may have been lost: asked again, also when a successor has died since.
+    await registry.declareDead(other);
+    await registry.finishRecovery(dead, 3, { attempt, successors: [other] });
+    expect(await states()).toEqual(['recovered', 'recovering', 'recovering']);
+  });
 });
 
 describe('the coordinator', () => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { SerialQueue } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { codeOf, TailwindError } from '../errors.js';
 import type { Minimum } from '../log/authority.js';
@@ -28,6 +29,9 @@ const LOG_PREFIX = 'log/';
 
 /** The coordinator's rules over its state: reads, checks and writes every change, and repeats it after a conflict. */
 export class LogRegistry {
+  /** A recovery ends by the records of several logs: none of them changes its state between the look at it and the end. */
+  readonly #states = new SerialQueue();
+
   /** @param term of the coordinator's run; 0: this is not a run of a coordinator */
   constructor(
     private readonly store: StateStore,
@@ -77,7 +81,7 @@ export class LogRegistry {
 
   /** The log is empty and will not be written, so it counts as recovered. Idempotent. */
   abandonLog(logId: bigint, from: OwnerProcess): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => abandoned(log, from));
+    return this.#states.run(() => this.#changeLog(logId, (log) => abandoned(log, from)));
   }
 
   async logs(): Promise<LogRecord[]> {
@@ -101,7 +105,7 @@ export class LogRegistry {
 
   /** Declares a log dead, irrevocably. */
   declareDead(logId: bigint): Promise<LogRecord> {
-    return this.#changeLog(logId, declaredDead);
+    return this.#states.run(() => this.#changeLog(logId, declaredDead));
   }
 
   /**
@@ -109,7 +113,9 @@ export class LogRegistry {
    * @throws TailwindError ERR_RDMC_RECOVERY_RUNNING, ERR_RDMC_LOG_STATE
    */
   beginRecovery(logId: bigint, recoverer: number, isGone: (member: number) => boolean): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => begunRecovery(log, { from: recoverer, run: this.#run }, isGone));
+    const begun = (log: LogRecord): LogRecord =>
+      begunRecovery(log, { from: recoverer, run: this.#run }, isGone);
+    return this.#states.run(() => this.#changeLog(logId, begun));
   }
 
   /** Ends an attempt. Has no effect if it is not the last one, or has finished. */
@@ -117,14 +123,20 @@ export class LogRegistry {
     return this.#changeLog(logId, (log) => givenUpRecovery(log, { from, attempt }));
   }
 
-  /** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE */
+  /**
+   * A successor that was declared dead is refused: its own recovery does not know what this one gave it.
+   * @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_LOG_STATE
+   */
   finishRecovery(
     logId: bigint,
     from: number,
     { attempt, successors }: { attempt: number; successors: readonly bigint[] },
   ): Promise<LogRecord> {
-    return this.#changeLog(logId, (log) => {
-      return finishedRecovery(log, { from, attempt, run: this.#run }, successors);
+    const finished = (log: LogRecord): LogRecord =>
+      finishedRecovery(log, { from, attempt, run: this.#run }, successors);
+    return this.#states.run(async () => {
+      if ((await this.log(logId)).state === 'recovering') await this.#requireNoneDead(logId, successors);
+      return this.#changeLog(logId, finished);
     });
   }
 
@@ -139,6 +151,16 @@ export class LogRegistry {
       }
       return { ...log, state: 'recovering', recoverer: null, recovererRun: null, salvage: [...salvage] };
     });
+  }
+
+  async #requireNoneDead(logId: bigint, successors: readonly bigint[]): Promise<void> {
+    for (const { logId: successor, state } of await this.logs()) {
+      if (state === 'live' || !successors.includes(successor)) continue;
+      throw new TailwindError(
+        'ERR_RDMC_LOG_STATE',
+        `The recovery of log ${logId} must not end: log ${successor}, which got entries of it, was declared dead`,
+      );
+    }
   }
 
   get #run(): string {
