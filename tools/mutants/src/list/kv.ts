@@ -162,7 +162,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/attempts-not-abandoned',
     package: PACKAGE,
     function: 'Attempts.plan',
-    find: 'for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current);',
+    find: 'for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current.message);',
     replace: '',
     fault: 'A new plan leaves what earlier attempts stored.',
     tests: PLACEMENT,
