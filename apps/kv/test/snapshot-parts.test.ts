@@ -1,10 +1,16 @@
 import { Buffer } from 'node:buffer';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '@rdmc/common';
 import type { LogEntry } from '@rdmc/tailwind';
-import { refusal } from '@rdmc/testing';
+import { refusal, temporaryDirectory } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SNAPSHOT_PAGE_BYTES } from '../src/limits.js';
+import type { ClusterStatus } from '../src/admin/status.js';
+import type { Connection } from '../src/client/connection.js';
+import { SlotTable } from '../src/cluster/slot-table.js';
+import { SNAPSHOT_PAGE_BYTES, SNAPSHOT_RETRY_MS } from '../src/limits.js';
 import type { CommitTicket } from '../src/log/commit-log.js';
 import { Coverage } from '../src/snapshot/coverage.js';
 import {
@@ -17,6 +23,7 @@ import {
   sectionsIn,
 } from '../src/snapshot/sections.js';
 import { SnapshotService } from '../src/snapshot/snapshot-service.js';
+import { takeSnapshot } from '../src/snapshot/take.js';
 import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
@@ -90,25 +97,32 @@ describe('the copy of a slot that counts', () => {
   });
 });
 
-/** Acknowledges when the test says so. */
+/** Acknowledges, or refuses, when the test says so. */
 class HeldLog extends RecordedLog {
   readonly #held = new Deferred<void>();
+  isFull = false;
 
   override append(entries: readonly LogEntry[]): CommitTicket {
+    if (this.isFull) throw new Error('full');
     return { ...super.append(entries), acknowledged: this.#held.promise };
   }
 
   acknowledgeAll(): void {
     this.#held.resolve();
   }
+
+  refuseAll(): void {
+    this.#held.reject(new Error('refused'));
+  }
 }
 
+const alternating = { owner: (slot: number) => (slot % 2 === 0 ? 1 : 2), epoch: 7 };
+
 /** A store, and its pages. */
-function rig() {
+function rig(table: Pick<SlotTable, 'owner' | 'epoch'> = alternating) {
   const log = new HeldLog();
   const store = new Store(new Keyspace(), log);
   const lease = { valid: true };
-  const table = { owner: (slot: number) => (slot % 2 === 0 ? 1 : 2), epoch: 7 };
   const service = new SnapshotService({ self: 1, store, table, lease, now: () => 1000 });
   return { log, store, lease, service };
 }
@@ -187,5 +201,126 @@ describe('pages', () => {
     await page;
     lease.valid = false;
     await expect(service.page({ slot, after: 0 })).rejects.toEqual(refusal('ERR_RDMC_KV_SLOT_UNAVAILABLE'));
+  });
+
+  it('do not have a slot from the moment on at which a hand-over stops it, until the slot table says who has it', async () => {
+    const table = SlotTable.of(1);
+    const { service } = rig(table);
+    const slots = async (): Promise<number[]> => {
+      const { sections } = decodePage(await service.page({ slot: 4, after: 0 }, 6));
+      return [...sectionsIn(sections)].map(({ slot }) => slot);
+    };
+    const before = await slots();
+    table.stop(9, [[5, 5]]);
+    const stopped = await slots();
+    table.resume(9);
+    const kept = await slots();
+    table.stop(10, [[5, 5]]);
+    table.moved(10, 7);
+    // A table that was on its way when the slot moved names the former owner.
+    table.update(7, [{ from: 0, to: 16_383, member: 1 }]);
+    const moved = await slots();
+    table.update(8, [{ from: 0, to: 16_383, member: 1 }]);
+    expect({ before, stopped, kept, moved, back: await slots() }).toEqual({
+      before: [4, 5, 6],
+      stopped: [4, 6],
+      kept: [4, 5, 6],
+      moved: [4, 6],
+      back: [4, 5, 6],
+    });
+  });
+
+  it('are refused with a removal that the log refuses: the key is there again', async () => {
+    const { store, service, log } = rig();
+    const { slot, keys } = keysOfOneSlot(1);
+    store.put(slot, keys[0]!, 'value', 0);
+    store.commit();
+    log.acknowledgeAll();
+    await store.settled();
+    const refusing = new HeldLog();
+    log.append = (entries) => refusing.append(entries);
+    store.remove(slot, keys[0]!);
+    store.commit();
+    const page = service.page({ slot, after: 0 }, slot);
+    refusing.refuseAll();
+    await expect(page).rejects.toThrow('refused');
+    expect(store.keyspace.get(slot, keys[0]!)?.value).toBe('value');
+  });
+
+  it('are refused with a write of the same turn that the log does not take', async () => {
+    const { store, service, log } = rig();
+    const { slot, keys } = keysOfOneSlot(1);
+    store.put(slot, keys[0]!, 'value', 0);
+    const page = service.page({ slot, after: 0 }, slot);
+    log.isFull = true;
+    expect(store.commit()).toBeInstanceOf(Error);
+    log.isFull = false;
+    store.put(slot, 'later', 'value', 0);
+    store.commit();
+    log.acknowledgeAll();
+    await expect(page).rejects.toThrow('full');
+  });
+});
+
+describe('a snapshot of two servers', () => {
+  const half = (server: number): [number, number] => (server === 1 ? [0, 8191] : [8192, 16_383]);
+
+  /** Pages as one server of two gives them: its half of the slots, without keys. */
+  function pageOf(server: number): Buffer {
+    const [from, to] = half(server);
+    const sections = Array.from({ length: to - from + 1 }, (_, index) =>
+      encodeSection({ slot: from + index, flags: WHOLE, epoch: 1, version: 1 }, Buffer.alloc(0)),
+    );
+    return encodePage({ slot: to + 1, after: 0 }, sections);
+  }
+
+  it.each<[string, string, readonly string[]]>([
+    [
+      'goes on with the next round',
+      'UNAVAILABLE ERR_RDMC_KV_SLOT_UNAVAILABLE: no lease',
+      ['page of 2', 'status'],
+    ],
+    ['fails', 'malformed', ['page of 2', 'failed']],
+  ])('waits for the other server, and then %s, when one refuses', async (_what, refused, expected) => {
+    const directory = join(temporaryDirectory('kv-snapshot-two'), 'snapshot');
+    const events: string[] = [];
+    const next = new Deferred<void>();
+    const tell = (event: string): void => {
+      events.push(event);
+      if (event !== 'page of 2') next.resolve();
+    };
+    let isFirst = true;
+    let rounds = 0;
+    const commandOf = async (server: number): Promise<string> => {
+      if (server === 1 && isFirst) {
+        isFirst = false;
+        throw new Error(refused);
+      }
+      if (server === 2) {
+        // Time in which the next event happens where it does not wait.
+        await Promise.race([next.promise, delay(2 * SNAPSHOT_RETRY_MS)]);
+        tell('page of 2');
+      }
+      return pageOf(server).toString('latin1');
+    };
+    const servers = [1, 2].map((server) => ({
+      server,
+      slots: [half(server)],
+      address: { host: '', port: server },
+    }));
+    const access = {
+      status: async () => {
+        rounds += 1;
+        if (rounds > 1) tell('status');
+        return { servers } as unknown as ClusterStatus;
+      },
+      connect: async ({ port }: { port: number }) =>
+        ({ command: () => commandOf(port), close() {} }) as unknown as Connection,
+    };
+    const taken = await takeSnapshot(access, directory).catch(() => tell('failed'));
+    expect(events).toEqual(expected);
+    expect(taken === undefined ? readdirSync(directory).length : taken.files).toBe(
+      taken === undefined ? 0 : 2,
+    );
   });
 });

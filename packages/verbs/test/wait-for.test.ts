@@ -118,16 +118,21 @@ class Graph {
 
   async settle(): Promise<void> {
     const expected = runnable(this.#queues, this.#received);
-    await until(`arrivals ${expected}; there are ${this.#arrived}`, () => {
-      for (const { queuePair, opcode, status } of this.outer.queue.poll()) {
-        const at = this.outputs.findIndex(([, to]) => to.number === queuePair);
-        if (at >= 0 && opcode === 'RECEIVE' && status === 'SUCCESS') this.#arrived[at]! += 1;
-      }
-      this.#arrived.forEach((count, at) => {
-        if (count > expected[at]!) throw new Error(`queue ${at} sent ${count} messages, not ${expected[at]}`);
-      });
-      return this.#arrived.every((count, at) => count === expected[at]!) ? true : undefined;
+    await until(`arrivals ${expected}; there are ${this.#arrived}`, () =>
+      this.#haveArrived(expected) ? true : undefined,
+    );
+  }
+
+  /** Counts new arrivals; throws if there are more than these. */
+  #haveArrived(expected: readonly number[]): boolean {
+    for (const { queuePair, opcode, status } of this.outer.queue.poll()) {
+      const at = this.outputs.findIndex(([, to]) => to.number === queuePair);
+      if (at >= 0 && opcode === 'RECEIVE' && status === 'SUCCESS') this.#arrived[at]! += 1;
+    }
+    this.#arrived.forEach((count, at) => {
+      if (count > expected[at]!) throw new Error(`queue ${at} sent ${count} messages, not ${expected[at]}`);
     });
+    return this.#arrived.every((count, at) => count === expected[at]!);
   }
 
   /** Queue pair `input` fails; queues whose first waiting request needs it fail, all others go on. */
@@ -143,7 +148,10 @@ class Graph {
     });
     for (const at of hopeless) {
       const [outgoing] = this.outputs[at]!;
-      await until(`queue ${at} to fail`, () => (outgoing.state === 'ERROR' ? true : undefined));
+      await until(`queue ${at} to fail`, () => {
+        this.#haveArrived(ran);
+        return outgoing.state === 'ERROR' ? true : undefined;
+      });
       // What was flushed does not run later.
       this.#queues[at] = this.#queues[at]!.slice(0, ran[at]!);
     }

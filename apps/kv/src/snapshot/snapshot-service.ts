@@ -32,6 +32,10 @@ export class SnapshotService {
   /**
    * A page of the slots that this server has, from a place on: about SNAPSHOT_PAGE_BYTES, and at least one key. A key is in it as it
    * is at this moment, with all fields. Resolves when the log has acknowledged what is in it.
+   *
+   * It is read in one turn, in which commands on the same slots would run here: the slot table does not name an owner of slots that
+   * are being handed over, and the lease is checked behind all reads. What happens while the log is waited for leaves it what an
+   * owner read after the request.
    * @param to the last slot
    * @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: this server does not have a lease; the log's refusal: ask again
    */
@@ -44,6 +48,7 @@ export class SnapshotService {
       place = this.#take(place, filling, sections);
     // What was read before the lease ended is what an owner read.
     if (!lease.valid) throw withoutLease();
+    this.#addRemovals(from.slot, place.slot, filling);
     if (filling.sequence > store.keyspace.acknowledged) await store.whenAcknowledged(filling.sequence);
     return encodePage(place, sections);
   }
@@ -84,6 +89,15 @@ export class SnapshotService {
     }
     keyspace.forgetOrder(slot);
     return undefined;
+  }
+
+  /** A key whose removal the log refuses is there again: the page, which is without it, waits for that. */
+  #addRemovals(first: number, last: number, filling: Filling): void {
+    const { keyspace } = this.options.store;
+    for (const [key, slot] of keyspace.removed) {
+      if (slot < first || slot > last) continue;
+      filling.sequence = Math.max(filling.sequence, keyspace.get(slot, key)?.sequence ?? 0);
+    }
   }
 
   #lives({ value, expiresAt }: KeyEntry): boolean {

@@ -9,6 +9,7 @@ import { ADMIN_COMMAND } from '../commands/admin.js';
 import { codeOf, KvError } from '../errors.js';
 import { SLOTS, SNAPSHOT_RETRY_MS, SNAPSHOT_WAIT_MS } from '../limits.js';
 import { decodeKey } from '../store/record.js';
+import type { Endpoint } from '../values.js';
 import { type ClusterAccess, placedBy } from './cluster-access.js';
 import { Coverage } from './coverage.js';
 import { decodePage, type Place, recordsOf, sectionsIn } from './sections.js';
@@ -101,14 +102,7 @@ class SnapshotWork {
   async #copyAll(): Promise<void> {
     let deadline = performance.now() + SNAPSHOT_WAIT_MS;
     for (let missing = this.#coverage.missing; missing.length > 0; ) {
-      const { owners, addresses } = placedBy(await this.access.status());
-      await Promise.all(
-        [...addresses].map(async ([server, endpoint]) => {
-          const slots = missing.filter((slot) => owners[slot] === server);
-          if (slots.length > 0)
-            await this.#copy(server, await this.access.connect(endpoint), rangesOfSlots(slots));
-        }),
-      ).catch(passing);
+      await this.#copyFromAll(missing);
       const left = this.#coverage.missing;
       if (left.length < missing.length) deadline = performance.now() + SNAPSHOT_WAIT_MS;
       else if (performance.now() > deadline) throw withoutServer(left);
@@ -117,16 +111,49 @@ class SnapshotWork {
     }
   }
 
-  async #copy(server: number, connection: Connection, ranges: readonly [number, number][]): Promise<void> {
+  /**
+   * Each slot from the server that has it. Ends when all servers have ended: a server that is asked in two rounds at once would give
+   * two mixed copies of a slot, and pages that come late would be written into files that are finished, or removed.
+   */
+  async #copyFromAll(missing: readonly number[]): Promise<void> {
+    const { owners, addresses } = placedBy(await this.access.status());
+    const failed = new AbortController();
+    const copy = async (server: number, endpoint: Endpoint): Promise<void> => {
+      const slots = missing.filter((slot) => owners[slot] === server);
+      if (slots.length === 0) return;
+      await this.#copy(server, await this.access.connect(endpoint), rangesOfSlots(slots), failed.signal);
+    };
+    await Promise.all(
+      [...addresses].map(([server, endpoint]) =>
+        copy(server, endpoint).catch((error: unknown) => {
+          if (!isPassing(error)) failed.abort(error);
+        }),
+      ),
+    );
+    failed.signal.throwIfAborted();
+  }
+
+  async #copy(
+    server: number,
+    connection: Connection,
+    ranges: readonly [number, number][],
+    failed: AbortSignal,
+  ): Promise<void> {
     try {
-      for (const [from, to] of ranges) await this.#copyRange(server, connection, { from, to });
+      for (const [from, to] of ranges) await this.#copyRange(server, connection, { from, to }, failed);
     } finally {
       connection.close();
     }
   }
 
-  async #copyRange(server: number, connection: Connection, { from, to }: Range): Promise<void> {
+  async #copyRange(
+    server: number,
+    connection: Connection,
+    { from, to }: Range,
+    failed: AbortSignal,
+  ): Promise<void> {
     for (let place: Place = { slot: from, after: 0 }; place.slot <= to; ) {
+      failed.throwIfAborted();
       const words = [place.slot, place.after, to].map(String);
       const reply = await connection.command(ADMIN_COMMAND, 'SNAPSHOT', ...words);
       const { next, sections } = decodePage(Buffer.from(String(reply), 'latin1'));
@@ -167,10 +194,9 @@ function keysIn(records: Buffer): number {
 }
 
 /** What the next round may not meet again. */
-function passing(error: unknown): void {
+function isPassing(error: unknown): boolean {
   const isRefusal = error instanceof Error && /^[A-Z]+ ERR_RDMC_/.test(error.message);
-  if (isRefusal || ['ERR_RDMC_KV_MEMBER_LOST', 'ERR_RDMC_KV_UNREACHABLE'].includes(codeOf(error))) return;
-  throw error;
+  return isRefusal || ['ERR_RDMC_KV_MEMBER_LOST', 'ERR_RDMC_KV_UNREACHABLE'].includes(codeOf(error));
 }
 
 function notEmpty(directory: string): KvError {

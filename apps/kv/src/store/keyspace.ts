@@ -26,6 +26,8 @@ export class Keyspace {
   readonly #live = new Int32Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which the expiry was set. */
   readonly expiring = new Map<string, number>();
+  /** Keys whose removal is not acknowledged, with their slots. */
+  readonly removed = new Map<string, number>();
   readonly #ordered = new Map<number, readonly HashedKey[]>();
   #size = 0;
 
@@ -91,6 +93,8 @@ export class Keyspace {
     const change = Number(after?.value !== undefined) - Number(before?.value !== undefined);
     this.#size += change;
     this.#live[slot]! += change;
+    if (after && after.value === undefined) this.removed.set(key, slot);
+    else if (before && before.value === undefined) this.removed.delete(key);
     const expires = after?.value !== undefined && after.expiresAt !== NO_EXPIRY;
     if (expires) this.expiring.set(key, slot);
     else if (before && before.expiresAt !== NO_EXPIRY) this.expiring.delete(key);

@@ -96,6 +96,7 @@ export class SentAppends {
       if (error === undefined) continue;
       // Later appends may depend on it.
       for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
+      this.#waiters.refused(appends[index]!.sequence, error);
       return error;
     }
     return undefined;

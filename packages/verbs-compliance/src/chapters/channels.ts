@@ -123,6 +123,19 @@ export function channels({ test, rounds: roundsOf }: SuiteContext): void {
     await near.ends([[1, 'REMOTE_ACCESS_ERROR']]);
   });
 
+  test('armed for solicited ones, a receive that fails wakes', {}, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    // Too short for the message. A second receive would be flushed, which wakes too.
+    await far.receive({ id: 1 });
+    await b.call('arm', { cq: far.cq, solicitedOnly: true });
+    await near.post({ id: 2, opcode: 'SEND', inline: new Uint8Array(8) });
+    await b.call('waitEvent', { channel, beyond: 0 });
+    const [failed] = await far.poll(1);
+    assert.equal(failed!.id, 1);
+    assert.notEqual(failed!.status, 'SUCCESS');
+  });
+
   const long = { timeoutMs: LONG_MS };
   const rounds = roundsOf(ALL_ROUNDS);
   test(`no wake-up is lost in ${rounds} rounds of random timing`, long, async (a, b) => {

@@ -4,6 +4,7 @@ const PACKAGE = 'apps/kv';
 const COPY = ['apps/kv/test/slot-copy.test.ts'];
 const MODEL = ['apps/kv/test/handover-model.test.ts'];
 const MACHINE = ['apps/kv/test/outgoing-machine.test.ts'];
+const SNAPSHOT = ['apps/kv/test/snapshot-parts.test.ts'];
 const TENURES = ['apps/kv/test/tenure.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const INCOMING = ['apps/kv/test/incoming.test.ts'];
@@ -108,5 +109,32 @@ export const kvHandOver: readonly Mutant[] = [
     replace: '',
     fault: 'A target serves keys of an earlier hand-over of the slot.',
     tests: COPY,
+  },
+  {
+    id: 'kv/snapshot-of-stopped-slots',
+    package: PACKAGE,
+    function: 'SnapshotService.#take',
+    find: 'table.owner(slot) !== self',
+    replace: 'false',
+    fault: 'A source that has stopped serving a slot gives its copy to a snapshot.',
+    tests: SNAPSHOT,
+  },
+  {
+    id: 'kv/snapshot-before-a-removal',
+    package: PACKAGE,
+    function: 'SnapshotService.page',
+    find: 'this.#addRemovals(from.slot, place.slot, filling);',
+    replace: '',
+    fault: 'A snapshot lacks a key whose removal the log refuses.',
+    tests: SNAPSHOT,
+  },
+  {
+    id: 'kv/refused-turn-waits',
+    package: PACKAGE,
+    function: 'SentAppends.send',
+    find: 'this.#waiters.refused(appends[index]!.sequence, error);',
+    replace: '',
+    fault: 'A snapshot has a write of its turn that the log did not take.',
+    tests: SNAPSHOT,
   },
 ];

@@ -114,7 +114,7 @@ export const verbsRequests: readonly Mutant[] = [
     function: 'ShmWire::publish',
     find: '(request.flags & kSolicited) || status != kSuccess',
     replace: 'request.flags & kSolicited',
-    fault: 'A receive that failed does not wake who waits for solicited completions.',
+    fault: 'A receive that failed does not wake a thread that waits for solicited completions.',
     tests: SHM,
   },
 ];
