@@ -207,7 +207,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/plan-of-another-takeover',
     package: PACKAGE,
     function: 'Attempts.plan',
-    find: 'current?.takeover !== takeover',
+    find: 'current?.message.takeover !== takeover',
     replace: 'current === undefined',
     fault: 'A takeover that is over may still record its plan.',
     tests: PLACEMENT,
