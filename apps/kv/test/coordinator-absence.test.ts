@@ -144,6 +144,7 @@ describe('an heir that was cut off while an attempt failed', () => {
     mesh.takeover = async (leader, takeover) => {
       if (first === 0) {
         first = takeover;
+        await mesh.plan(leader, takeover);
         mesh.cut(3);
         throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
       }
@@ -170,6 +171,7 @@ describe('an heir that was cut off while an attempt failed', () => {
     mesh.takeover = async (leader, takeover) => {
       if (plans.length === 0) {
         plans.push('failed');
+        await mesh.plan(leader, takeover);
         throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
       }
       // It is an heir of this attempt as well, and its connection with the coordinator breaks.

@@ -92,6 +92,77 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   await placement.close();
 });
 
+it('slots that were handed over to an heir while an attempt began are not dropped there', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  let placement!: Placement;
+  let recovered!: Promise<unknown>;
+  await new Promise<void>((serving) => {
+    recovered = new Promise((resolve) => {
+      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
+    });
+    for (const id of [1, 2, 3]) void mesh.register(id);
+  });
+  const refused: unknown[] = [];
+  mesh.takeover = async (leader, takeover) => {
+    // The last commit of a hand-over from 1 to 3, after the takeover was ordered.
+    const handedOver = '[[0,5000,"1"],[5001,5460,"3",9,0],[5461,10921,"2"],[10922,16383,"3"]]';
+    if (mesh.leaders.length === 1) store.values.set('kv/slots', { value: handedOver, revision: 2 });
+    try {
+      await mesh.plan(leader, takeover);
+    } catch (error) {
+      refused.push((error as { code: string }).code);
+      throw error;
+    }
+    records[0] = record(1, 'recovered');
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  expect(refused).toEqual(['ERR_RDMC_KV_TAKEOVER_FAILED']);
+  expect(mesh.abandoned).toEqual([]);
+  await placement.close();
+});
+
+it('slots that a server without any got just before it was lost are recovered', async () => {
+  const mesh = new FakeMesh([1, 2, 3]);
+  const store = new FakeStore();
+  const records = [1, 2].map((id) => record(id, 'live'));
+  store.values.set('kv/slots', { value: '[[0,8191,"1"],[8192,16383,"2"]]', revision: 1 });
+  records.push(record(3, 'live'));
+  let placement!: Placement;
+  const recovered = new Promise<unknown>((resolve) => {
+    placement = start(mesh, store, records, { recovered: resolve });
+  });
+  const ranges: unknown[] = [];
+  const refused: unknown[] = [];
+  mesh.onTakeover = (body) => {
+    ranges.push(readShape(takeoverMessage, body).floors);
+  };
+  mesh.takeover = async (leader, takeover) => {
+    const handedOver = '[[0,8190,"1"],[8191,8191,"3",9,7],[8192,16383,"2"]]';
+    if (mesh.leaders.length === 1) store.values.set('kv/slots', { value: handedOver, revision: 2 });
+    try {
+      await mesh.plan(leader, takeover);
+    } catch (error) {
+      refused.push((error as { code: string }).code);
+      throw error;
+    }
+    records[2] = record(3, 'recovered');
+    return { entries: 0, milliseconds: 0 };
+  };
+  // It never registers: it is lost with a log that does not have slots.
+  mesh.lose(3);
+  await mesh.register(1);
+  await mesh.register(2);
+  await recovered;
+  expect(ranges).toEqual([[], [[8191, 8191, 7]]]);
+  // Otherwise the log would have been given up, with the slots.
+  expect(refused).toEqual(['ERR_RDMC_KV_TAKEOVER_FAILED']);
+  await placement.close();
+});
+
 it('another run waits for all servers with slots, and its tables are newer than those of the run before', async () => {
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));

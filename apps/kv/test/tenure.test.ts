@@ -1,7 +1,7 @@
 import { rejection } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { PlacementState } from '../src/cluster/placement-state.js';
-import { Floors, floorRanges, isReplayed, type Tenure } from '../src/cluster/tenure.js';
+import { Floors, floorRanges, isReplayed, type Tenure, type TenureRange } from '../src/cluster/tenure.js';
 import { SLOTS } from '../src/limits.js';
 import { FakeStore, record } from './support/fake-mesh.js';
 
@@ -61,6 +61,23 @@ it('a takeover whose slots were handed over meanwhile does not get a plan', asyn
   const plan = state.plan('1', [[0, 100, '3', 6, 0]], async () => [record(1, 'recovering')]);
   expect(await rejection(plan)).toMatchObject({ code: 'ERR_RDMC_KV_TAKEOVER_FAILED' });
   expect(store.values.has('kv/takeover/1')).toBe(false);
+});
+
+it('a takeover of a log that got slots meanwhile does not get a plan: these would not have an owner any more', async () => {
+  const store = new FakeStore();
+  const state = new PlacementState(store);
+  store.values.set('kv/slots', { value: '[[0,99,"1"],[100,16383,"2",5,33]]', revision: 1 });
+  const dead = async () => [record(1, 'recovering')];
+  for (const slots of [[[0, 98, '3', 6, 0]], [[1, 99, '3', 6, 0]], []] satisfies TenureRange[][]) {
+    expect(await rejection(state.plan('1', slots, dead))).toMatchObject({
+      code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+    });
+    expect(await rejection(state.requireLog('1', slots, dead))).toMatchObject({
+      code: 'ERR_RDMC_KV_TAKEOVER_FAILED',
+    });
+  }
+  expect(store.values.has('kv/takeover/1')).toBe(false);
+  await state.requireLog('3', [], dead);
 });
 
 /** Slot 5 from log 1 to log 2. */

@@ -17,16 +17,22 @@ export interface AttemptsOptions {
   readonly isHere: (logId: string) => boolean;
 }
 
+/** An attempt, and whether its heirs may have got something. */
+interface Current {
+  readonly message: TakeoverMessage;
+  mayHaveBrought: boolean;
+}
+
 /** The attempts to have a log taken over, one at a time. */
 export class Attempts {
-  #current: TakeoverMessage | undefined;
-  /** Attempts whose outcome is not known, by log. */
+  #current: Current | undefined;
+  /** Attempts whose heirs may have got something, and whose outcome is not known, by log. */
   readonly #failed = new Map<string, TakeoverMessage[]>();
 
   constructor(private readonly options: AttemptsOptions) {}
 
   isUnderWay(logId: string): boolean {
-    return this.#current?.logId === logId;
+    return this.#current?.message.logId === logId;
   }
 
   /**
@@ -38,14 +44,16 @@ export class Attempts {
     const { logId } = order;
     const takeover = await state.next();
     if (isHere(logId)) throw isBack(logId);
-    this.#current = { takeover, ...order };
+    const message = { takeover, ...order };
+    const current = { message, mayHaveBrought: false };
+    this.#current = current;
     try {
       const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
-      const answer = await orders.request(leader, Topic.TAKEOVER, this.#current, options);
+      const answer = await orders.request(leader, Topic.TAKEOVER, message, options);
       this.#failed.delete(logId);
       return readShape(takeoverAnswer, answer);
     } catch (error) {
-      this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), this.#current]);
+      if (current.mayHaveBrought) this.#failed.set(logId, [...(this.#failed.get(logId) ?? []), message]);
       throw error;
     } finally {
       this.#current = undefined;
@@ -60,9 +68,9 @@ export class Attempts {
   async plan(takeover: number): Promise<null> {
     const { state, leftovers, logs } = this.options;
     const current = this.#current;
-    if (current?.takeover !== takeover) throw notUnderWay(takeover);
-    const { logId, shares } = current;
-    for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current);
+    if (current?.message.takeover !== takeover) throw notUnderWay(takeover);
+    const { logId, shares } = current.message;
+    for (const failed of this.#failed.get(logId) ?? []) await leftovers.abandon(failed, current.message);
     // Meanwhile this attempt may have failed, and a later one have its plan.
     if (this.#current !== current) throw notUnderWay(takeover);
     this.#failed.delete(logId);
@@ -72,6 +80,10 @@ export class Attempts {
       shares.flatMap(({ ranges }) => ranges),
       logs,
     );
+    if (this.#current !== current) throw notUnderWay(takeover);
+    // Not earlier: a hand-over may have given an heir slots of an attempt that did not come so far, and these are kept. From here
+    // on the slots are those of a dead log until its recovery ends.
+    current.mayHaveBrought = true;
     const planned = await Promise.all(shares.map((share) => this.#tenures(takeover, share)));
     if (this.#current !== current) throw notUnderWay(takeover);
     await state.plan(logId, planned.flat(), logs);

@@ -168,11 +168,14 @@ export class PlacementState {
   }
 
   async #requireLog(logId: string, ranges: Parameters<PlacementState['requireLog']>[1], logs: LogRecords) {
-    const tenures = await this.storedTenures(await logs());
+    const tenures = (await this.storedTenures(await logs())) ?? [];
+    const left = new Set(tenures.flatMap((tenure, slot) => (tenure.logId === logId ? [slot] : [])));
     for (const [from, to] of ranges) {
-      const other = tenures?.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
+      const other = tenures.slice(from, to + 1).find((tenure) => tenure.logId !== logId);
       if (other) throw handedOver(logId, other);
+      for (let slot = from; slot <= to; slot += 1) left.delete(slot);
     }
+    if (left.size > 0) throw gotMore(logId, left.size);
   }
 
   /** Repeated where another process has changed the records first: then the rules look at those. */
@@ -196,8 +199,9 @@ export class PlacementState {
   }
 
   /**
-   * The slots are those of a log that was declared dead: no hand-over gives them away any more.
-   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED: a slot belongs to another log by now
+   * The slots are those of a log that was declared dead, and all of them: no hand-over gives any away, or others to it, any more.
+   * A slot that its takeover left out would never have an owner again.
+   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED: a slot belongs to another log by now, or the log has got more of them
    */
   requireLog(
     logId: string,
@@ -267,6 +271,13 @@ function handedOver(logId: string, other: Tenure): KvError {
   return new KvError(
     'ERR_RDMC_KV_TAKEOVER_FAILED',
     `a slot of log ${logId} belongs to log ${other.logId} by now: another takeover follows`,
+  );
+}
+
+function gotMore(logId: string, count: number): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_TAKEOVER_FAILED',
+    `log ${logId} got ${count} slots that the takeover does not have: another takeover follows`,
   );
 }
 

@@ -103,14 +103,8 @@ export class Placement {
     const isHere = (logId: string): boolean => this.#logs.has(logId);
     this.#leftovers = new Leftovers({ orders: channel, ended, isHere });
     const logs = (): Promise<LogRecord[]> => coordinator.logs();
-    this.#attempts = new Attempts({
-      orders: channel,
-      state: this.#state,
-      logs,
-      leftovers: this.#leftovers,
-      ended,
-      isHere,
-    });
+    const [state, leftovers] = [this.#state, this.#leftovers];
+    this.#attempts = new Attempts({ orders: channel, state, logs, leftovers, ended, isHere });
     const { returnMs, rollCallMs = returnMs } = waits;
     this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
@@ -390,7 +384,11 @@ export class Placement {
       const id = String(logId);
       if (state === 'recovered' || having.has(id) || !dead.has(id) || members.length === 0) continue;
       const leader = members[this.#turn % members.length]!;
-      await this.#attempts.run(leader, { logId: id, shares: [], floors: [] }).catch(() => {});
+      const run = this.#attempts.run(leader, { logId: id, shares: [], floors: [] });
+      // A hand-over may have given it slots meanwhile.
+      await run.catch((error: unknown) => {
+        if (codeOf(error) === 'ERR_RDMC_KV_TAKEOVER_FAILED') this.#enqueue();
+      });
     }
   }
 }

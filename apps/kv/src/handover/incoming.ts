@@ -50,16 +50,14 @@ export class Incoming {
   /**
    * Slots come. What this log has of them is of earlier tenures, and leaves the index. Resolves with the last version of the log,
    * which the entries of the tenure come after; it is not below that of the source.
-   * @throws KvError ERR_RDMC_KV_SERVER_FULL
+   * @throws KvError ERR_RDMC_KV_SERVER_FULL; ERR_RDMC_KV_HANDOVER_FAILED: it has ended meanwhile
    */
   async begin({ number, ranges, session, version, bytes }: Announcement): Promise<number> {
     this.#requireRoom(bytes);
     this.#endWhere((each) => overlaps(each.ranges, ranges));
-    await this.store.forget(ranges);
-    this.store.raiseVersion(version);
     const all = new Set<number>();
     for (const [from, to] of ranges) for (let slot = from; slot <= to; slot += 1) all.add(slot);
-    this.#handOvers.set(number, {
+    const begun: HandOver = {
       number,
       ranges,
       session,
@@ -68,7 +66,12 @@ export class Incoming {
       isWhole: false,
       failure: undefined,
       changed: () => {},
-    });
+    };
+    // Before the wait: a takeover may give this server the slots meanwhile, and that must end the hand-over.
+    this.#handOvers.set(number, begun);
+    await this.store.forget(ranges);
+    if (this.#handOvers.get(number) !== begun) throw ended(number, 'it has ended here');
+    this.store.raiseVersion(version);
     return this.store.lastVersion;
   }
 

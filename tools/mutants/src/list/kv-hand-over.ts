@@ -6,6 +6,8 @@ const MODEL = ['apps/kv/test/handover-model.test.ts'];
 const MACHINE = ['apps/kv/test/outgoing-machine.test.ts'];
 const SNAPSHOT = ['apps/kv/test/snapshot-parts.test.ts'];
 const TENURES = ['apps/kv/test/tenure.test.ts'];
+const PLACEMENT = ['apps/kv/test/placement.test.ts'];
+const INCOMING = ['apps/kv/test/incoming.test.ts'];
 
 /** Slots that move between servers that run. */
 export const kvHandOver: readonly Mutant[] = [
@@ -44,6 +46,33 @@ export const kvHandOver: readonly Mutant[] = [
     replace: '',
     fault: 'Slots go to a log, or from one, that is being recovered.',
     tests: TENURES,
+  },
+  {
+    id: 'kv/takeover-of-a-part',
+    package: PACKAGE,
+    function: 'PlacementState.#requireLog',
+    find: 'if (left.size > 0) throw gotMore(logId, left.size);',
+    replace: '',
+    fault: 'A takeover leaves slots out that its log got just before it was declared dead.',
+    tests: TENURES,
+  },
+  {
+    id: 'kv/unplanned-attempt-abandoned',
+    package: PACKAGE,
+    function: 'Attempts.run',
+    find: 'current.mayHaveBrought',
+    replace: 'true',
+    fault: 'An heir drops slots of an attempt that a hand-over gave it.',
+    tests: PLACEMENT,
+  },
+  {
+    id: 'kv/hand-over-outlasts-takeover',
+    package: PACKAGE,
+    function: 'Incoming.begin',
+    find: "if (this.#handOvers.get(number) !== begun) throw ended(number, 'it has ended here');",
+    replace: 'this.#handOvers.set(number, begun);',
+    fault: 'A hand-over of slots that a takeover gives its target begins.',
+    tests: INCOMING,
   },
   {
     id: 'kv/source-resumes',
