@@ -100,6 +100,9 @@ export const HANDOVER_SLOTS = 64;
 export const HANDOVER_FRAME_BYTES = 64 * 1024;
 /** Frames of changes, at most, before the source stops although there are many. */
 export const HANDOVER_ROUNDS = 64;
+/** After each frame of a copy, and after each hand-over, comes a rest of so many times the time that it took, at most this. */
+export const HANDOVER_REST = 3;
+export const HANDOVER_MAX_REST_MS = 100;
 /** How long one request of a hand-over may take before the hand-over fails, and the whole hand-over. */
 export const HANDOVER_TIMEOUT_MS = 30_000;
 export const HANDOVER_TOTAL_MS = 600_000;

@@ -1,4 +1,4 @@
-import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { anySignal, Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
@@ -8,7 +8,14 @@ import type { PeerLink } from '../cluster/peer-link.js';
 import type { PeerLinks } from '../cluster/peer-links.js';
 import type { SlotTable } from '../cluster/slot-table.js';
 import { codeOf, KvError } from '../errors.js';
-import { HANDOVER_FRAME_BYTES, HANDOVER_ROUNDS, HANDOVER_TIMEOUT_MS, SETTLE_RETRY_MS } from '../limits.js';
+import {
+  HANDOVER_FRAME_BYTES,
+  HANDOVER_MAX_REST_MS,
+  HANDOVER_REST,
+  HANDOVER_ROUNDS,
+  HANDOVER_TIMEOUT_MS,
+  SETTLE_RETRY_MS,
+} from '../limits.js';
 import type { Store } from '../store/store.js';
 import type { Outcome } from './handover-rules.js';
 import { OutgoingMachine } from './outgoing-machine.js';
@@ -113,12 +120,15 @@ export class Outgoing {
   async #copyMost(): Promise<void> {
     const copy = this.#copy!;
     for (let rounds = 0; rounds < HANDOVER_ROUNDS; ) {
+      const began = performance.now();
       copy.fill(HANDOVER_FRAME_BYTES);
       const isLittle = copy.isThrough && copy.bytes < HANDOVER_FRAME_BYTES;
       await this.#send(false);
       if (isLittle) return;
       if (copy.isThrough) rounds += 1;
-      await turn();
+      // Commands come first: the busier both servers are, the longer a frame takes, and the longer is the rest after it.
+      const restMs = Math.min(HANDOVER_MAX_REST_MS, HANDOVER_REST * (performance.now() - began));
+      await delay(restMs, undefined, { signal: this.options.ended });
     }
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, messageOf } from '../errors.js';
-import { HANDOVER_RETRY_MS } from '../limits.js';
+import { HANDOVER_MAX_REST_MS, HANDOVER_REST, HANDOVER_RETRY_MS } from '../limits.js';
 import type { Move } from './hand-overs.js';
 import { type Layout, nextMove } from './next-move.js';
 
@@ -54,9 +54,13 @@ export class Rebalancer {
     const { ended } = this.options;
     while (!ended.aborted) {
       this.#isAskedAgain = false;
+      const began = performance.now();
       const outcome = await this.#step().catch((error: unknown) => this.#failed(undefined, error));
-      if (outcome === 'wait') await delay(HANDOVER_RETRY_MS, undefined, { signal: ended }).catch(() => {});
-      else if (outcome === 'end' && !this.#isAskedAgain) return;
+      if (outcome === 'end' && !this.#isAskedAgain) return;
+      // Commands come first: the busier the servers are, the longer a hand-over takes, and the longer is the rest after it.
+      const restMs = Math.min(HANDOVER_MAX_REST_MS, HANDOVER_REST * (performance.now() - began));
+      const waitMs = outcome === 'wait' ? HANDOVER_RETRY_MS : restMs;
+      await delay(waitMs, undefined, { signal: ended }).catch(() => {});
     }
   }
 
