@@ -58,7 +58,7 @@ export const serverFacts = openRecord({
       buffersUsed: whole(),
       /** Buffers that it grants. */
       buffers: whole(),
-      /** What that follows from; null without `--power-hold-seconds`. */
+      /** The measurement that this number follows from; null without `--power-hold-seconds`. */
       disk: withDefault(nullable(diskFacts), null),
     }),
   ),

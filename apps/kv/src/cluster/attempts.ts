@@ -74,7 +74,7 @@ export class Attempts {
     // Meanwhile this attempt may have failed, and a later one have its plan.
     if (this.#current !== current) throw notUnderWay(takeover);
     this.#failed.delete(logId);
-    // Heirs forget what they have of the slots: a hand-over that has just ended may have given them these.
+    // Heirs forget their entries of the slots: a hand-over that has just ended may have given them these.
     await state.requireLog(
       logId,
       shares.flatMap(({ ranges }) => ranges),

@@ -76,7 +76,7 @@ export class Imports {
   }
 
   /**
-   * What this log has of these slots is of other tenures, and must not be served: it leaves the index. Resolves with the log's
+   * The entries of these slots in this log are of other tenures, and must not be served: they leave the index. Resolves with the log's
    * last version, which the entries of the takeover come after.
    */
   async floor(takeover: number, ranges: readonly (readonly [number, number])[]): Promise<number> {

@@ -114,7 +114,7 @@ const version = whole(0);
 const someRanges = list(tuple(slot, slot), 1);
 export const handOverMessage = openRecord({ number, ranges: someRanges, target: member });
 export const handOverAnswer = openRecord({ outcome: choice(['moved', 'kept']) });
-/** `bytes` is what the source's log has of the slots. */
+/** `bytes`: the size of the slots' entries in the source's log. */
 export const incomingMessage = openRecord({
   number,
   ranges: someRanges,

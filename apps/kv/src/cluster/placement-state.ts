@@ -1,5 +1,5 @@
 /**
- * What the coordinator keeps beside the logs' records, in the same store, as JSON. The tenure of each slot:
+ * The coordinator's records beside those of the logs, in the same store, as JSON. The tenure of each slot:
  *
  * ```
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over

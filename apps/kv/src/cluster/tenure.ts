@@ -1,5 +1,5 @@
 /**
- * Who has a slot, and since when. A tenure of a slot is the time from the moment at which a log gets it to the moment at which
+ * The tenures of slots. A tenure of a slot is the time from the moment at which a log gets it to the moment at which
  * another one does, or the same one again. The coordinator's record of each slot names the present tenure:
  *
  * ```

@@ -48,7 +48,7 @@ export class Incoming {
   }
 
   /**
-   * Slots come. What this log has of them is of earlier tenures, and leaves the index. Resolves with the last version of the log,
+   * Slots come. Their entries in this log are of earlier tenures, and leave the index. Resolves with the last version of the log,
    * which the entries of the tenure come after; it is not below that of the source.
    * @throws KvError ERR_RDMC_KV_SERVER_FULL; ERR_RDMC_KV_HANDOVER_FAILED: it has ended meanwhile
    */
