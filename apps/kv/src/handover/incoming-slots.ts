@@ -13,8 +13,8 @@ interface Copied {
 }
 
 /**
- * Makes the keys of some slots what the source's entries say, in the order of the entries. They get versions of this log. What it
- * writes is not served: only when all entries were applied the keys are those of the source.
+ * Applies the source's entries of some slots, in their order. The keys get versions of this log. They are not served before all
+ * entries were applied: only then they are those of the source.
  */
 export class IncomingSlots {
   readonly #hashes = new Map<string, Copied>();

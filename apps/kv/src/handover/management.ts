@@ -20,7 +20,7 @@ export interface ManagementOptions {
   readonly rebalance: () => void;
 }
 
-/** What an operator has the coordinator do: `kv admin rebalance | drain | remove`. */
+/** The coordinator's side of `kv admin rebalance | drain | remove`. */
 export class Management {
   readonly #subscription: Subscription;
   #drained: ReadonlySet<number> | undefined;

@@ -47,7 +47,7 @@ export class KvCoordinator {
     private readonly options: CoordinatorOptions,
     private readonly events: CoordinatorEvents,
   ) {
-    // What the one that leads tells all members is for servers. The client notes its term.
+    // The leading coordinator's messages to all members are for servers. The client notes its term.
     const client = new CoordinatorClient(mesh, COORDINATOR);
     this.#subscriptions = Object.values(Topic).map((topic) => client.onMessage(topic, () => {}));
   }
