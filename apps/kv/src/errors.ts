@@ -54,6 +54,16 @@ export const kvErrors = errorTable({
     'the cluster needs the server',
     'the message says why: add a server, or drain it first',
   ],
+  ERR_RDMC_KV_LEVEL: [
+    'refused',
+    'a process of a release that the cluster cannot have beside its own',
+    'the message says which release to start, or to run kv admin finalize before',
+  ],
+  ERR_RDMC_KV_NOT_FINALIZED: [
+    'refused',
+    'not every member speaks the new level',
+    'start the named members with the new release, or remove them, and finalize again',
+  ],
   ERR_RDMC_KV_MINORITY: [
     'resource',
     'the coordinator misses more servers than anybody reaches',

@@ -3,6 +3,16 @@ export { Deadline, type Limits, pause, settledWithin, within } from './deadline.
 export { Deferred } from './deferred.js';
 export { Fifo } from './fifo.js';
 export type { Key } from './key.js';
+export {
+  commonLevel,
+  FIRST_LEVEL,
+  LEVELS,
+  type Levels,
+  levelsText,
+  MAX_LEVEL,
+  ownLevels,
+  speaks,
+} from './levels.js';
 export { Lifetime } from './lifetime.js';
 export type { Logger } from './logger.js';
 export { anySignal, truncatesFileTimes } from './node-20.js';

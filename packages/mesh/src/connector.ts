@@ -94,8 +94,9 @@ export class Connector {
 
   /** The HELLO of this member to another one. */
   hello(to: number, connection?: Hello['connection']): Hello {
-    const { id, digest, instance, maxFrameBytes, attributes } = this.#options;
-    return { version: this.#version, from: id, to, digest, instance, maxFrameBytes, attributes, connection };
+    const { id, digest, instance, maxFrameBytes, attributes, levels } = this.#options;
+    const version = this.#version;
+    return { version, from: id, to, digest, instance, maxFrameBytes, levels, attributes, connection };
   }
 
   #refused(error: MeshError): void {

@@ -1,7 +1,10 @@
 /** The numbers of the mesh protocol. Names have the unit: milliseconds or bytes. */
 
-/** Version of everything drawn in `frames.ts`, `body.ts` and `hello.ts`. Two members must speak the same one. */
-export const PROTOCOL_VERSION = 3;
+/**
+ * Version of HELLO and REJECT (`hello.ts`), which say the levels of both ends. Two members must have the same one. All other frames
+ * are those of the connection's level.
+ */
+export const PROTOCOL_VERSION = 4;
 
 export const MAX_MEMBERS = 4096;
 export const MAX_MEMBER_ID = 0x7fff_ffff;

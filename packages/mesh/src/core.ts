@@ -1,4 +1,4 @@
-import { Deadline } from '@rdmc/common';
+import { Deadline, type Levels } from '@rdmc/common';
 import { Connections } from './connections.js';
 import { Connector, type ConnectorContext } from './connector.js';
 import { PROTOCOL_VERSION } from './constants.js';
@@ -31,6 +31,7 @@ import { Security } from './security.js';
 /** Replaced or observed by tests. Not part of the package's interface. */
 export interface Internals {
   readonly protocolVersion?: number;
+  readonly levels?: Levels;
   /** Of the listener, in place of HANDSHAKE_TICK_MS. */
   readonly pendingTickMs?: number;
   readonly observe?: (core: Core) => void;
@@ -204,7 +205,7 @@ export class Core implements MeshCore, MemberLinks {
     this.links.get(link.peer)?.dismiss();
     this.#joining.ready.delete(link.peer);
     this.links.set(link.peer, link);
-    this.#others.introduced(link.peer, link.hello.attributes);
+    this.#others.introduced(link.peer, link.hello);
     // The state first: the frames behind the peer's HELLO are handled by it.
     this.#advance();
     link.start();

@@ -20,7 +20,7 @@ import {
   type Hello,
   MAX_HELLO_FRAME_BYTES,
 } from './hello.js';
-import { describeVersions } from './hello-check.js';
+import { checkLevels, describeVersions } from './hello-check.js';
 import { SAME_KEY_ADVICE } from './key.js';
 import type { Introduced } from './link.js';
 import type { Member } from './member.js';
@@ -184,6 +184,8 @@ export class Dialler {
       (this.#member.id === ANY_MEMBER || hello.from === this.#member.id) &&
       hello.to === this.#hello.from &&
       hello.digest.equals(this.#hello.digest);
+    const foreign = checkLevels(hello, describeMember(this.#member), this.#hello);
+    if (foreign !== undefined) throw foreign;
     if (!expected)
       throw protocolError(`the HELLO of ${describeMember(this.#member)} does not answer this member's HELLO`);
     return hello;

@@ -1,3 +1,4 @@
+import type { Levels } from '@rdmc/common';
 import type { MeshError } from './errors.js';
 import type { MeshFailure } from './frames.js';
 import { unreachableMember } from './join-errors.js';
@@ -6,12 +7,18 @@ import { MemberFacts } from './member-facts.js';
 import type { MeshPeer } from './mesh-core.js';
 import type { MeshAttributes, ResolvedOptions } from './options.js';
 
+/** The parts of a HELLO that the application sees. */
+interface Greeting {
+  readonly attributes: MeshAttributes;
+  readonly levels: Levels;
+}
+
 /** The other members of a fixed list: what they announced, and which of them have failed or left. */
 export class FixedPeers {
   readonly failures = new MemberFacts<MeshFailure>();
   readonly leaves = new MemberFacts<number>();
   readonly events = new MemberEvents();
-  readonly #attributes = new Map<number, MeshAttributes>();
+  readonly #greetings = new Map<number, Greeting>();
   #described: ReadonlyMap<number, MeshPeer> | undefined;
 
   /** `ended` is called for each member that has failed or left, after all of its news is published. */
@@ -21,8 +28,8 @@ export class FixedPeers {
   ) {}
 
   /** The member said HELLO. */
-  introduced(member: number, attributes: MeshAttributes): void {
-    this.#attributes.set(member, attributes);
+  introduced(member: number, greeting: Greeting): void {
+    this.#greetings.set(member, greeting);
   }
 
   /** All of them have joined. */
@@ -74,7 +81,8 @@ export class FixedPeers {
       peers.set(id, {
         id,
         incarnation: 0,
-        attributes: this.#attributes.get(id) ?? {},
+        attributes: this.#greetings.get(id)?.attributes ?? {},
+        levels: this.#greetings.get(id)?.levels,
         address: Object.freeze({ host, port }),
         get state() {
           if (failures.facts.has(id)) return 'failed';

@@ -1,3 +1,4 @@
+import { commonLevel, levelsText } from '@rdmc/common';
 import { MAX_CONNECTIONS_PER_MEMBER } from './constants.js';
 import { MeshError, type MeshErrorCode, protocolError } from './errors.js';
 import type { ForeignHello, Hello } from './hello.js';
@@ -29,6 +30,8 @@ export function checkHello(
       describeVersions(`a connection from ${from}`, hello.version, context.version),
     );
   }
+  const foreign = checkLevels(hello, from, options);
+  if (foreign !== undefined) return foreign;
   if (hello.live !== undefined) {
     return refusal(
       'ERR_RDMC_MESH_MEMBERS_DIFFER',
@@ -101,8 +104,26 @@ function checkLink(hello: Hello, { options, gathering, current }: HelloContext):
   );
 }
 
+/** The error of a connection whose ends have no common level. */
+export function checkLevels(
+  { from, levels }: Pick<Hello, 'from' | 'levels'>,
+  where: string,
+  own: Pick<ResolvedOptions, 'levels'>,
+): MeshError | undefined {
+  if (commonLevel(levels, own.levels) !== undefined) return undefined;
+  return refusal(
+    'ERR_RDMC_MESH_VERSION',
+    from,
+    `member ${from} (${where}) speaks ${levelsText(levels)}, this member ${levelsText(own.levels)}; ` +
+      'members work together whose releases follow each other',
+  );
+}
+
 export function describeVersions(who: string, theirs: number, ours: number): string {
-  return `${who} uses version ${theirs} of the mesh protocol, this member version ${ours}; install the same @rdmc/mesh everywhere`;
+  return (
+    `${who} uses version ${theirs} of the mesh protocol, this member version ${ours}; these releases cannot be in one mesh: ` +
+    'install one release of @rdmc/mesh everywhere'
+  );
 }
 
 function refusal(code: MeshErrorCode, memberId: number, message: string): MeshError {

@@ -6,11 +6,11 @@
  *
  * HELLO payload (little endian). Magic and version keep their place in every version.
  *
- *   byte  0         8      10    12     16    20            52         68               72
- *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
- *         | magic   |version| kind| from | to  |member digest| instance | maxFrameBytes  |   object   |
- *         |RDMCMESH |  u16  | u16 | u32  | u32 |  SHA-256    | 16 bytes |     u32        |   JSON     |
- *         +---------+-------+-----+------+-----+-------------+----------+----------------+------------+
+ *   byte  0         8      10    12     16    20            52         68             72    74    76
+ *         +---------+-------+-----+------+-----+-------------+----------+--------------+-----+-----+--------+
+ *         | magic   |version| kind| from | to  |member digest| instance |maxFrameBytes |least|most | object |
+ *         |RDMCMESH |  u16  | u16 | u32  | u32 |  SHA-256    | 16 bytes |     u32      | u16 | u16 |  JSON  |
+ *         +---------+-------+-----+------+-----+-------------+----------+--------------+-----+-----+--------+
  *
  *   kind   the connection                                       object
  *   0      the pair's own connection, in a mesh with a list      the member's attributes
@@ -20,6 +20,8 @@
  *
  *   The digest is that of the list of members (kind 0, and 1 there), or that of the cluster id (kinds 2 and 3, and 1 there).
  *   `to` is not read in an introduction: its caller knows an address only.
+ *   least, most: the levels that the sender speaks (`Levels` of @rdmc/common). The connection has the highest common one. This
+ *   drawing is the same at every level; objects may get further fields, which others ignore.
  *
  * REJECT payload
  *
@@ -29,6 +31,7 @@
  *         |  u16  |                         |
  *         +-------+-------------------------+
  */
+import { FIRST_LEVEL, type Levels } from '@rdmc/common';
 import { openRecord, pattern, text } from '@rdmc/common/shapes';
 import {
   MAX_ATTRIBUTES_BYTES,
@@ -52,7 +55,9 @@ const TO_AT = 16;
 const DIGEST_AT = 20;
 const INSTANCE_AT = 52;
 const MAX_FRAME_AT = 68;
-const ATTRIBUTES_AT = 72;
+const LEAST_AT = 72;
+const MOST_AT = 74;
+const ATTRIBUTES_AT = 76;
 
 /** Bounds the first frame of a connection: type byte and payload. */
 export const MAX_HELLO_FRAME_BYTES = 1 + ATTRIBUTES_AT + MAX_ATTRIBUTES_BYTES + MAX_LIVE_HELLO_BYTES;
@@ -79,6 +84,7 @@ export interface Hello {
   readonly digest: Buffer;
   readonly instance: Buffer;
   readonly maxFrameBytes: number;
+  readonly levels: Levels;
   readonly attributes: MeshAttributes;
   /** Undefined: the pair's own connection of the mesh. */
   readonly connection?: ConnectionName | undefined;
@@ -109,6 +115,8 @@ export function encodeHello(hello: Hello): Buffer {
   hello.instance.copy(head, INSTANCE_AT);
   head.writeUInt32LE(hello.maxFrameBytes, MAX_FRAME_AT);
   head.writeUInt16LE(kindOf(hello), KIND_AT);
+  head.writeUInt16LE(hello.levels.least, LEAST_AT);
+  head.writeUInt16LE(hello.levels.most, MOST_AT);
   const { connection: name, live, attributes } = hello;
   return encodeFrame(
     FrameType.HELLO,
@@ -141,8 +149,13 @@ export function decodeHello(payload: Buffer, ownVersion: number): Hello | Foreig
   if (maxFrameBytes < MIN_MAX_FRAME_BYTES || maxFrameBytes > MAX_MAX_FRAME_BYTES) {
     throw protocolError(`a HELLO has a frame limit of ${maxFrameBytes} bytes, which is not valid`);
   }
+  const levels = { least: payload.readUInt16LE(LEAST_AT), most: payload.readUInt16LE(MOST_AT) };
+  if (levels.least < FIRST_LEVEL || levels.least > levels.most) {
+    throw protocolError('a HELLO has levels that are not valid');
+  }
   return {
     version,
+    levels,
     from,
     to,
     // Copies: the payload is a view of a larger chunk that should not live as long as the link.

@@ -1,3 +1,4 @@
+import type { Levels } from '@rdmc/common';
 import type { Connections } from './connections.js';
 import type { MeshError } from './errors.js';
 import type { MeshFailure } from './frames.js';
@@ -13,6 +14,8 @@ export interface MeshPeer {
   readonly id: number;
   /** Announced by the member when it joined. */
   readonly attributes: MeshAttributes;
+  /** That its process speaks; undefined: it is not connected. */
+  readonly levels: Levels | undefined;
   /** Its address in the list. */
   readonly address: { readonly host: string; readonly port: number };
   /** Its current state. */

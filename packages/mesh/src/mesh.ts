@@ -262,10 +262,10 @@ export async function joinMesh(options: MeshOptions | LiveMeshOptions, internals
 function makeCore(options: MeshOptions | LiveMeshOptions, internals: Internals): [MeshCore, number] {
   if (typeof options === 'object' && options !== null && 'join' in options) {
     if ('members' in options) throw invalidOption('Mesh.join: members and join are given; omit one of them');
-    const resolved = resolveLiveOptions(options);
+    const resolved = resolveLiveOptions(options, internals.levels);
     return [new LiveCore(resolved, internals), resolved.contacts.length];
   }
-  const resolved = resolveOptions(options);
+  const resolved = resolveOptions(options, internals.levels);
   return [new Core(resolved, internals), resolved.members.length];
 }
 

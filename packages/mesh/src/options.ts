@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Server } from 'node:net';
-import type { Key, Logger } from '@rdmc/common';
+import { type Key, type Levels, type Logger, ownLevels } from '@rdmc/common';
 import * as limits from './constants.js';
 import { invalidOption, MeshError } from './errors.js';
 import { type ClusterKey, chooseKey, validateInsecure } from './key.js';
@@ -119,6 +119,8 @@ export interface ResolvedOptions {
   readonly listenHost: string;
   readonly server: Server | { readonly fd: number } | undefined;
   readonly attributes: MeshAttributes;
+  /** That this process speaks. */
+  readonly levels: Levels;
   readonly maxFrameBytes: number;
   readonly maxBufferedBytes: number;
   readonly signal: AbortSignal | undefined;
@@ -167,7 +169,7 @@ export interface ResolvedLiveOptions extends ResolvedOptions {
   readonly examine: ((introducer: Introducer) => void) | undefined;
 }
 
-export function resolveOptions(options: MeshOptions): ResolvedOptions {
+export function resolveOptions(options: MeshOptions, levels?: Levels): ResolvedOptions {
   onlyKnownOptions(WHERE, options, meshOptionNames);
   const members = validateMembers(options.members);
   const self = findSelf(options.id, members);
@@ -177,6 +179,7 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
   });
   return {
     ...common,
+    ...(levels && { levels }),
     members,
     peers: new Map(members.filter((member) => member.id !== self.id).map((member) => [member.id, member])),
     expectedMembers: members.length,
@@ -184,7 +187,7 @@ export function resolveOptions(options: MeshOptions): ResolvedOptions {
   };
 }
 
-export function resolveLiveOptions(options: LiveMeshOptions): ResolvedLiveOptions {
+export function resolveLiveOptions(options: LiveMeshOptions, levels?: Levels): ResolvedLiveOptions {
   onlyKnownOptions(WHERE, options, liveOptionNames);
   integerOption(WHERE, 'id', options.id, 0, limits.MAX_MEMBER_ID);
   onlyKnownOptions('listen', options.listen, ['host', 'port']);
@@ -207,6 +210,7 @@ export function resolveLiveOptions(options: LiveMeshOptions): ResolvedLiveOption
   const peers = new Map<number, Member>();
   return {
     ...common,
+    ...(levels && { levels }),
     peers,
     get members() {
       return [self, ...peers.values()];
@@ -270,6 +274,7 @@ function resolveCommon(
     listenHost,
     server: validateServer(options.server),
     attributes: validateAttributes(options.attributes ?? {}),
+    levels: ownLevels(),
     maxFrameBytes: integer(
       'maxFrameBytes',
       limits.DEFAULT_MAX_FRAME_BYTES,

@@ -1,6 +1,7 @@
 /** Connections beside the mesh's own: who may open them, what they carry, how they end. */
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
+import { ownLevels } from '@rdmc/common';
 import { describe, expect, it } from 'vitest';
 import { MAX_CONNECTIONS_PER_MEMBER, PROTOCOL_VERSION } from '../src/constants.js';
 import { encodeFrame, type Frame, FrameType } from '../src/frames.js';
@@ -217,6 +218,7 @@ describe('an attempt to open a connection', () => {
       digest: membersDigest(validateMembers(members)),
       instance: Buffer.alloc(16, 9),
       maxFrameBytes: LIMIT,
+      levels: ownLevels(),
       attributes: {},
       connection: { purpose: 'test', id: 'ab'.repeat(16) },
     };

@@ -102,11 +102,12 @@ describe('layouts', () => {
       digest: Buffer.alloc(32, 0xdd),
       instance: Buffer.alloc(16, 0xee),
       maxFrameBytes: 0x10_0000,
+      levels: { least: 3, most: 0x104 },
       attributes: {},
     });
     expect(hello.toString('hex')).toBe(
-      `4b00000001${Buffer.from('RDMCMESH').toString('hex')}0100000002000000` +
-        `03000000${'dd'.repeat(32)}${'ee'.repeat(16)}000010007b7d`,
+      `4f00000001${Buffer.from('RDMCMESH').toString('hex')}0100000002000000` +
+        `03000000${'dd'.repeat(32)}${'ee'.repeat(16)}00001000030004017b7d`,
     );
     const connection = { purpose: 'p', id: 'ab'.repeat(16) };
     const further = encodeHello({ ...decodeHello(hello.subarray(5), 1), connection } as Hello);

@@ -58,6 +58,7 @@ const greeting: Hello = {
   digest: Buffer.alloc(32, 7),
   instance: Buffer.alloc(16, 9),
   maxFrameBytes: 1 << 20,
+  levels: { least: 1, most: 2 },
   attributes: { 'rdmc.device': 'soft', insists: false, n: 1.5, none: null },
 };
 const hello = encodeHello(greeting);

@@ -15,6 +15,7 @@ function hello(more: Partial<Hello> = {}): Hello {
     digest: options.digest,
     instance: randomBytes(16),
     maxFrameBytes: 1 << 20,
+    levels: options.levels,
     attributes: {},
     ...more,
   };
@@ -39,6 +40,15 @@ describe('a caller', () => {
 
   it('that comes when the mesh has formed and has lost it is refused', () => {
     expect(codeOf(hello(), { gathering: false })).toBe('ERR_RDMC_MESH_ALREADY_FORMED');
+  });
+
+  it.each([
+    [{ least: 1, most: 2 }, { least: 2, most: 3 }, undefined],
+    [{ least: 2, most: 3 }, { least: 1, most: 2 }, undefined],
+    [{ least: 1, most: 1 }, { least: 2, most: 3 }, 'ERR_RDMC_MESH_VERSION'],
+    [{ least: 3, most: 4 }, { least: 1, most: 2 }, 'ERR_RDMC_MESH_VERSION'],
+  ])('that speaks levels %j is judged by a member that speaks %j', (levels, own, code) => {
+    expect(codeOf(hello({ levels }), { options: { ...options, levels: own } })).toBe(code);
   });
 
   it('that was given another list of members is refused', () => {

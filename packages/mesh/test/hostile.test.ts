@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { ownLevels } from '@rdmc/common';
 import { describe, expect, it } from 'vitest';
 import { PROTOCOL_VERSION } from '../src/constants.js';
 import { encodeFrame, FrameType } from '../src/frames.js';
@@ -17,6 +18,7 @@ function hello(from: number, to: number, digest: Buffer): Hello {
     digest,
     instance: Buffer.alloc(16, 9),
     maxFrameBytes: 1 << 20,
+    levels: ownLevels(),
     attributes: {},
   };
 }

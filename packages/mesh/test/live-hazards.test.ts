@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { underTest, WatchedProcess } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { PROTOCOL_VERSION } from '../src/constants.js';
 import { encodeFrame, FrameType, LENGTH_BYTES } from '../src/frames.js';
 import { Link } from '../src/link.js';
 import { IntroductionCall } from '../src/live/introduction-call.js';
@@ -337,12 +338,13 @@ function rosterFrame(entries: readonly RosterEntry[]): Buffer {
 
 function helloOf({ options }: Live['core'], { id, incarnation, instance, host, port, process }: RosterEntry) {
   return {
-    version: 3,
+    version: PROTOCOL_VERSION,
     from: id,
     to: 0,
     digest: options.digest,
     instance: Buffer.from(instance, 'hex'),
     maxFrameBytes: 1 << 20,
+    levels: options.levels,
     attributes: {},
     live: { incarnation, epoch: 0, host, port, process, roster: '0'.repeat(16), isIntroduction: true },
   };

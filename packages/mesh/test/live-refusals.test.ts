@@ -4,7 +4,7 @@ import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import type { LiveMeshOptions } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
-import { assertWhole, KEY, place, rejection, thrown } from './helpers.js';
+import { assertWhole, KEY, place, rejection, thrown, until } from './helpers.js';
 import { converged, enter, grow, joining } from './live-helpers.js';
 
 describe('a joiner of another mesh is refused, and told what differs', () => {
@@ -27,8 +27,21 @@ describe('a joiner of another mesh is refused, and told what differs', () => {
     const a = await enter(0, []);
     const error = await rejection(joining(1, [a], {}, { protocolVersion: 2 }).mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
-    expect(error.message).toMatch(/version 3\b/);
+    expect(error.message).toMatch(/version 4\b/);
     expect(error.message).toMatch(/version 2\b/);
+  });
+
+  it('levels of which none is common, by both ends; a range with one in common is known to both', async () => {
+    const a = await enter(0, [], {}, { levels: { least: 1, most: 2 } });
+    const refused = await rejection(joining(1, [a], {}, { levels: { least: 3, most: 4 } }).mesh);
+    expect(refused).toMatchObject({ code: 'ERR_RDMC_MESH_VERSION', category: 'refused' });
+    expect(refused.message).toContain('speaks levels 3 to 4, this member levels 1 to 2');
+    const b = await enter(1, [a], {}, { levels: { least: 2, most: 3 } });
+    await converged([a, b]);
+    expect(a.mesh.peers.get(1)!.levels).toEqual({ least: 2, most: 3 });
+    expect(b.mesh.peers.get(0)!.levels).toEqual({ least: 1, most: 2 });
+    await b.mesh.close();
+    await until(() => a.mesh.peers.get(1)?.levels === undefined);
   });
 
   it('a fixed list on one side', async () => {

@@ -6,5 +6,5 @@ export { FileStore } from './coordinator/file-store.js';
 export type { Lead } from './coordinator/lead-view.js';
 export { Lease } from './coordinator/lease.js';
 export type { LogRecord, SalvagedSegment } from './coordinator/log-record.js';
-export type { StateStore, StoredValue } from './coordinator/state-store.js';
+export type { LevelStore, StateStore, StoredValue } from './coordinator/state-store.js';
 export { CoordinatorChannel } from './coordinator/term-channel.js';

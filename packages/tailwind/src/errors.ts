@@ -82,8 +82,8 @@ export const tailwindErrors = errorTable({
   ERR_RDMC_STATE_REFUSED: ['refused', 'etcd refused the request', 'check user, password and rights'],
   ERR_RDMC_STATE_FOREIGN_VERSION: [
     'refused',
-    'the state has another format',
-    'run the version that wrote it',
+    'the state has another format, of a level that this release does not speak',
+    'run the release that wrote it',
   ],
   ERR_RDMC_STATE_DAMAGED: ['refused', 'the state is damaged', 'restore the file from a copy'],
 });

@@ -41,7 +41,7 @@ afterEach(() => {
 });
 
 async function replicasIn(directory: string): Promise<ReplicaRecord[]> {
-  const { store, replicas, damaged } = await ReplicaStore.open(directory, CLUSTER);
+  const { store, replicas, damaged } = await ReplicaStore.open(directory, CLUSTER, 1);
   await store.close();
   expect(damaged).toEqual([]);
   return replicas;
@@ -66,7 +66,7 @@ async function imagesDuring(directory: string, action: () => Promise<unknown>): 
 describe('a replica’s file', () => {
   it('is on the disk with its name and its bytes when it was written', async () => {
     const directory = join(temporaryDirectory(), 'new', 'backup');
-    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
     const bytes = new Uint8Array(8192).fill(9);
     await store.write(RECORD, bytes);
     const image = afterPowerLoss(directory);
@@ -78,7 +78,7 @@ describe('a replica’s file', () => {
 
   it('is complete or missing at every moment, also when it replaces another one', async () => {
     const directory = temporaryDirectory();
-    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
     await store.write(RECORD, new Uint8Array(8192));
     const later = { ...RECORD, epoch: 2 };
     const images = await imagesDuring(directory, () => store.write(later, new Uint8Array(8192).fill(1)));
@@ -89,7 +89,7 @@ describe('a replica’s file', () => {
 
   it('that was written in part is an error, and the earlier file stays', async () => {
     const directory = temporaryDirectory();
-    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
     await store.write(RECORD, new Uint8Array(8192));
     shortWrites.most = REPLICA_HEADER_BYTES + 99;
     const write = store.write({ ...RECORD, epoch: 2 }, new Uint8Array(8192));
@@ -101,7 +101,7 @@ describe('a replica’s file', () => {
 
   it('is gone for good when it was removed', async () => {
     const directory = temporaryDirectory();
-    const { store } = await ReplicaStore.open(directory, CLUSTER);
+    const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
     await store.write(RECORD, new Uint8Array(8192));
     await store.remove(RECORD);
     expect(await replicasIn(afterPowerLoss(directory))).toEqual([]);

@@ -141,6 +141,24 @@ describe.skipIf(noEtcd)(`etcd${noEtcd ? ` (${noEtcd})` : ''}`, () => {
       await expect(EtcdStore.open(options)).rejects.toEqual(refused);
     });
 
+    it('the level is kept, and a process of a lower one does not lead', async () => {
+      const options = fresh();
+      const first = await EtcdStore.open(options, { least: 1, most: 1 });
+      expect(first.level).toBe(1);
+      await first.close();
+      const second = await EtcdStore.open(options, { least: 1, most: 2 });
+      expect(second.level).toBe(1);
+      await second.raiseLevel(2);
+      expect(second.level).toBe(2);
+      await second.close();
+      const refused = refusal('ERR_RDMC_STATE_FOREIGN_VERSION');
+      await expect(EtcdStore.open(options, { least: 1, most: 1 })).rejects.toEqual(refused);
+      await expect(EtcdStore.open(options, { least: 3, most: 4 })).rejects.toEqual(refused);
+      const third = await EtcdStore.open(options, { least: 2, most: 3 });
+      expect(third.level).toBe(2);
+      await third.close();
+    });
+
     it('a standby whose lease ran out takes another one', async () => {
       const options = fresh();
       const first = await EtcdStore.open(options);

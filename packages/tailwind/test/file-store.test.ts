@@ -15,6 +15,8 @@ describe('the file store as a state store', () => {
   });
 });
 
+const range = (least: number, most: number) => ({ least, most });
+
 describe('the file store', () => {
   it.each([
     [
@@ -40,6 +42,41 @@ describe('the file store', () => {
     const again = await FileStore.open(path);
     expect((await again.get('a'))?.value).toBe('one');
     await again.close();
+  });
+
+  it('keeps the level, which a process of a lower one cannot open, and reads those of its range', async () => {
+    const path = join(temporaryDirectory(), 'state');
+    const [old, middle, next] = [range(1, 1), range(1, 2), range(2, 3)];
+    const first = await FileStore.open(path, old);
+    const revision = await first.put('a', 'one', 0);
+    expect(first.level).toBe(1);
+    await first.close();
+    const foreign = refusal('ERR_RDMC_STATE_FOREIGN_VERSION');
+    await expect(FileStore.open(path, next)).rejects.toEqual(foreign);
+    const second = await FileStore.open(path, middle);
+    expect(second.level).toBe(1);
+    await second.put('b', 'two', 0);
+    await second.close();
+    // Not raised: there is a way back.
+    const back = await FileStore.open(path, old);
+    expect(await back.get('a')).toEqual({ value: 'one', revision });
+    await back.close();
+    const third = await FileStore.open(path, middle);
+    await third.raiseLevel(2);
+    await third.raiseLevel(1);
+    expect(third.level).toBe(2);
+    await third.put('c', 'three', 0);
+    await third.close();
+    await expect(FileStore.open(path, old)).rejects.toEqual(foreign);
+    const fourth = await FileStore.open(path, next);
+    expect([fourth.level, (await fourth.list('')).size]).toEqual([2, 3]);
+    await fourth.close();
+  });
+
+  it('of a new state has the highest level of the process', async () => {
+    const store = await FileStore.open(join(temporaryDirectory(), 'state'), range(2, 3));
+    expect(store.level).toBe(3);
+    await store.close();
   });
 
   it('leaves only its file when it is closed', async () => {

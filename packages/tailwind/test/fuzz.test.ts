@@ -138,12 +138,8 @@ it('the header of a replica’s file is read, or refused with a code', async () 
   await rounds(ROUNDS, async (random) => {
     const state = random.of(['open', 'closed'] as const);
     const record = { ...IDENTITY, epoch: 1, state, checksum: 7, byteLength: 100, floorBytes: 0 };
-    const header = encodeReplicaHeader(CLUSTER, {
-      ...record,
-      segmentBytes: 8192,
-      committed: true,
-      survivor: false,
-    });
+    const whole = { ...record, segmentBytes: 8192, committed: true, survivor: false };
+    const header = encodeReplicaHeader(CLUSTER, whole, 1);
     const { bytes } = damage(random, header);
     if (bytes.length === REPLICA_HEADER_BYTES && random.below(2) === 0)
       writeU32(bytes, 4092, crc32(bytes, 0, 4092, 0));

@@ -24,7 +24,7 @@ const RECORD: ReplicaRecord = {
 
 async function storeWithReplica() {
   const directory = temporaryDirectory();
-  const { store } = await ReplicaStore.open(directory, CLUSTER);
+  const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
   await store.write(RECORD, new Uint8Array(8192).fill(7));
   await store.close();
   return { directory, store, path: store.pathOf(RECORD) };
@@ -56,7 +56,7 @@ describe('a replica’s file', () => {
 
   it('is found after a restart, and not after its removal', async () => {
     const { directory, store } = await storeWithReplica();
-    expect(await ReplicaStore.open(directory, CLUSTER)).toMatchObject({ replicas: [RECORD], damaged: [] });
+    expect(await ReplicaStore.open(directory, CLUSTER, 1)).toMatchObject({ replicas: [RECORD], damaged: [] });
     await store.remove(RECORD);
     await store.remove(RECORD);
     expect(filesIn(directory)).toEqual([]);
@@ -78,7 +78,7 @@ describe('a directory', () => {
     const { directory } = await storeWithReplica();
     writeFileSync(join(directory, 'x.replica.tmp'), '');
     const other = 'ffffffff-4455-6677-8899-aabbccddeeff';
-    await expect(ReplicaStore.open(directory, other)).rejects.toMatchObject({
+    await expect(ReplicaStore.open(directory, other, 1)).rejects.toMatchObject({
       code: 'ERR_RDMC_REPLICA_FOREIGN_CLUSTER',
       message: expect.stringContaining(CLUSTER),
     });
@@ -91,7 +91,26 @@ describe('a directory', () => {
     bytes[8] = 2;
     writeU32(bytes, 4092, crc32(bytes, 0, 4092, 0));
     writeFileSync(path, bytes);
-    await expect(ReplicaStore.open(directory, CLUSTER)).rejects.toMatchObject({
+    await expect(ReplicaStore.open(directory, CLUSTER, 1)).rejects.toMatchObject({
+      code: 'ERR_RDMC_REPLICA_FOREIGN_VERSION',
+    });
+  });
+
+  it('of a level is read by programs that speak it, and those of higher ones', () => {
+    const header = encodeReplicaHeader(CLUSTER, RECORD, 2);
+    expect(decodeReplicaHeader(header, 'it', 3)).toEqual({ clusterId: CLUSTER, record: RECORD });
+    expect(decodeReplicaHeader(header, 'it', 2)).toEqual({ clusterId: CLUSTER, record: RECORD });
+    expect(() => decodeReplicaHeader(header, 'it', 1)).toThrow(/version 2; .* up to 1$/);
+  });
+
+  it('is written in the format of the level at that time', async () => {
+    const { store, directory } = await storeWithReplica();
+    const version = (): number => readFileSync(store.pathOf(RECORD))[8]!;
+    expect(version()).toBe(1);
+    store.level = 2;
+    await store.write(RECORD, new Uint8Array(RECORD.byteLength));
+    expect(version()).toBe(2);
+    await expect(ReplicaStore.open(directory, CLUSTER, 1)).rejects.toMatchObject({
       code: 'ERR_RDMC_REPLICA_FOREIGN_VERSION',
     });
   });
@@ -100,7 +119,7 @@ describe('a directory', () => {
     const { directory } = await storeWithReplica();
     writeFileSync(join(directory, 'x.replica.tmp'), 'half');
     writeFileSync(join(directory, 'notes.txt'), 'mine');
-    await ReplicaStore.open(directory, CLUSTER);
+    await ReplicaStore.open(directory, CLUSTER, 1);
     expect(filesIn(directory).sort()).toEqual(['000000000000004d-0000000000000003.replica', 'notes.txt']);
   });
 
@@ -122,14 +141,14 @@ describe('a directory', () => {
     [
       'a header that contradicts itself',
       'ERR_RDMC_REPLICA_DAMAGED',
-      (path: string) => writeFileSync(path, encodeReplicaHeader(CLUSTER, { ...RECORD, byteLength: 9000 })),
+      (path: string) => writeFileSync(path, encodeReplicaHeader(CLUSTER, { ...RECORD, byteLength: 9000 }, 1)),
     ],
   ])('with %s names the file and goes on with the others', async (_, code, damage) => {
     const { directory, store, path } = await storeWithReplica();
     const other = { ...RECORD, segmentId: 9n };
     await store.write(other, new Uint8Array(8192));
     damage(path);
-    const opened = await ReplicaStore.open(directory, CLUSTER);
+    const opened = await ReplicaStore.open(directory, CLUSTER, 1);
     expect(opened.replicas).toEqual([other]);
     expect(opened.damaged).toMatchObject([{ code, path: expect.stringContaining(directory) }]);
     expect(filesIn(directory)).toHaveLength(2);

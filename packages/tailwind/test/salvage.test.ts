@@ -199,7 +199,7 @@ describe('a survivor of cleaning that the newest digest does not name', () => {
 
 it('a file that its backup would refuse is damaged', async () => {
   const directory = temporaryDirectory();
-  const { store } = await ReplicaStore.open(directory, CLUSTER);
+  const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
   const ids = [1n, 2n, 3n];
   const paths = ids.map((segmentId) => store.pathOf({ logId: 1n, segmentId }));
   for (const segmentId of ids) {

@@ -59,13 +59,17 @@ it('prints text without --json', () => {
 
 it('takes identity, certificate and floor of a replica from its header', () => {
   const closed = { state: 'closed', byteLength: end, checksum } as const;
-  const good = file('closed', encodeReplicaHeader(CLUSTER, record(closed)), segment.bytes.subarray(0, end));
+  const good = file(
+    'closed',
+    encodeReplicaHeader(CLUSTER, record(closed), 1),
+    segment.bytes.subarray(0, end),
+  );
   expect(run(good)).toMatchObject({ status: 0 });
   const flipped = segment.bytes.slice(0, end);
   flipped[60]! ^= 1;
-  const bad = file('flipped', encodeReplicaHeader(CLUSTER, record(closed)), flipped);
+  const bad = file('flipped', encodeReplicaHeader(CLUSTER, record(closed), 1), flipped);
   expect(run(bad)).toMatchObject({ status: 1, stdout: expect.stringContaining('status    corrupt') });
-  const low = file('low', encodeReplicaHeader(CLUSTER, record({ floorBytes: end + 1 })), segment.bytes);
+  const low = file('low', encodeReplicaHeader(CLUSTER, record({ floorBytes: end + 1 }), 1), segment.bytes);
   expect(run(low)).toMatchObject({ status: 1, stdout: expect.stringContaining('below-floor') });
 });
 
@@ -92,7 +96,7 @@ it.each([
 });
 
 it('reports files that are not segments, of another version, or damaged with a code, and exits with 3', () => {
-  const header = encodeReplicaHeader(CLUSTER, record({}));
+  const header = encodeReplicaHeader(CLUSTER, record({}), 1);
   const version = header.slice();
   version[8] = 2;
   writeU32(version, 4092, crc32(version, 0, 4092, 0));

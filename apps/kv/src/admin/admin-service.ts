@@ -47,6 +47,8 @@ export class ClusterAdmin implements AdminService {
     const { status, members } = this.options;
     const name = word.toUpperCase();
     if (name === 'SNAPSHOT') return this.#page(more);
+    if (name === 'FINALIZE' && more.length === 0)
+      return json(await this.options.coordinator.request(Topic.FINALIZE, {}));
     const op = ORDERS.get(name);
     if (op !== undefined) return json(await this.#order(op, more));
     if (name === 'STATUS' && more.length === 0) return json(await status.status());

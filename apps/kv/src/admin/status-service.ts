@@ -1,4 +1,4 @@
-import type { Subscription } from '@rdmc/common';
+import { ownLevels, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
@@ -8,6 +8,7 @@ import { NOBODY, type SlotTable } from '../cluster/slot-table.js';
 import type { NodeAddress } from '../commands/node-view.js';
 import { STATUS_TIMEOUT_MS } from '../limits.js';
 import type { Executor, ReadLease } from '../server/executor.js';
+import { version } from '../version.js';
 import {
   type ClusterStatus,
   type CoordinatorFacts,
@@ -136,6 +137,8 @@ export class StatusService {
       for (let slot = from; slot <= to; slot += 1) keys += store.keyspace.sizeOf(slot);
     }
     return {
+      version,
+      levels: ownLevels(),
       log: String(logId),
       processId: process.pid,
       keys,

@@ -1,3 +1,4 @@
+import type { Levels } from '@rdmc/common';
 import { type ClusterStatus, type ServerStatus, slotCount } from './status.js';
 
 const MIB = 1024 * 1024;
@@ -12,6 +13,8 @@ const TITLES = [
   'lease',
   'backup of',
   'buffers',
+  'version',
+  'levels',
   'clients at',
 ];
 const NOT_KNOWN = '?';
@@ -25,9 +28,18 @@ export function statusText(status: ClusterStatus): string {
   const others = standbys.map(
     ({ standby, state }) => `; ${standby === 0 ? 'former coordinator' : `standby ${standby}`} ${state}`,
   );
-  const head = `asked server ${askedServer}: slot table ${epoch}, ${which} ${coordinator.state}, its run ${run}${others.join('')}`;
+  const level = coordinator.facts?.level ?? NOT_KNOWN;
+  const head = `asked server ${askedServer}: slot table ${epoch}, ${which} ${coordinator.state}, its run ${run}, level ${level}${others.join('')}`;
   const outcome = isHealthy ? ['every slot is served'] : problems.map((problem) => `PROBLEM: ${problem}`);
-  return [head, '', ...table([TITLES, ...servers.map(row)]), '', ...moves, ...outcome].join('\n');
+  return [
+    head,
+    '',
+    ...table([TITLES, ...servers.map(row)]),
+    '',
+    ...moves,
+    ...upgradeOf(status),
+    ...outcome,
+  ].join('\n');
 }
 
 /** Slots that move, and servers that are to go. */
@@ -46,6 +58,14 @@ function movesOf({ coordinator: { facts } }: ClusterStatus): string[] {
   ];
 }
 
+/** That the cluster can have a higher level. */
+function upgradeOf({ coordinator: { facts }, servers }: ClusterStatus): string[] {
+  const all = [facts?.levels, ...servers.map((server) => server.facts?.levels)];
+  const highest = Math.min(...all.map((levels) => levels?.most ?? 0));
+  if (facts?.level == null || highest <= facts.level) return [];
+  return [`every server speaks level ${highest}: kv admin finalize raises the level of the cluster`];
+}
+
 function row({ server, state, incarnation, address, slots, facts }: ServerStatus): string[] {
   const of = (pick: (known: NonNullable<typeof facts>) => string): string =>
     facts === null ? NOT_KNOWN : pick(facts);
@@ -60,8 +80,14 @@ function row({ server, state, incarnation, address, slots, facts }: ServerStatus
     of(({ lease }) => (lease ? 'yes' : 'NO')),
     of(({ backup }) => (backup === null ? '-' : `${backup.logs.length} logs`)),
     of(({ backup }) => (backup === null ? '-' : `${backup.buffersUsed}/${backup.buffers}`)),
+    of(({ version }) => version),
+    of(({ levels }) => (levels === null ? NOT_KNOWN : rangeText(levels))),
     address === null ? NOT_KNOWN : addressText(address),
   ];
+}
+
+function rangeText({ least, most }: Levels): string {
+  return least === most ? String(most) : `${least}-${most}`;
 }
 
 function addressText({ host, port }: NonNullable<ServerStatus['address']>): string {

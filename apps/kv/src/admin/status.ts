@@ -32,8 +32,15 @@ const diskFacts = openRecord({
   configured: whole(),
 });
 
+/** The release of a process, and the levels that it speaks: see `Levels` of @rdmc/common. */
+const release = {
+  version: withDefault(text(), '?'),
+  levels: withDefault(nullable(openRecord({ least: whole(1), most: whole(1) })), null),
+} as const;
+
 /** What a server says of itself. */
 export const serverFacts = openRecord({
+  ...release,
   /** The server's own log. */
   log: text(),
   processId: whole(),
@@ -67,6 +74,9 @@ export type ServerFacts = Shaped<typeof serverFacts>;
 
 /** What the coordinator says. */
 export const coordinatorFacts = openRecord({
+  ...release,
+  /** The level of the cluster: files have its formats. Null: not known. */
+  level: withDefault(nullable(whole(1)), null),
   /** Rises with each start of a coordinator. */
   run: whole(),
   /** Slots that are handed over between servers that run. */

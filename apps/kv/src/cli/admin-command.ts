@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { readShape } from '@rdmc/common/shapes';
+import { openRecord, readShape, whole } from '@rdmc/common/shapes';
 import { type Command, Option } from 'commander';
 import { type ClusterStatus, clusterStatus, slotCount } from '../admin/status.js';
 import { statusText } from '../admin/status-text.js';
@@ -30,6 +30,7 @@ slots      that it serves, by the slot table of the asked server
 keys       in these slots
 MiB        bytes of its log that are in use; log MiB: of all segments of the log
 lease      whether it may answer reads
+version    of the release; levels: that the process speaks. The cluster's level is in the first line
 backup of  logs of other servers of which it keeps segments
 buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
@@ -60,7 +61,17 @@ slots only (ERR_RDMC_KV_SERVER_NEEDED).
 Exit code: 0 the server is forgotten; 1 an error
 `;
 
+const FINALIZE_HELP = `
+After an upgrade: raises the level of the cluster to the highest that its members speak. From then on files have the formats of the new
+release, and processes of the former one are refused (ERR_RDMC_KV_LEVEL); there is no way back. Before, each member can be started with
+the former release again. It is refused (ERR_RDMC_KV_NOT_FINALIZED) where a member is not here, or does not speak the level.
+
+Exit code: 0 the cluster has the highest level of its members; 1 an error
+`;
+
 const DEFAULT_ADDRESS = `127.0.0.1:${DEFAULT_PORT}`;
+
+const finalizeAnswer = openRecord({ before: whole(1), level: whole(1) });
 
 interface WaitFlags extends AdminFlags {
   readonly wait: boolean;
@@ -101,6 +112,11 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     await askCluster(flags, ['REMOVE', String(server)]);
     say(`server ${server} is removed`, { removed: server }, flags, tell);
   });
+  const finalize = admin
+    .command('finalize')
+    .description('ends an upgrade: raises the level of the cluster')
+    .addHelpText('after', FINALIZE_HELP);
+  connectOptions(finalize).action((flags: AdminFlags) => tellFinalize(flags, tell));
   addSnapshotCommands(admin, connectOptions, tell);
 }
 
@@ -149,6 +165,15 @@ async function tellDrain(server: number, flags: DrainFlags, tell: Tell): Promise
     : `server ${server} has neither slots nor replicas: kv admin remove ${server} ends it`;
   const isDrained = !flags.undo;
   say(flags.wait ? text : `server ${server}: begun`, { server, isDrained, isDone: flags.wait }, flags, tell);
+}
+
+async function tellFinalize(flags: AdminFlags, tell: Tell): Promise<void> {
+  const { before, level } = readShape(finalizeAnswer, await askCluster(flags, ['FINALIZE']));
+  const text =
+    level === before
+      ? `the cluster has level ${level} already, the highest of its members`
+      : `the cluster has level ${level} now; it had level ${before}`;
+  say(text, { before, level }, flags, tell);
 }
 
 /**

@@ -65,6 +65,10 @@ export const Topic = {
   STATUS: 'kv.status',
   /** coordinator → one server: hand slots over to another one; answered with the outcome */
   HAND_OVER: 'kv.hand-over',
+  /** server → coordinator: may this process be a member, and in which formats does it write? coordinator → all: those of a higher level */
+  LEVEL: 'kv.level',
+  /** server → coordinator: an operator raises the level of the cluster */
+  FINALIZE: 'kv.finalize',
   /** server → coordinator: what an operator wants */
   MANAGE: 'kv.manage',
   /** source → target: slots come, over this connection; answered with the floor of their tenure */

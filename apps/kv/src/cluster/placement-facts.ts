@@ -1,13 +1,17 @@
+import { ownLevels } from '@rdmc/common';
 import type { Coordinator } from '@rdmc/tailwind/coordinator';
 import type { CoordinatorFacts } from '../admin/status.js';
 import type { Management } from '../handover/management.js';
 import { type Layout, slotsToMove } from '../handover/next-move.js';
 import type { Rebalancer } from '../handover/rebalancer.js';
+import { version } from '../version.js';
 import type { Attempts } from './attempts.js';
 import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.js';
 
 export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
+  /** Of the cluster. */
+  readonly level: number;
   readonly state: Pick<PlacementState, 'storedTenures' | 'removed'>;
   readonly attempts: Pick<Attempts, 'isUnderWay'>;
   /** Whether the server of a log is here. */
@@ -20,6 +24,7 @@ export interface PlacementFactsOptions {
 /** What the coordinator says of itself, and of the slots whose server is not here. */
 export async function placementFacts({
   coordinator,
+  level,
   state,
   attempts,
   isHere,
@@ -32,6 +37,9 @@ export async function placementFacts({
   const having = new Set(owners);
   const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
   return {
+    version,
+    levels: ownLevels(),
+    level,
     run: coordinator.term,
     moves: { ...moves.facts, left: slotsToMove(await layout()), failure: moves.facts.failure ?? null },
     drained: [...(await management.drained())],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
+import type { Coordinator, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
 import { codeOf, type KvError, messageOf } from '../errors.js';
 import { HandOvers } from '../handover/hand-overs.js';
 import { Management } from '../handover/management.js';
@@ -50,7 +50,7 @@ export interface PlacementEvents {
 export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
   readonly mesh: Mesh;
   readonly coordinator: Coordinator;
-  readonly store: StateStore;
+  readonly store: LevelStore;
   /** How long the servers may take to find this coordinator when it begins (default: `returnMs`). */
   readonly rollCallMs?: number;
 }
@@ -141,6 +141,7 @@ export class Placement {
       channel.onRequest(Topic.STATUS, () =>
         placementFacts({
           coordinator,
+          level: store.level,
           state: this.#state,
           attempts: this.#attempts,
           isHere,

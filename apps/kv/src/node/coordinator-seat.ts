@@ -1,3 +1,4 @@
+import { ownLevels } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { type Clock, Coordinator } from '@rdmc/tailwind/coordinator';
 import { isServer } from '../cluster/messages.js';
@@ -5,6 +6,7 @@ import { Placement, type PlacementEvents } from '../cluster/placement.js';
 import { foreignState } from '../cluster/placement-errors.js';
 import { PlacementState } from '../cluster/placement-state.js';
 import { DEFAULT_RETURN_MS, STANDBY_ROLL_CALL_MS } from '../limits.js';
+import { LevelKeeper } from '../upgrade/level-keeper.js';
 import { JOIN_TIMEOUT_MS, type MemberOptions } from './cluster-options.js';
 import type { CoordinatorStore } from './coordinator-store.js';
 import { waitForMembers } from './join-cluster.js';
@@ -23,6 +25,7 @@ export class CoordinatorSeat {
   private constructor(
     private readonly coordinator: Coordinator,
     private readonly placement: Placement,
+    private readonly levels: LevelKeeper,
     private readonly store: CoordinatorStore,
   ) {}
 
@@ -72,7 +75,9 @@ export class CoordinatorSeat {
     });
     const times = { startMs: joinTimeoutMs, returnMs, rollCallMs };
     const placement = new Placement({ mesh, coordinator, store, servers, ...times }, events);
-    const made = new CoordinatorSeat(coordinator, placement, store);
+    const logs = () => coordinator.logs();
+    const levels = new LevelKeeper({ mesh, orders: coordinator.channel, store, logs, levels: ownLevels() });
+    const made = new CoordinatorSeat(coordinator, placement, levels, store);
     try {
       if (isFirst) await waitForMembers(mesh, members, { servers: servers.length, timeoutMs: joinTimeoutMs });
       return made;
@@ -94,6 +99,7 @@ export class CoordinatorSeat {
 
   /** Resolves when this member does not act any more, and the store is closed. */
   async close(): Promise<void> {
+    this.levels.close();
     await this.placement.close();
     await this.coordinator.close();
   }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FileStore, type StateStore } from '@rdmc/tailwind/coordinator';
+import { FileStore, type LevelStore } from '@rdmc/tailwind/coordinator';
 
 /** The place of a coordinator's state. */
 export interface CoordinatorState {
@@ -25,7 +25,7 @@ export interface LeadWait {
 }
 
 /** A store that tells when another coordinator leads. */
-export type CoordinatorStore = StateStore & { readonly signal?: AbortSignal };
+export type CoordinatorStore = LevelStore & { readonly signal?: AbortSignal };
 
 /** @throws TailwindError ERR_RDMC_STATE_LOCKED: another coordinator leads; and others of its stores */
 export async function openStore(

@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { MemberEvent } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
-import { isServer, Topic, tableMessage } from '../cluster/messages.js';
+import { isServer, memberName, Topic, tableMessage } from '../cluster/messages.js';
 import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
@@ -15,6 +15,7 @@ import { Incoming } from '../handover/incoming.js';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
+import { ClusterLevel } from '../upgrade/cluster-level.js';
 import { CloseStack } from './close-stack.js';
 import type { ServerEvents, ServerOptions } from './cluster-options.js';
 import { type CommandService, serveCommands } from './command-service.js';
@@ -112,7 +113,17 @@ async function startServing(
 ): Promise<Serving> {
   const { node, coordinator } = membership;
   const { mesh, logs } = node;
-  const backup = await openBackup(options, node, coordinator, closers);
+  let backup: Backup | undefined;
+  const level = await ClusterLevel.enlist({
+    coordinator,
+    name: memberName(options.id),
+    onRaised: (raised) => {
+      if (backup) backup.level = raised;
+    },
+    onRefused: (error) => endOnce(end, error),
+  });
+  closers.add(() => level.close());
+  backup = await openBackup(options, node, coordinator, level.value, closers);
   const keyspace = new Keyspace();
   const servers = (): number[] => membership.servers();
   const drained = new DrainedServers();

@@ -11,11 +11,15 @@ const DEFAULT_BUFFERS = 24;
 /** By the package's name: a thread loads the built module, whatever loaded this one. */
 const DIVIDER = pathToFileURL(createRequire(import.meta.url).resolve('@rdmc/kv/slot-divider'));
 
-/** Opens the backup of other servers' logs, and serves it; undefined without replicas. */
+/**
+ * Opens the backup of other servers' logs, and serves it; undefined without replicas.
+ * @param level of the cluster
+ */
 export async function openBackup(
   options: ServerOptions,
   { logs, protectionDomain }: LogsNode,
   coordinator: CoordinatorClient,
+  level: number,
   closers: CloseStack,
 ): Promise<Backup | undefined> {
   const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, powerHoldSeconds } = options;
@@ -27,6 +31,7 @@ export async function openBackup(
     clusterId,
     buffers,
     powerHoldSeconds,
+    level,
     ...(segmentBytes !== undefined && { segmentBytes }),
   });
   const service = logs.serve(backup, { coordinator, divider: DIVIDER });

@@ -1,7 +1,7 @@
 import { type Subscription, subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { Coordinator, LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
+import type { Coordinator, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
 import {
   abandonMessage,
   reachMessage,
@@ -126,6 +126,7 @@ export class FakeMesh {
 
 /** The coordinator's store, in memory. */
 export class FakeStore {
+  readonly level = 1;
   readonly values = new Map<string, { value: string; revision: number }>();
   failures = 0;
   async get(key: string) {
@@ -171,7 +172,7 @@ export function start(
     return records;
   };
   const coordinator = { logs, channel: mesh } as unknown as Coordinator;
-  const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as StateStore };
+  const place = { mesh: mesh as unknown as Mesh, coordinator, store: store as unknown as LevelStore };
   const times = { startMs: NEVER_MS, returnMs: NEVER_MS, ...waits };
   return new Placement({ ...place, servers: [...mesh.peers.keys()], ...times }, events);
 }

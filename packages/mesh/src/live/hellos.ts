@@ -73,7 +73,7 @@ export class Hellos {
 
   #make(to: number, epoch: number, isIntroduction: boolean): Hello {
     const { options, version } = this.context;
-    const { id, digest, instance, maxFrameBytes, attributes, self } = options;
+    const { id, digest, instance, maxFrameBytes, levels, attributes, self } = options;
     const membership = this.context.membership();
     const live = {
       incarnation: membership?.self.incarnation ?? 0,
@@ -84,6 +84,6 @@ export class Hellos {
       roster: membership?.roster.digest.toString('hex') ?? NO_DIGEST,
       isIntroduction,
     };
-    return { version, from: id, to, digest, instance, maxFrameBytes, attributes, live };
+    return { version, from: id, to, digest, instance, maxFrameBytes, levels, attributes, live };
   }
 }

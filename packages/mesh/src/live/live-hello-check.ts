@@ -1,6 +1,6 @@
 import { MeshError } from '../errors.js';
 import type { ForeignHello, Hello } from '../hello.js';
-import { checkConnection, describeVersions, type HelloContext } from '../hello-check.js';
+import { checkConnection, checkLevels, describeVersions, type HelloContext } from '../hello-check.js';
 import { entryOf, type LiveHello } from './live-hello.js';
 import type { Membership } from './membership.js';
 import { verdictError } from './verdict-error.js';
@@ -22,6 +22,8 @@ export function checkLiveHello(
     const who = `a connection from ${from}`;
     return new MeshError('ERR_RDMC_MESH_VERSION', describeVersions(who, hello.version, context.version));
   }
+  const foreign = checkLevels(hello, from, options);
+  if (foreign !== undefined) return foreign;
   const details = { memberId: hello.from };
   if (hello.live === undefined && hello.connection === undefined) {
     return new MeshError('ERR_RDMC_MESH_MEMBERS_DIFFER', membersDiffer(hello.from, options.id), details);

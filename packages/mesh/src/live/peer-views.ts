@@ -24,6 +24,9 @@ export class PeerViews {
       get attributes() {
         return links.get(id)?.hello.attributes ?? {};
       },
+      get levels() {
+        return links.get(id)?.hello.levels;
+      },
       get state() {
         if (links.has(id)) return 'connected';
         return left.has(id) ? 'left' : 'failed';

@@ -1,3 +1,4 @@
+import { FIRST_LEVEL, MAX_LEVEL, ownLevels } from '@rdmc/common';
 import type { ProtectionDomain } from '@rdmc/verbs';
 import {
   DEFAULT_BUFFERS,
@@ -31,6 +32,11 @@ export interface BackupOptions {
    * Default: not known, and `buffers` is the limit.
    */
   readonly powerHoldSeconds?: number | undefined;
+  /**
+   * The level of the cluster (`Levels` of @rdmc/common): files are written in its formats. Default: the highest level of this
+   * process, so that earlier releases cannot read the files.
+   */
+  readonly level?: number;
   /** Reports files that cannot be used and failed flushes; default: none. */
   readonly logger?: Logger;
 }
@@ -42,6 +48,7 @@ const KNOWN = [
   'segmentBytes',
   'buffers',
   'powerHoldSeconds',
+  'level',
   'logger',
 ];
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -74,6 +81,7 @@ export function checkBackupOptions(options: BackupOptions): CheckedBackupOptions
     segmentBytes: integerOption(where, 'segmentBytes', segmentBytes, MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES),
     buffers: integerOption(where, 'buffers', buffers, 1, MAX_BUFFERS),
     powerHoldSeconds,
+    level: integerOption(where, 'level', options.level ?? ownLevels().most, FIRST_LEVEL, MAX_LEVEL),
     logger,
   };
 }

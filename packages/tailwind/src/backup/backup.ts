@@ -48,7 +48,7 @@ export class Backup {
   static async open(options: BackupOptions): Promise<Backup> {
     const checked = checkBackupOptions(options);
     const { protectionDomain, directory, clusterId, segmentBytes, logger } = checked;
-    const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId);
+    const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId, checked.level);
     for (const file of damaged) logger?.warn?.(file, 'a replica cannot be used');
     try {
       const power = await Backup.#measure(checked);
@@ -69,6 +69,16 @@ export class Backup {
     const { powerHoldSeconds: holdSeconds, directory, segmentBytes, buffers, logger } = options;
     if (holdSeconds === undefined) return undefined;
     return PowerGrant.measure(diskOf(directory), { holdSeconds, segmentBytes, buffers }, logger);
+  }
+
+  /** The level of the cluster: files are written in its formats. */
+  get level(): number {
+    return this.store.level;
+  }
+
+  /** The cluster has another level from now on: files that are written later have its formats. */
+  set level(level: number) {
+    this.store.level = level;
   }
 
   /** Size of each buffer: the largest segment that this backup takes, in bytes. */

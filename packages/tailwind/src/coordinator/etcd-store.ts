@@ -2,11 +2,11 @@
  * Keys in etcd, below the store's prefix:
  *
  *   lead        the leader's key, with a lease (etcd-store-lead.ts)
- *   format      the version of these keys and of their values: 1
+ *   format      the version of these keys and of their values: the level of the cluster
  *   state/KEY   the value of KEY; its mod_revision is the value's revision
  */
+import { type Levels, MAX_LEVEL, ownLevels, parseWholeNumber } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import { TailwindError } from '../errors.js';
 import { EtcdClient } from './etcd-store-client.js';
 import { EtcdLead } from './etcd-store-lead.js';
 import {
@@ -19,10 +19,8 @@ import {
   writeKey,
 } from './etcd-store-messages.js';
 import { checkEtcdOptions, type EtcdStoreOptions } from './etcd-store-options.js';
-import { SerialStore } from './serial-store.js';
+import { requireLevel, SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
-
-const FORMAT = '1';
 
 /**
  * A coordinator's state in etcd (3.4 or newer). Opening the store means to lead: of all processes that open the same
@@ -31,6 +29,8 @@ const FORMAT = '1';
  */
 export class EtcdStore extends SerialStore {
   readonly #state: string;
+  readonly #format: string;
+  #level = 0;
 
   private constructor(
     private readonly client: EtcdClient,
@@ -39,21 +39,23 @@ export class EtcdStore extends SerialStore {
   ) {
     super();
     this.#state = `${prefix}state/`;
+    this.#format = `${prefix}format`;
   }
 
   /**
    * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_STATE_LOCKED: another coordinator
-   *   leads; ERR_RDMC_STATE_UNREACHABLE, ERR_RDMC_STATE_REFUSED, ERR_RDMC_STATE_FOREIGN_VERSION: the state was written by
-   *   another version; the reason of `options.signal`
+   *   leads; ERR_RDMC_STATE_UNREACHABLE, ERR_RDMC_STATE_REFUSED, ERR_RDMC_STATE_FOREIGN_VERSION: the state has another
+   *   level; the reason of `options.signal`
+   * @param levels that this process speaks
    */
-  static async open(options: EtcdStoreOptions): Promise<EtcdStore> {
+  static async open(options: EtcdStoreOptions, levels = ownLevels()): Promise<EtcdStore> {
     const checked = checkEtcdOptions(options);
     const client = new EtcdClient(checked);
     let lead: EtcdLead | undefined;
     try {
       lead = await EtcdLead.take(client, checked);
       const store = new EtcdStore(client, lead, checked.prefix);
-      await store.#requireFormat(`${checked.prefix}format`);
+      await store.#readLevel(levels);
       return store;
     } catch (error) {
       await lead?.close();
@@ -68,6 +70,11 @@ export class EtcdStore extends SerialStore {
    */
   get signal(): AbortSignal {
     return this.lead.lost;
+  }
+
+  /** The level of the cluster; of a new state, the highest of this process. */
+  get level(): number {
+    return this.#level;
   }
 
   /** The value of a key, and its revision; undefined if it was never put. */
@@ -108,17 +115,20 @@ export class EtcdStore extends SerialStore {
     throw this.conflict(key, found?.mod_revision ?? 0, revision);
   }
 
-  /** Another format is not changed: its version may lead again. @throws TailwindError ERR_RDMC_STATE_FOREIGN_VERSION */
-  async #requireFormat(key: string): Promise<void> {
-    const [found] = await this.#read(readKey(key));
-    if (found === undefined) {
-      await this.#transact({ compare: [this.lead.condition], success: [writeKey(key, FORMAT)], failure: [] });
-    } else if (found.value !== FORMAT) {
-      throw new TailwindError(
-        'ERR_RDMC_STATE_FOREIGN_VERSION',
-        `The state in etcd has format ${found.value}; this program reads format ${FORMAT}`,
-      );
-    }
+  protected async changeLevel(level: number): Promise<void> {
+    const success = [writeKey(this.#format, String(level))];
+    const { answer } = await this.#transact({ compare: [this.lead.condition], success, failure: [] });
+    if (!answer.succeeded) throw this.lead.lose();
+    this.#level = level;
+  }
+
+  /** Another level is not changed: a process that speaks it may lead again. @throws TailwindError ERR_RDMC_STATE_FOREIGN_VERSION */
+  async #readLevel(levels: Levels): Promise<void> {
+    const [found] = await this.#read(readKey(this.#format));
+    if (found === undefined) return this.changeLevel(levels.most);
+    const level = parseWholeNumber(found.value, 0, MAX_LEVEL) ?? 0;
+    requireLevel('The state in etcd', level, levels);
+    this.#level = level;
   }
 
   async #read(operation: object): Promise<readonly EtcdKeyValue[]> {

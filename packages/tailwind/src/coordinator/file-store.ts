@@ -5,18 +5,20 @@
  * {"format":1,"sha256":"…"}                                     of the second line, without its end
  * {"revision":17,"entries":{"log/3":{"value":"…","revision":17}}}
  * ```
+ *
+ * `format` is the level of the cluster.
  */
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Levels, ownLevels } from '@rdmc/common';
 import { dictionary, openRecord, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { messageOf, TailwindError } from '../errors.js';
 import { makeDirectory, syncDirectory } from './file-store-directory.js';
 import { FileStoreLock } from './file-store-lock.js';
-import { SerialStore } from './serial-store.js';
+import { requireLevel, SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
 
-const FORMAT = 1;
 const header = openRecord({ format: whole(), sha256: text() });
 const content = openRecord({
   revision: whole(0),
@@ -28,6 +30,7 @@ export class FileStore extends SerialStore {
   private constructor(
     private readonly path: string,
     private readonly lock: FileStoreLock,
+    private currentLevel: number,
     private revision: number,
     private readonly entries: Map<string, StoredValue>,
   ) {
@@ -37,19 +40,25 @@ export class FileStore extends SerialStore {
   /**
    * Reads the file; without a file, the state is empty. A damaged file is not changed: an older state would bring dead
    * logs back to life, so a person must choose which copy to restore.
-   * @throws TailwindError ERR_RDMC_STATE_LOCKED: another store has it open; ERR_RDMC_STATE_FOREIGN_VERSION,
-   *   ERR_RDMC_STATE_DAMAGED; errors of the file system
+   * @param levels that this process speaks
+   * @throws TailwindError ERR_RDMC_STATE_LOCKED: another store has it open; ERR_RDMC_STATE_FOREIGN_VERSION: the state has
+   *   another level; ERR_RDMC_STATE_DAMAGED; errors of the file system
    */
-  static async open(path: string): Promise<FileStore> {
+  static async open(path: string, levels = ownLevels()): Promise<FileStore> {
     await makeDirectory(dirname(path));
     const lock = await FileStoreLock.take(path);
     try {
-      const { revision, entries } = await read(path);
-      return new FileStore(path, lock, revision, new Map(Object.entries(entries)));
+      const { level, revision, entries } = await read(path, levels);
+      return new FileStore(path, lock, level, revision, new Map(Object.entries(entries)));
     } catch (error) {
       await lock.release();
       throw error;
     }
+  }
+
+  /** The level of the cluster; of a new state, the highest of this process. */
+  get level(): number {
+    return this.currentLevel;
   }
 
   /** The value of a key, and its revision; undefined if it was never put. */
@@ -72,40 +81,43 @@ export class FileStore extends SerialStore {
     if (found !== revision) throw this.conflict(key, found, revision);
     const next = this.revision + 1;
     const changed = new Map(this.entries).set(key, { value, revision: next });
-    await writeDurably(this.path, encode(next, changed));
+    await writeDurably(this.path, encode(this.level, next, changed));
     this.revision = next;
     this.entries.set(key, { value, revision: next });
     return next;
   }
+
+  protected async changeLevel(level: number): Promise<void> {
+    await writeDurably(this.path, encode(level, this.revision, this.entries));
+    this.currentLevel = level;
+  }
 }
 
-async function read(path: string): Promise<Shaped<typeof content>> {
+type State = Shaped<typeof content> & { readonly level: number };
+
+async function read(path: string, levels: Levels): Promise<State> {
   try {
-    return decode(path, await readFile(path, 'utf8'));
+    return decode(path, await readFile(path, 'utf8'), levels);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { revision: 0, entries: {} };
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      return { level: levels.most, revision: 0, entries: {} };
     throw error;
   }
 }
 
-function encode(revision: number, entries: ReadonlyMap<string, StoredValue>): string {
+function encode(level: number, revision: number, entries: ReadonlyMap<string, StoredValue>): string {
   const body = JSON.stringify({ revision, entries: Object.fromEntries(entries) });
-  return `${JSON.stringify({ format: FORMAT, sha256: sha256(body) })}\n${body}\n`;
+  return `${JSON.stringify({ format: level, sha256: sha256(body) })}\n${body}\n`;
 }
 
-function decode(path: string, text: string): Shaped<typeof content> {
+function decode(path: string, text: string, levels: Levels): State {
   const [first = '', body = '', end, ...more] = text.split('\n');
   try {
-    const { format, sha256: expected } = readShape(header, JSON.parse(first));
-    if (format !== FORMAT) {
-      throw new TailwindError(
-        'ERR_RDMC_STATE_FOREIGN_VERSION',
-        `${path} has format ${format}; this program reads format ${FORMAT}`,
-      );
-    }
+    const { format: level, sha256: expected } = readShape(header, JSON.parse(first));
+    requireLevel(path, level, levels);
     if (sha256(body) !== expected) throw new Error('its checksum does not match');
     if (end !== '' || more.length > 0) throw new Error('it does not end where it should');
-    return readShape(content, JSON.parse(body));
+    return { level, ...readShape(content, JSON.parse(body)) };
   } catch (error) {
     if (error instanceof TailwindError) throw error;
     throw new TailwindError('ERR_RDMC_STATE_DAMAGED', `${path} is damaged: ${messageOf(error)}`, {

@@ -23,3 +23,14 @@ export interface StateStore {
   /** Releases the store for another process. */
   close(): Promise<void>;
 }
+
+/** A store whose format is the level of the cluster (`Levels` of @rdmc/common). */
+export interface LevelStore extends StateStore {
+  /** The level of the cluster. A new state has the highest level of the process that opens it. */
+  readonly level: number;
+  /**
+   * Raises the level, durably: processes that do not speak it cannot open the state any more. A level that is not higher has no
+   * effect.
+   */
+  raiseLevel(level: number): Promise<void>;
+}

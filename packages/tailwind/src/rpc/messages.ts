@@ -39,62 +39,66 @@ const segment = { logId: u64, segmentId: u64 };
 const session = pattern(/^[0-9a-f]{32}$/);
 const certificate = { byteLength: bytes, checksum: u32 };
 
-export const backupRequest = variants('op', {
-  /**
-   * Binds a log to the requesting member and its log object: no other one may write it here. `resumes`: the log is being
-   * written, and this backup may have replicas of it from before it was lost.
-   */
-  claim: { logId: u64, session, resumes: withDefault(flag, false) },
-  /** The log could not be created, and is empty. Frees its replicas here, and the claim of its id. */
-  abandon: { logId: u64, session },
-  /** Creates a queue pair for a log's appends, and claims the log. Without a session, it is for a recovery. */
-  connect: {
-    logId: u64,
-    session: nullable(session),
-    resumes: withDefault(flag, false),
-    mode: choice(['one-sided', 'rpc']),
-    address,
+export const backupRequest = variants(
+  'op',
+  {
+    /**
+     * Binds a log to the requesting member and its log object: no other one may write it here. `resumes`: the log is being
+     * written, and this backup may have replicas of it from before it was lost.
+     */
+    claim: { logId: u64, session, resumes: withDefault(flag, false) },
+    /** The log could not be created, and is empty. Frees its replicas here, and the claim of its id. */
+    abandon: { logId: u64, session },
+    /** Creates a queue pair for a log's appends, and claims the log. Without a session, it is for a recovery. */
+    connect: {
+      logId: u64,
+      session: nullable(session),
+      resumes: withDefault(flag, false),
+      mode: choice(['one-sided', 'rpc']),
+      address,
+    },
+    /** Ends the queue pair with this number, from the answer to `connect`. */
+    disconnect: { pair: whole() },
+    open: {
+      ...segment,
+      incarnation: u32,
+      epoch: u32,
+      segmentBytes: bytes,
+      committed: flag,
+      survivor: flag,
+      /** In the RPC scheme: the connection's number, from the answer to `connect`. */
+      pair: nullable(whole()),
+    },
+    close: { ...segment, ...certificate },
+    flushed: { ...segment },
+    commit: { ...segment, epoch: u32, ...certificate },
+    /** Commits and closes a copy of a closed replica, in one step. */
+    restore: { ...segment, epoch: u32, ...certificate },
+    epoch: { ...segment, epoch: u32 },
+    free: { ...segment },
+    /** The segments of which this backup has a replica: for the log's primary. */
+    replicas: { logId: u64 },
+    'free-log': { logId: u64 },
+    /** The attempt's number is the coordinator's; what was given to earlier ones ends. */
+    inventory: { logId: u64, attempt: u32 },
+    /** Loads a replica's bytes into memory, for one-sided READs until `unload`. */
+    load: { ...segment },
+    unload: { load: whole() },
+    /** The leader's plan: the heirs, the part of each range of slots, and the segments that this backup may be asked for. */
+    divide: {
+      logId: u64,
+      attempt: u32,
+      heirs: list(whole()),
+      ranges: list(tuple(whole(0, MAX_SLOTS - 1), whole(0, MAX_SLOTS - 1), whole(0))),
+      segments: list(openRecord({ segmentId: u64, byteLength: bytes, checksum: nullable(u32) })),
+    },
+    /** An heir asks for its part of a segment, for a one-sided READ until `read`. */
+    part: { ...segment, attempt: u32 },
+    /** An heir has its part. */
+    read: { ...segment, attempt: u32 },
   },
-  /** Ends the queue pair with this number, from the answer to `connect`. */
-  disconnect: { pair: whole() },
-  open: {
-    ...segment,
-    incarnation: u32,
-    epoch: u32,
-    segmentBytes: bytes,
-    committed: flag,
-    survivor: flag,
-    /** In the RPC scheme: the connection's number, from the answer to `connect`. */
-    pair: nullable(whole()),
-  },
-  close: { ...segment, ...certificate },
-  flushed: { ...segment },
-  commit: { ...segment, epoch: u32, ...certificate },
-  /** Commits and closes a copy of a closed replica, in one step. */
-  restore: { ...segment, epoch: u32, ...certificate },
-  epoch: { ...segment, epoch: u32 },
-  free: { ...segment },
-  /** The segments of which this backup has a replica: for the log's primary. */
-  replicas: { logId: u64 },
-  'free-log': { logId: u64 },
-  /** The attempt's number is the coordinator's; what was given to earlier ones ends. */
-  inventory: { logId: u64, attempt: u32 },
-  /** Loads a replica's bytes into memory, for one-sided READs until `unload`. */
-  load: { ...segment },
-  unload: { load: whole() },
-  /** The leader's plan: the heirs, the part of each range of slots, and the segments that this backup may be asked for. */
-  divide: {
-    logId: u64,
-    attempt: u32,
-    heirs: list(whole()),
-    ranges: list(tuple(whole(0, MAX_SLOTS - 1), whole(0, MAX_SLOTS - 1), whole(0))),
-    segments: list(openRecord({ segmentId: u64, byteLength: bytes, checksum: nullable(u32) })),
-  },
-  /** An heir asks for its part of a segment, for a one-sided READ until `read`. */
-  part: { ...segment, attempt: u32 },
-  /** An heir has its part. */
-  read: { ...segment, attempt: u32 },
-});
+  openRecord,
+);
 export type BackupRequest = Shaped<typeof backupRequest>;
 
 /** The form that `Buffer` writes. */

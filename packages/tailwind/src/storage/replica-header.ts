@@ -3,7 +3,7 @@
  *
  * ```
  *    0  8 bytes  magic: "rdmc-twr"
- *    8  u32      version of this layout and of the log format: 1
+ *    8  u32      version of this layout and of the log format: the level of the cluster when the file was written
  *   12  u32      bytes of this header: 4096
  *   16  16 bytes cluster id, a UUID
  *   32  u64      logId
@@ -21,16 +21,10 @@
  * 4092  u32      CRC-32 of the 4092 bytes before; here in every version, so that a damaged header is told from a foreign one
  * ```
  */
+import { FIRST_LEVEL, ownLevels } from '@rdmc/common';
 import { TailwindError } from '../errors.js';
 import { crc32 } from '../format/crc32.js';
-import {
-  FORMAT_VERSION,
-  readU32,
-  readU64,
-  type SegmentIdentity,
-  writeU32,
-  writeU64,
-} from '../format/layout.js';
+import { readU32, readU64, type SegmentIdentity, writeU32, writeU64 } from '../format/layout.js';
 
 export const REPLICA_HEADER_BYTES = 4096;
 const MAGIC = Buffer.from('rdmc-twr', 'latin1');
@@ -74,10 +68,11 @@ export interface ReplicaRecord extends SegmentIdentity {
   readonly survivor: boolean;
 }
 
-export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord): Uint8Array {
+/** @param level of the cluster: programs that speak it read the file */
+export function encodeReplicaHeader(clusterId: string, record: ReplicaRecord, level: number): Uint8Array {
   const bytes = new Uint8Array(REPLICA_HEADER_BYTES);
   bytes.set(MAGIC, 0);
-  writeU32(bytes, At.VERSION, FORMAT_VERSION);
+  writeU32(bytes, At.VERSION, level);
   writeU32(bytes, At.HEADER_BYTES, REPLICA_HEADER_BYTES);
   bytes.set(uuidBytes(clusterId), At.CLUSTER);
   writeU64(bytes, At.LOG, record.logId);
@@ -101,12 +96,15 @@ export function isReplicaFile(bytes: Uint8Array): boolean {
 }
 
 /**
+ * Reads the header of any level up to the highest of this process: a file may be older than the lowest.
  * @param name name of the file in errors
+ * @param most the highest level of this process
  * @throws TailwindError ERR_RDMC_REPLICA_FOREIGN_FILE, ERR_RDMC_REPLICA_FOREIGN_VERSION, ERR_RDMC_REPLICA_DAMAGED
  */
 export function decodeReplicaHeader(
   bytes: Uint8Array,
   name: string,
+  most = ownLevels().most,
 ): { clusterId: string; record: ReplicaRecord } {
   if (!isReplicaFile(bytes)) {
     throw new TailwindError('ERR_RDMC_REPLICA_FOREIGN_FILE', `${name} is not a replica of a log segment`);
@@ -115,10 +113,10 @@ export function decodeReplicaHeader(
   const isWhole = crc32(bytes, 0, At.CRC, 0) === readU32(bytes, At.CRC);
   const version = readU32(bytes, At.VERSION);
   if (!isWhole) throw damaged(name, "its header's checksum does not match");
-  if (version !== FORMAT_VERSION) {
+  if (version < FIRST_LEVEL || version > most) {
     throw new TailwindError(
       'ERR_RDMC_REPLICA_FOREIGN_VERSION',
-      `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}`,
+      `${name} has format version ${version}; this program reads versions up to ${most}`,
     );
   }
   const state = STATES[readU32(bytes, At.STATE)];

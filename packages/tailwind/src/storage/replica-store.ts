@@ -36,6 +36,8 @@ export class ReplicaStore {
     readonly directory: string,
     private readonly clusterId: string,
     private readonly lock: FileStoreLock,
+    /** Of the cluster: files are written in its formats. */
+    public level: number,
   ) {}
 
   /**
@@ -47,10 +49,11 @@ export class ReplicaStore {
   static async open(
     directory: string,
     clusterId: string,
+    level: number,
   ): Promise<{ store: ReplicaStore; replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
     await makeDirectory(directory);
     const lock = await FileStoreLock.take(join(directory, REPLICA_LOCK_NAME));
-    const store = new ReplicaStore(directory, clusterId, lock);
+    const store = new ReplicaStore(directory, clusterId, lock, level);
     try {
       return { store, ...(await store.#readAll()) };
     } catch (error) {
@@ -99,7 +102,7 @@ export class ReplicaStore {
       const file = await open(unfinished, 'w', 0o600);
       try {
         await file.writev([
-          encodeReplicaHeader(this.clusterId, record),
+          encodeReplicaHeader(this.clusterId, record, this.level),
           bytes.subarray(0, record.byteLength),
         ]);
         const { size } = await file.stat();

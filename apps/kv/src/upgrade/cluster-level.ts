@@ -1,0 +1,83 @@
+import { type Levels, ownLevels, type Subscription } from '@rdmc/common';
+import { openRecord, readShape, whole } from '@rdmc/common/shapes';
+import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { Topic } from '../cluster/messages.js';
+import { codeOf } from '../errors.js';
+import { askSurely } from '../node/ask-surely.js';
+import { requireLevel } from './level-keeper.js';
+
+export const levelMessage = openRecord({ level: whole(1) });
+
+export interface ClusterLevelOptions {
+  readonly coordinator: Pick<CoordinatorClient, 'request' | 'onLead' | 'onMessage'>;
+  /** This member's name for people. */
+  readonly name: string;
+  /** The cluster has a higher level from now on. */
+  readonly onRaised: (level: number) => void;
+  /** The cluster has a level that this process does not speak. */
+  readonly onRefused: (error: unknown) => void;
+  /** That this process speaks. */
+  readonly levels?: Levels;
+}
+
+/** The level of the cluster, as a server knows it: it writes files in the formats of this level. It never falls. */
+export class ClusterLevel {
+  readonly #levels: Levels;
+  readonly #subscriptions: readonly Subscription[];
+
+  private constructor(
+    private level: number,
+    private readonly options: ClusterLevelOptions,
+  ) {
+    const { coordinator, levels = ownLevels() } = options;
+    this.#levels = levels;
+    this.#subscriptions = [
+      // The one that leads now may have been told to raise it while this server was not connected.
+      coordinator.onLead(() => void this.#ask()),
+      coordinator.onMessage(Topic.LEVEL, (_, body) => this.#learn(readShape(levelMessage, body).level)),
+    ];
+  }
+
+  /**
+   * Asks the coordinator, before this process opens a file.
+   * @throws KvError ERR_RDMC_KV_LEVEL: this process does not speak the level; MeshRemoteError with the same; as `askSurely`
+   */
+  static async enlist(options: ClusterLevelOptions): Promise<ClusterLevel> {
+    const { coordinator, name, levels = ownLevels() } = options;
+    const answer = await askSurely(() => coordinator.request(Topic.LEVEL, {}));
+    const { level } = readShape(levelMessage, answer);
+    requireLevel(name, levels, level);
+    return new ClusterLevel(level, options);
+  }
+
+  get value(): number {
+    return this.level;
+  }
+
+  close(): void {
+    for (const each of this.#subscriptions) each.close();
+  }
+
+  async #ask(): Promise<void> {
+    const { coordinator, onRefused } = this.options;
+    try {
+      this.#learn(readShape(levelMessage, await askSurely(() => coordinator.request(Topic.LEVEL, {}))).level);
+    } catch (error) {
+      // Otherwise another coordinator leads, or will, and is asked then.
+      if (codeOf(error) === 'ERR_RDMC_KV_LEVEL') onRefused(error);
+    }
+  }
+
+  #learn(level: number): void {
+    if (level <= this.level) return;
+    const { name, onRaised, onRefused } = this.options;
+    try {
+      requireLevel(name, this.#levels, level);
+    } catch (error) {
+      onRefused(error);
+      return;
+    }
+    this.level = level;
+    onRaised(level);
+  }
+}

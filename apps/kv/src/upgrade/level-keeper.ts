@@ -1,0 +1,102 @@
+import { type Levels, levelsText, SerialQueue, type Subscription, speaks } from '@rdmc/common';
+import type { Mesh, MeshPeer } from '@rdmc/mesh';
+import type { CoordinatorChannel, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
+import { isServer, memberName, Topic } from '../cluster/messages.js';
+import { KvError } from '../errors.js';
+
+export interface LevelKeeperOptions {
+  readonly mesh: { readonly peers: ReadonlyMap<number, Pick<MeshPeer, 'state' | 'levels'>> } & Pick<
+    Mesh,
+    'id'
+  >;
+  readonly orders: Pick<CoordinatorChannel, 'onRequest' | 'broadcast'>;
+  readonly store: Pick<LevelStore, 'level' | 'raiseLevel'>;
+  readonly logs: () => Promise<readonly Pick<LogRecord, 'owner' | 'state'>[]>;
+  /** That this process speaks. */
+  readonly levels: Levels;
+}
+
+/**
+ * The coordinator's side of upgrades. The level of the cluster is the format of its state. A server asks for it before it opens a file;
+ * one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any member, where all speak that.
+ */
+export class LevelKeeper {
+  /** A server is not admitted between the look at the others and the new level. */
+  readonly #turns = new SerialQueue();
+  readonly #subscriptions: readonly Subscription[];
+
+  constructor(private readonly options: LevelKeeperOptions) {
+    const { orders } = options;
+    this.#subscriptions = [
+      orders.onRequest(Topic.LEVEL, (from) => this.#turns.run(async () => ({ level: this.#admit(from) }))),
+      orders.onRequest(Topic.FINALIZE, () => this.#turns.run(() => this.#finalize())),
+    ];
+  }
+
+  close(): void {
+    for (const each of this.#subscriptions) each.close();
+  }
+
+  #admit(from: number): number {
+    const { mesh, store } = this.options;
+    const levels = mesh.peers.get(from)?.levels;
+    // The connection has ended: the process asks again where it is the member yet.
+    if (levels === undefined) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `${memberName(from)} is lost`);
+    requireLevel(memberName(from), levels, store.level);
+    return store.level;
+  }
+
+  async #finalize(): Promise<{ before: number; level: number }> {
+    const { store, orders } = this.options;
+    const before = store.level;
+    const members = await this.#members();
+    const level = Math.max(before, ...members.map(([, levels]) => levels?.most ?? 0));
+    const obstacles = members.flatMap(([id, levels]) => obstacleOf(id, levels, level));
+    if (obstacles.length > 0) throw notAll(level, before, obstacles);
+    // Durable first: a coordinator that follows must not admit what this one refuses.
+    await store.raiseLevel(level);
+    if (level > before) orders.broadcast(Topic.LEVEL, { level });
+    return { before, level };
+  }
+
+  /** This coordinator, those that are connected, and all servers; without levels those that are not here. */
+  async #members(): Promise<[member: number, levels: Levels | undefined][]> {
+    const { mesh, logs, levels } = this.options;
+    const owners = (await logs()).filter(({ state }) => state === 'live').map(({ owner }) => owner);
+    const ids = new Set(owners);
+    for (const [id, { state }] of mesh.peers) {
+      if (state === 'connected' || (state === 'failed' && isServer(id))) ids.add(id);
+    }
+    const others = [...ids].filter((id) => id !== mesh.id).sort((one, other) => one - other);
+    return [
+      [mesh.id, levels],
+      ...others.map((id) => [id, mesh.peers.get(id)?.levels] as [number, Levels | undefined]),
+    ];
+  }
+}
+
+/** @throws KvError ERR_RDMC_KV_LEVEL: a process with these levels cannot be a member of a cluster of this level */
+export function requireLevel(who: string, levels: Levels, level: number): void {
+  if (speaks(levels, level)) return;
+  const advice =
+    levels.most < level
+      ? 'start a newer release: the upgrade of the cluster was finalized'
+      : 'run kv admin finalize with the release between first';
+  throw new KvError(
+    'ERR_RDMC_KV_LEVEL',
+    `${who} speaks ${levelsText(levels)}, and the cluster has level ${level}: ${advice}`,
+  );
+}
+
+function obstacleOf(id: number, levels: Levels | undefined, level: number): string[] {
+  if (levels === undefined) return [`${memberName(id)} is not here`];
+  return speaks(levels, level) ? [] : [`${memberName(id)} speaks ${levelsText(levels)}`];
+}
+
+function notAll(level: number, before: number, obstacles: readonly string[]): KvError {
+  return new KvError(
+    'ERR_RDMC_KV_NOT_FINALIZED',
+    `not every member speaks level ${level}, and the cluster stays at level ${before}: ${obstacles.join('; ')}. Start them with ` +
+      'the new release, or remove them (kv admin remove)',
+  );
+}
