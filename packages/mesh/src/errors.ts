@@ -26,7 +26,11 @@ export const meshErrors = errorTable({
   ],
   ERR_RDMC_MESH_TIMEOUT: ['timeout', 'members did not join in time', 'check the members in `missing`'],
   ERR_RDMC_MESH_JOIN_ABORTED: ['peer-lost', 'another member stopped joining', 'the message has its reason'],
-  ERR_RDMC_MESH_VERSION: ['refused', 'members speak different versions', 'run the same version everywhere'],
+  ERR_RDMC_MESH_VERSION: [
+    'refused',
+    'members have no common level, or protocol version',
+    'run releases that follow each other, or one',
+  ],
   ERR_RDMC_MESH_MEMBERS_DIFFER: ['refused', 'the lists of members differ', 'give all members the same list'],
   ERR_RDMC_MESH_WRONG_MEMBER: [
     'refused',

@@ -112,7 +112,7 @@ describe('layouts', () => {
     const connection = { purpose: 'p', id: 'ab'.repeat(16) };
     const further = encodeHello({ ...decodeHello(hello.subarray(5), 1), connection } as Hello);
     expect(further.subarray(13, 17).toString('hex')).toBe('01000100');
-    expect(further.subarray(5 + 72).toString()).toBe(JSON.stringify(connection));
+    expect(further.subarray(5 + 76).toString()).toBe(JSON.stringify(connection));
     expect(decodeHello(further.subarray(5), 1)).toMatchObject({ connection, attributes: {} });
   });
 
