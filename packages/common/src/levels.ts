@@ -15,7 +15,9 @@ import { parseWholeNumber } from './whole-number.js';
 
 /** The levels that a process speaks: all from the least to the most. */
 export interface Levels {
+  /** From 1 on. */
   readonly least: number;
+  /** At least `least`. */
   readonly most: number;
 }
 

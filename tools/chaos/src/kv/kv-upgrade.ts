@@ -1,0 +1,176 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { check, type Violation } from '../checker/check.js';
+import { Clients } from '../cluster/clients.js';
+import type { Chances } from '../random.js';
+import type { Subject } from '../run/judge.js';
+import { KvCluster } from './kv-cluster.js';
+import { replicaVersions, stateFormat } from './kv-formats.js';
+import type { DrawnKv, KvPlan } from './kv-plan.js';
+import { type KvRelease, LEVEL, NEXT_LEVEL, releases } from './kv-release.js';
+import type { KvProcess } from './kv-server.js';
+
+/** Between two looks at the status, and two requests of a client meanwhile. */
+const CALM_MS = 20;
+
+/** The parts of the answer to `kv admin status` that an operator waits for. */
+interface Status {
+  readonly isHealthy: boolean;
+  readonly coordinator: { readonly facts: { readonly level: number } | null };
+  readonly servers: readonly { readonly facts: { readonly levels: { readonly most: number } | null } | null }[];
+}
+
+/**
+ * A cluster under load whose processes are replaced one at a time by those of the next release: some of them; back; all; then it is
+ * finalized. Until then files have the formats of the release before. Afterwards processes of that release are refused.
+ */
+export class KvUpgrade implements Subject {
+  readonly cluster: KvCluster;
+  readonly clients: Clients;
+  readonly events: string[] = [];
+  readonly plan: KvPlan;
+  readonly #random: Chances;
+  readonly #releases = releases();
+
+  constructor({ plan, random }: DrawnKv) {
+    this.plan = plan;
+    this.#random = random;
+    this.cluster = new KvCluster(plan.shape);
+    this.clients = new Clients({
+      clients: plan.clients,
+      random,
+      primary: () => this.#anyServer(),
+      former: () => undefined,
+    });
+  }
+
+  async carryOut(): Promise<Violation[]> {
+    const { before, after } = this.#releases;
+    const { cluster, clients, plan } = this;
+    cluster.release = before;
+    await cluster.start();
+    this.#note('started');
+    clients.start();
+    await clients.more(plan.before);
+    const members = Array.from({ length: plan.shape.servers + 1 }, (_, member) => member);
+    const first = this.#random.shuffled(members).slice(0, plan.upgraded);
+    for (const member of first) await this.#replace(member, after);
+    await this.#refusedToFinalize();
+    for (const member of this.#random.shuffled(first)) await this.#replace(member, before);
+    await this.#require(LEVEL);
+    for (const member of this.#random.shuffled(members)) await this.#replace(member, after);
+    await this.#require(LEVEL);
+    await this.#finalize();
+    await clients.more(plan.after);
+    await this.#refuse(0, before, 'ERR_RDMC_STATE_FOREIGN_VERSION');
+    await this.#refuse(this.#random.integer(1, plan.shape.servers), before, 'ERR_RDMC_KV_LEVEL');
+    await clients.more(plan.after);
+    await clients.stop();
+    return check(clients.operations, clients.together, await clients.readAll());
+  }
+
+  said(): [string, string][] {
+    return this.cluster.processes.map((each) => [each.name, each.report()]);
+  }
+
+  remove(): Promise<void> {
+    return this.cluster.remove();
+  }
+
+  /** What the README tells an operator to do: SIGTERM, the other release on the same files, and the wait for a status without problems. */
+  async #replace(member: number, release: KvRelease): Promise<void> {
+    await this.#end(member);
+    await this.#start(member, release);
+    await this.clients.more(this.plan.away);
+  }
+
+  async #end(member: number): Promise<void> {
+    const former = this.#processOf(member);
+    const { code } = await former.kill('SIGTERM');
+    if (code !== 0) throw new Error(`it did not end with 0 on SIGTERM: ${former.report()}`);
+  }
+
+  async #start(member: number, release: KvRelease): Promise<void> {
+    const former = this.#processOf(member);
+    const { cluster } = this;
+    cluster.release = release;
+    await this.#calmly(async () => {
+      if (member === 0) await cluster.restartCoordinator();
+      else await cluster.restartServer(former, true);
+      while (!(await this.#status())?.isHealthy) await delay(CALM_MS);
+    });
+    this.#note(`${former.name} is one of ${release.name} now`);
+  }
+
+  async #refusedToFinalize(): Promise<void> {
+    const reply = await this.#anyServer().adminReply('FINALIZE');
+    const error = reply && 'error' in reply ? reply.error : JSON.stringify(reply);
+    if (!error?.includes('ERR_RDMC_KV_NOT_FINALIZED'))
+      throw new Error(`it could be finalized with members of the release before: ${error}`);
+  }
+
+  async #finalize(): Promise<void> {
+    const answer = await this.#anyServer().admin('FINALIZE');
+    if (answer !== JSON.stringify({ before: LEVEL, level: NEXT_LEVEL }))
+      throw new Error(`it could not be finalized: ${answer}`);
+    this.#note('finalized');
+    await this.#require(NEXT_LEVEL);
+  }
+
+  /** The cluster has this level, and no file has the formats of a higher one. */
+  async #require(level: number): Promise<void> {
+    const { directory } = this.cluster;
+    const told = (await this.#status())?.coordinator.facts?.level;
+    const stored = stateFormat(directory);
+    const servers = Array.from({ length: this.plan.shape.servers }, (_, index) => index + 1);
+    const highest = Math.max(0, ...servers.flatMap((server) => replicaVersions(directory, server)));
+    this.#note(`level ${told}; format of the state ${stored}; highest version of a replica ${highest}`);
+    if (told !== level || stored !== level || highest > level)
+      throw new Error(`the cluster does not have level ${level}: ${this.events.at(-1)}`);
+  }
+
+  /** A process of the former release on the files of a member ends with this code, and one of the new release continues. */
+  async #refuse(member: number, release: KvRelease, code: string): Promise<void> {
+    await this.#end(member);
+    const { directory } = this.cluster;
+    // It has written its open replicas to files now.
+    if (member > 0 && !replicaVersions(directory, member).includes(NEXT_LEVEL))
+      throw new Error(`server ${member} did not write its replicas in the formats of level ${NEXT_LEVEL}`);
+    this.cluster.release = release;
+    const stranger = this.cluster.launch(member);
+    const { code: exit } = await this.#calmly(() => stranger.exited);
+    if (exit !== 1 || !stranger.stderr.includes(code))
+      throw new Error(`it was not refused with ${code}: ${stranger.report()}`);
+    this.#note(`${stranger.name} of ${release.name} is refused`);
+    await this.#start(member, this.#releases.after);
+  }
+
+  async #status(): Promise<Status | undefined> {
+    const answer = await this.#anyServer().admin('STATUS');
+    return answer === undefined ? undefined : (JSON.parse(answer) as Status);
+  }
+
+  #processOf(member: number): KvProcess {
+    return member === 0 ? this.cluster.coordinator : this.cluster.servers[member - 1]!;
+  }
+
+  #anyServer(): KvProcess {
+    const living = this.cluster.servers.filter(({ gone }) => !gone);
+    return this.#random.pick(living.length > 0 ? living : [...this.cluster.servers]);
+  }
+
+  /** Clients go on, and leave the processors to what is waited for. */
+  async #calmly<T>(wait: () => Promise<T>): Promise<T> {
+    this.clients.betweenMs = CALM_MS;
+    try {
+      return await wait();
+    } finally {
+      this.clients.betweenMs = 0;
+    }
+  }
+
+  #note(event: string): void {
+    this.events.push(
+      `${performance.now().toFixed(0)} ms, ${this.clients.acknowledged} acknowledged: ${event}`,
+    );
+  }
+}
