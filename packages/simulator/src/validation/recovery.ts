@@ -49,9 +49,9 @@ export function diskChecks(servers: number): Check[] {
   return between(`the disks of ${servers} backups`, found, expected, servers);
 }
 
-/** One million objects on the cluster of the paper: no server has more than 1.3 times its share, and twice the servers are 1.6 times as fast. */
+/** Two million objects, 37 segments: no server has more than 1.3 times its share, and twice the servers are 1.6 times as fast. */
 export function balanceChecks(sizes: readonly number[]): Check[] {
-  const reports = sizes.map((servers) => simulateRecovery({ cluster: 'tailwind', servers, objects: 1e6 }));
+  const reports = sizes.map((servers) => simulateRecovery({ cluster: 'tailwind', servers, objects: 2e6 }));
   const shares = reports.flatMap(({ mostOverMean: { scanned, pulled, busy } }, index) =>
     Object.entries({ scanned, pulled, busy }).map(
       ([name, found]): Check => ({
