@@ -12,7 +12,9 @@ export interface FirstBuffers {
   give(buffer: number): void;
   /** The group has ended: it gives back its last buffer. */
   leave(buffer: number): void;
+  /** Address of its first byte, in registered memory. */
   address(buffer: number): number;
+  /** Key of its memory region. */
   lkey(buffer: number): LocalKey;
 }
 
@@ -45,6 +47,7 @@ export class FirstBufferPool implements FirstBuffers {
     }
   }
 
+  /** As in `FirstBuffers`. */
   join(): number {
     const buffer = this.#free.pop();
     if (buffer === undefined)
@@ -52,25 +55,30 @@ export class FirstBufferPool implements FirstBuffers {
     return buffer;
   }
 
+  /** As in `FirstBuffers`. */
   take(): number {
     if (this.#spareInUse === this.spare) return -1;
     this.#spareInUse += 1;
     return this.#free.pop()!;
   }
 
+  /** As in `FirstBuffers`. */
   give(buffer: number): void {
     this.#spareInUse -= 1;
     this.#free.push(buffer);
   }
 
+  /** As in `FirstBuffers`. */
   leave(buffer: number): void {
     this.#free.push(buffer);
   }
 
+  /** Address of its first byte, in registered memory. */
   address(buffer: number): number {
     return this.#addresses[buffer]!;
   }
 
+  /** Key of its memory region. */
   lkey(buffer: number): LocalKey {
     return this.#lkeys[buffer]!;
   }
