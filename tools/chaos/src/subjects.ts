@@ -1,5 +1,6 @@
 import { drawKv, type KvScenario } from './kv/kv-plan.js';
 import { KvRun } from './kv/kv-run.js';
+import { KvUpgrade } from './kv/kv-upgrade.js';
 import type { Subject } from './run/judge.js';
 import { draw, type Scenario } from './run/plan.js';
 import { Run } from './run/run.js';
@@ -13,5 +14,6 @@ export function storeOverLog(seed: number, among: readonly Scenario[]): Promise<
 
 /** A cluster of `kv server`. */
 export function kvCluster(seed: number, among: readonly KvScenario[]): Subject {
-  return new KvRun(drawKv(seed, among));
+  const drawn = drawKv(seed, among);
+  return drawn.plan.scenario === 'kv-upgrade' ? new KvUpgrade(drawn) : new KvRun(drawn);
 }

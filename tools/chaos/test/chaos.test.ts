@@ -35,6 +35,7 @@ const PLACES: Readonly<Record<string, number>> = {
   'kv-servers': 4,
   'kv-power': 5,
   'kv-takeover': 0,
+  'kv-upgrade': 2,
 };
 
 /** Each scenario once. */

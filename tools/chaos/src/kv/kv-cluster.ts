@@ -2,20 +2,16 @@ import type { SpawnOptions } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Etcd } from '@rdmc/testing/etcd';
 import { freed } from '@rdmc/testing/members';
 import { ETCD_HOST, hostOf, KvPlaces, SERVERS_HOST } from './kv-places.js';
 import type { KvShape } from './kv-plan.js';
+import { BUILT, type KvRelease } from './kv-release.js';
 import { KvProcess } from './kv-server.js';
-
-/** The built command. */
-const require = createRequire(import.meta.url);
-const KV = join(dirname(require.resolve('@rdmc/kv/package.json')), 'dist', 'main.js');
 
 const LEAD_SECONDS = 2;
 
@@ -27,6 +23,8 @@ const GATE = ['./gate.js', '../../dist/gate.js']
 /** `kv coordinator` and `kv server` as processes, with the same addresses and files after every start. */
 export class KvCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
+  /** Of processes that are started from now on. */
+  release: KvRelease = BUILT;
   coordinator!: KvProcess;
   standbys: readonly KvProcess[] = [];
   servers: readonly KvProcess[] = [];
@@ -137,6 +135,13 @@ export class KvCluster {
     return server;
   }
 
+  /** A process of a member, 0 for the coordinator, which does not take its place: it is expected to end. */
+  launch(member: number): KvProcess {
+    const process = member === 0 ? this.#launchCoordinator() : this.#launchServer(member, {});
+    this.#former.push(process);
+    return process;
+  }
+
   #launchCoordinator(): KvProcess {
     return this.#launch(hostOf(0), 'coordinator', ['coordinator', ...this.#shared]);
   }
@@ -180,9 +185,10 @@ export class KvCluster {
   ): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
     const common = ['--directory', this.directory, '--join-seconds', '120'];
-    const child = this.#places!.launch(host, process.execPath, [KV, ...args, ...common], {
+    const { program, environment: levels } = this.release;
+    const child = this.#places!.launch(host, process.execPath, [program, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, ...(this.isInLab && { RDMC_KEY: this.#key }), ...environment },
+      env: { ...process.env, ...levels, ...(this.isInLab && { RDMC_KEY: this.#key }), ...environment },
     });
     return new KvProcess(name, child, this.#gate);
   }

@@ -3,7 +3,7 @@ import { WatchedProcess } from '@rdmc/testing/watched-process';
 import type { Action } from '../checker/history.js';
 import type { Outcome } from '../cluster/member-process.js';
 import type { Ask } from '../member/messages.js';
-import { command, NOT_SENT } from './resp.js';
+import { command, NOT_SENT, type Reply } from './resp.js';
 
 const ADMIN_MS = 10_000;
 
@@ -62,8 +62,14 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
 
   /** The answer to a request of `kv admin`; undefined: none, or an error. */
   async admin(...words: readonly string[]): Promise<string | undefined> {
+    const reply = await this.adminReply(...words);
+    return reply && 'value' in reply ? String(reply.value) : undefined;
+  }
+
+  /** The same with errors; undefined: there is none. */
+  async adminReply(...words: readonly string[]): Promise<Reply | undefined> {
     const reply = await command({ port: this.#port, gate: this.gate }, ['rdmc.admin', ...words], ADMIN_MS);
-    return typeof reply === 'object' && 'value' in reply ? String(reply.value) : undefined;
+    return typeof reply === 'object' ? reply : undefined;
   }
 
   /** The term in which this coordinator leads, as far as it knows; 0: it waits, or has ended. */

@@ -16,7 +16,9 @@ const CALM_MS = 20;
 interface Status {
   readonly isHealthy: boolean;
   readonly coordinator: { readonly facts: { readonly level: number } | null };
-  readonly servers: readonly { readonly facts: { readonly levels: { readonly most: number } | null } | null }[];
+  readonly servers: readonly {
+    readonly facts: { readonly backup: { readonly buffersUsed: number } } | null;
+  }[];
 }
 
 /**
@@ -62,7 +64,7 @@ export class KvUpgrade implements Subject {
     await this.#finalize();
     await clients.more(plan.after);
     await this.#refuse(0, before, 'ERR_RDMC_STATE_FOREIGN_VERSION');
-    await this.#refuse(this.#random.integer(1, plan.shape.servers), before, 'ERR_RDMC_KV_LEVEL');
+    await this.#refuse(await this.#busiestBackup(), before, 'ERR_RDMC_KV_LEVEL');
     await clients.more(plan.after);
     await clients.stop();
     return check(clients.operations, clients.together, await clients.readAll());
@@ -87,6 +89,14 @@ export class KvUpgrade implements Subject {
     const former = this.#processOf(member);
     const { code } = await former.kill('SIGTERM');
     if (code !== 0) throw new Error(`it did not end with 0 on SIGTERM: ${former.report()}`);
+    if (member === 0) return;
+    // It has written the replicas that it had in memory.
+    const { directory } = this.cluster;
+    const versions = replicaVersions(directory, member);
+    const level = stateFormat(directory);
+    this.#note(`${former.name} has ended; its files have versions ${versions.join() || '(no files)'}`);
+    if (versions.some((version) => version > level))
+      throw new Error(`server ${member} wrote files of a level above ${level}`);
   }
 
   async #start(member: number, release: KvRelease): Promise<void> {
@@ -132,7 +142,6 @@ export class KvUpgrade implements Subject {
   async #refuse(member: number, release: KvRelease, code: string): Promise<void> {
     await this.#end(member);
     const { directory } = this.cluster;
-    // It has written its open replicas to files now.
     if (member > 0 && !replicaVersions(directory, member).includes(NEXT_LEVEL))
       throw new Error(`server ${member} did not write its replicas in the formats of level ${NEXT_LEVEL}`);
     this.cluster.release = release;
@@ -142,6 +151,12 @@ export class KvUpgrade implements Subject {
       throw new Error(`it was not refused with ${code}: ${stranger.report()}`);
     this.#note(`${stranger.name} of ${release.name} is refused`);
     await this.#start(member, this.#releases.after);
+  }
+
+  /** The server that has most replicas in memory only: it writes them when it ends. */
+  async #busiestBackup(): Promise<number> {
+    const used = ((await this.#status())?.servers ?? []).map(({ facts }) => facts?.backup.buffersUsed ?? 0);
+    return used.indexOf(Math.max(...used)) + 1;
   }
 
   async #status(): Promise<Status | undefined> {
