@@ -29,6 +29,7 @@ export const PARTS = [
     limitMinutes: 75,
   },
   { label: 'chaos of kv', script: 'test:chaos', full: ['--kv', '--runs', '24'], limitMinutes: 45 },
+  { label: 'upgrade', script: 'test:upgrade', full: ['--runs', '4'], limitMinutes: 45 },
   {
     label: 'mutants',
     script: 'test:mutants',

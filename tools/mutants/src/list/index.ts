@@ -5,6 +5,7 @@ import { group } from './group.js';
 import { hipower } from './hipower.js';
 import { kv } from './kv.js';
 import { kvHandOver } from './kv-hand-over.js';
+import { levels } from './levels.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...hipower,
   ...kv,
   ...kvHandOver,
+  ...levels,
   ...mesh,
   ...schedule,
   ...tailwind,
