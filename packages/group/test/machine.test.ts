@@ -33,6 +33,7 @@ const groups = fc.record({
   sendWindow: fc.integer({ min: 1, max: 4 }),
   readyTokens: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
   relaysAhead: fc.integer({ min: 0, max: 9 }),
+  loopBack: fc.boolean(),
   limits: fc.option(
     fc.record({ sends: fc.integer({ min: 1, max: 5 }), ready: fc.integer({ min: 1, max: 9 }) }),
     {

@@ -2,6 +2,7 @@ import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWork
 import { WATCH_INTERVAL_MS } from '../constants.js';
 import { type GroupRecords, type GroupSetup, groupRecords } from '../records.js';
 import { countersAt } from './counters.js';
+import { LoopBack } from './loop-back.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** All groups of a node, in the data plane's worker. They share its completion queue. */
@@ -10,11 +11,16 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   /** Groups with an event in this turn. */
   readonly #active: WorkerGroup[] = [];
 
+  /** For first blocks of messages whose memory the processor cannot access. */
+  readonly #loopBack: LoopBack;
+
   /** Runs only while a message is under way in a group, so that it does not wake an idle node. */
   #watchTimer: NodeJS.Timeout | undefined;
   #lookDue = false;
 
-  constructor(private readonly context: ProtocolContext<GroupRecords>) {}
+  constructor(private readonly context: ProtocolContext<GroupRecords>) {
+    this.#loopBack = new LoopBack(context as ProtocolContext);
+  }
 
   /** A group may have ended before a command for it arrives. */
   readonly commands: CommandHandlers<GroupRecords> = {
@@ -45,6 +51,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   }
 
   waitsForSolicited(): boolean {
+    if (this.#loopBack.isBusy) return false;
     for (const group of this.#groups.values()) {
       if (!group.waitsForNeighbours) return false;
     }
@@ -55,6 +62,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     this.#stopWatching();
     await Promise.all([...this.#groups.values()].map((group) => group.abort()));
     this.#groups.clear();
+    await this.#loopBack.close();
   }
 
   readonly #want = (group: WorkerGroup): void => {
@@ -87,7 +95,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
+    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want, this.#loopBack));
   }
 
   async #abort(number: number): Promise<void> {

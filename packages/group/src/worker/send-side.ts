@@ -187,7 +187,7 @@ export class SendSide {
   #post(message: OpenMessage, pair: number, block: number): void {
     this.#freeCount -= 1;
     const slot = this.#freeSlots[this.#freeCount]!;
-    const fromBuffer = !message.placed;
+    const fromBuffer = message.isInBuffer(block);
     const length = message.length(block);
     const wakes = this.#begin(message, pair);
     this.#messages[slot] = message;
@@ -196,7 +196,7 @@ export class SendSide {
     this.config.trace?.sendStarted(slot, pair, message.number, block);
     const headerSlot = this.#headersAt + slot;
     writeHeader(this.config.headers, headerSlot, message, block);
-    // Before the application gives memory only the first block is here: it is sent from its buffer.
+    // Only the first block: before the application gives memory no other block is here.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.receiveSide.bufferAddress(message.buffer);
