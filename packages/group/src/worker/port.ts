@@ -14,8 +14,9 @@ export interface GroupPort {
    */
   postReceive(pair: number, slot: number, range: BlockRange): void;
   /**
-   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does
-   * not keep `range`. `wakes`: the neighbour's worker has something to do when the block has arrived.
+   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`, or HEADER_AHEAD
+   * for a header alone. It does not keep `range`. `wakes`: the neighbour's worker has something to do when the block has
+   * arrived.
    */
   postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void;
   /** Posts a receive for one announcement of a neighbour. */
@@ -59,9 +60,9 @@ export interface RelayPort {
 export interface LoopBackPort {
   /**
    * Copies the first block of a message into its place by a WRITE of the device to itself. Its completion, behind which the
-   * bytes are in that memory, is reported to the machine (`written`).
+   * bytes are in that memory, is reported to the machine (`written`). It does not keep `from`.
    */
-  writeFirst(message: number, to: WriteTarget, fromAddress: number, byteLength: number): void;
+  writeFirst(message: number, to: WriteTarget, from: BlockRange): void;
 }
 
 /** Where a loop-back WRITE goes. */

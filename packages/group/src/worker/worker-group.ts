@@ -12,6 +12,7 @@ import { type GroupRecords, type GroupSetup, NO_RKEY, type PairAddress, type Tro
 import type { BlockRange } from './block-range.js';
 import { type Break, originOf, type RelayingPairs } from './broken-pairs.js';
 import { connectOptions } from './connect-options.js';
+import type { FirstBuffers } from './first-buffers.js';
 import { GroupTrace } from './group-trace.js';
 import type { LoopBack } from './loop-back.js';
 import { GroupMachine } from './machine.js';
@@ -23,6 +24,14 @@ import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown, troubleOfWrite } from './troubles.js';
+
+/** What a group has of its node. */
+export interface GroupShare {
+  readonly counters: Float64Array;
+  /** First-block buffers of the size `bufferBytes` of the setup. */
+  readonly buffers: FirstBuffers;
+  readonly loopBack: LoopBack;
+}
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
 export class WorkerGroup
@@ -36,6 +45,7 @@ export class WorkerGroup
   /** Whether the group is in the list of groups to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
+  readonly #loopBack: LoopBack;
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
   readonly #ahead: MemoryAhead | undefined;
@@ -49,13 +59,12 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    counters: Float64Array,
+    { counters, buffers, loopBack }: GroupShare,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
-    /** The one of the node. */
-    private readonly loopBack: LoopBack,
   ) {
     this.#region = attachRegion(context.device, setup.region);
+    this.#loopBack = loopBack;
     this.#pairs = setup.neighbours.map(() => undefined);
     const { neighbours, retryTimeoutMs, slots, table } = setup;
     this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
@@ -64,7 +73,8 @@ export class WorkerGroup
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
+    const parts = { port: this, buffers, trace: this.#trace };
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, parts), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -164,6 +174,7 @@ export class WorkerGroup
     }
     const queues = this.#pairs.map((pair) => pair?.close());
     await Promise.all([...queues, this.small?.close(), this.table?.close()]);
+    this.machine.end();
   }
 
   postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void {
@@ -204,11 +215,10 @@ export class WorkerGroup
     }
   }
 
-  writeFirst(message: number, to: WriteTarget, fromAddress: number, byteLength: number): void {
+  writeFirst(message: number, to: WriteTarget, { address, lkey, byteLength }: BlockRange): void {
     this.#outstanding += 1;
-    const fromKey = this.#region.lkey;
     const done = (failure?: CompletionFailure): void => this.#written(message, failure);
-    this.loopBack.write({ to, fromAddress, fromKey, byteLength, done });
+    this.#loopBack.write({ to, fromAddress: address, fromKey: lkey, byteLength, done });
   }
 
   incoming(message: number, byteLength: number): void {

@@ -4,6 +4,7 @@ import { remoteKey } from '@rdmc/verbs';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
 import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
+import { FirstBufferPool, type FirstBuffers } from '../../src/worker/first-buffers.js';
 import { GroupMachine } from '../../src/worker/machine.js';
 import type { GroupPort, LoopBackPort, Relay, RelayPort, WriteTarget } from '../../src/worker/port.js';
 
@@ -18,6 +19,10 @@ export interface Simulation {
   readonly racks?: readonly number[];
   readonly messages: readonly SimulatedMessage[];
   readonly maxBlockBytes: number;
+  /** Bytes of a first-block buffer; default: those of the largest block. */
+  readonly bufferBytes?: number | undefined;
+  /** First-block buffers of a member that other groups leave to this one; default: as many as it may have messages open. */
+  readonly buffers?: number | undefined;
   readonly receiveWindow: number;
   readonly sendWindow: number;
   /** Narrower windows, as `start` gives them. */
@@ -68,6 +73,13 @@ interface Completion {
 const POISON = 0xee;
 const ANY_RKEY = remoteKey(1);
 
+/** First-block buffers for one group, from address 0 on. */
+export function oneGroupsBuffers(bytes: number, buffers = OPEN_MESSAGES): FirstBuffers {
+  const pool = new FirstBufferPool(bytes, buffers - 1);
+  pool.add(0, NO_KEY, buffers);
+  return pool;
+}
+
 /** One member with its own memory; the machine's port to a wire on which every step is one event. */
 class Member implements GroupPort, RelayPort, LoopBackPort {
   readonly machine: GroupMachine;
@@ -112,6 +124,7 @@ class Member implements GroupPort, RelayPort, LoopBackPort {
   ) {
     const { algorithm, nodes, racks, receiveWindow, sendWindow, readyTokens, maxBlockBytes, messages } =
       simulation;
+    const { bufferBytes = maxBlockBytes, buffers = OPEN_MESSAGES } = simulation;
     const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
     const total = messages.reduce((sum, message) => sum + message.byteLength, 0);
@@ -136,8 +149,7 @@ class Member implements GroupPort, RelayPort, LoopBackPort {
         relays: relaysAhead > 0 ? { ahead: relaysAhead, port: this } : undefined,
         loopBack: simulation.loopBack ? this : undefined,
         maxBlockBytes,
-        buffersAddress: 0,
-        buffersLkey: NO_KEY,
+        buffers: oneGroupsBuffers(bufferBytes, buffers),
         headers: this.headers,
         counters: this.counters,
       },
@@ -209,7 +221,7 @@ class Member implements GroupPort, RelayPort, LoopBackPort {
     this.announcements[pair]!.push({ count, confirmAs });
   }
 
-  writeFirst(message: number, { address }: WriteTarget, from: number, byteLength: number): void {
+  writeFirst(message: number, { address }: WriteTarget, { address: from, byteLength }: BlockRange): void {
     this.writes.push(() => {
       this.copies += 1;
       this.memory.copyWithin(address, from, from + byteLength);
