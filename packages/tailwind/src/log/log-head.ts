@@ -100,17 +100,16 @@ export class LogHead {
   /**
    * Ends the use of a member as a backup of the head and of the segment after it, as if both were full: no append waits for a
    * replacement, and closed replicas can be replaced while appends go on. Where there is no room for further segments, they stay.
+   * Resolves when their successors take appends; they may not be closed yet.
    */
   async leave(member: number): Promise<void> {
     // Those that are opened from now on are at others.
     for (let left = 2; left > 0 && this.#isAt(member); left -= 1) {
-      await this.#prepared;
-      const before = this.#head;
+      // Appends may need it meanwhile.
+      while (!this.#next && this.#preparing) await this.#prepared;
       const hasRoom = this.table.count + left <= this.#limit(false);
-      if (this.environment.ended.aborted || !before || !hasRoom || !this.#rotate(NO_REMOVAL)) return;
+      if (this.environment.ended.aborted || !hasRoom || !this.#rotate(NO_REMOVAL)) return;
       this.advance();
-      // The log has ended where it is not closed.
-      await before.closed.catch(() => {});
     }
   }
 

@@ -199,7 +199,10 @@ export class Log {
    */
   async retire(member: number): Promise<void> {
     await this.#head.leave(member);
-    for (const { replicas, certificate } of [...this.#segments.all()]) {
+    for (const segment of [...this.#segments.all()]) {
+      // It rejects where the log has ended.
+      if (segment.isClosing) await segment.closed.catch(() => {});
+      const { replicas, certificate } = segment;
       if (certificate) await replicas.retire(member, certificate);
     }
     this.#memberLost(member);

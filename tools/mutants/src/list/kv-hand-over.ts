@@ -175,4 +175,13 @@ export const kvHandOver: readonly Mutant[] = [
     fault: 'Slots go to a server whose log is almost full.',
     tests: INCOMING,
   },
+  {
+    id: 'kv/held-requests-outlive-connection',
+    package: PACKAGE,
+    function: 'PeerSink.#runHeld',
+    find: 'this.#isClosed ? undefined : this.#go(frame.held.values())',
+    replace: 'this.#go(frame.held.values())',
+    fault: 'A request runs when its connection has ended, and its sender may have sent it again.',
+    tests: ['apps/kv/test/peers.test.ts'],
+  },
 ];
