@@ -67,8 +67,6 @@ export interface KvPlan {
   readonly away: number;
   /** Whether a server that returns has its files. */
   readonly hasFiles: boolean;
-  /** Members that have the next release before it is taken back, the coordinator among them or not. */
-  readonly upgraded: number;
 }
 
 export interface DrawnKv {
@@ -109,7 +107,6 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
     tearAfterBytes: random.integer(1000, 20_000),
     away: random.integer(0, 100),
     hasFiles: random.integer(0, 2) > 0,
-    upgraded: random.integer(1, 2 * replicas + 1),
   };
   return { plan, random };
 }

@@ -54,7 +54,8 @@ export class KvUpgrade implements Subject {
     clients.start();
     await clients.more(plan.before);
     const members = Array.from({ length: plan.shape.servers + 1 }, (_, member) => member);
-    const first = this.#random.shuffled(members).slice(0, plan.upgraded);
+    // Not all: some of the release before must be left.
+    const first = this.#random.shuffled(members).slice(0, this.#random.integer(1, plan.shape.servers));
     for (const member of first) await this.#replace(member, after);
     await this.#refusedToFinalize();
     for (const member of this.#random.shuffled(first)) await this.#replace(member, before);
