@@ -124,6 +124,8 @@ async function startServing(
   });
   closers.add(() => level.close());
   backup = await openBackup(options, node, coordinator, level.value, closers);
+  // It may have been raised meanwhile.
+  if (backup) backup.level = level.value;
   const keyspace = new Keyspace();
   const servers = (): number[] => membership.servers();
   const drained = new DrainedServers();
