@@ -113,19 +113,7 @@ async function startServing(
 ): Promise<Serving> {
   const { node, coordinator } = membership;
   const { mesh, logs } = node;
-  let backup: Backup | undefined;
-  const level = await ClusterLevel.enlist({
-    coordinator,
-    name: memberName(options.id),
-    onRaised: (raised) => {
-      if (backup) backup.level = raised;
-    },
-    onRefused: (error) => endOnce(end, error),
-  });
-  closers.add(() => level.close());
-  backup = await openBackup(options, node, coordinator, level.value, closers);
-  // It may have been raised meanwhile.
-  if (backup) backup.level = level.value;
+  const backup = await openBackupOfLevel(membership, options, end, closers);
   const keyspace = new Keyspace();
   const servers = (): number[] => membership.servers();
   const drained = new DrainedServers();
@@ -193,6 +181,29 @@ function retireInTurn(
   return () => {
     for (const timer of timers) clearTimeout(timer);
   };
+}
+
+/** Opens the backup of other servers' logs; its files have the formats of the cluster's level. */
+async function openBackupOfLevel(
+  { node, coordinator }: Membership,
+  options: ServerOptions,
+  end: AbortController,
+  closers: CloseStack,
+): Promise<Backup | undefined> {
+  let backup: Backup | undefined;
+  const level = await ClusterLevel.enlist({
+    coordinator,
+    name: memberName(options.id),
+    onRaised: (raised) => {
+      if (backup) backup.level = raised;
+    },
+    onRefused: (error) => endOnce(end, error),
+  });
+  closers.add(() => level.close());
+  backup = await openBackup(options, node, coordinator, level.value, closers);
+  // It may have been raised meanwhile.
+  if (backup) backup.level = level.value;
+  return backup;
 }
 
 /** Follows the coordinator's slot table, and the other servers. Without the coordinator this server serves what it has. */
