@@ -22,6 +22,7 @@ const may = {
     'packages/group',
     'packages/hipower',
     'packages/schedule',
+    'packages/tailwind',
   ],
   'packages/tailwind': [
     'packages/common',

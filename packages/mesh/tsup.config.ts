@@ -1,3 +1,3 @@
 import { bundle } from '../../tools/testing/config/bundle.js';
 
-export default bundle({ entry: ['src/index.ts', 'src/sockets.ts', 'src/internal.ts', 'src/loopback.ts'] });
+export default bundle({ entry: ['src/all.ts'] });

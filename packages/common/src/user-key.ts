@@ -7,7 +7,6 @@
  *   …/user-key
  *       0600, a regular file of this user, not a symbolic link: 32 random bytes
  */
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -131,6 +130,8 @@ function openOwn(path: string): number | undefined {
 
 /** Written under a name of its own and then linked: no process sees half a key, and the first one to link wins. */
 function makeKey(directory: string, path: string): Buffer {
+  // Every thread loads this module, and few make a key: `node:crypto` takes more than a millisecond to load.
+  const { randomBytes } = process.getBuiltinModule('node:crypto');
   const key = randomBytes(USER_KEY_BYTES);
   const temporary = join(directory, `${FILE_NAME}.${process.pid}.${randomBytes(6).toString('hex')}`);
   const file = openSync(temporary, 'wx', 0o600);

@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 6;
+export const GROUP_PROTOCOL_VERSION = 7;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
@@ -22,8 +22,17 @@ export const DEFAULT_SEND_WINDOW = 4;
 /** The largest receive or send window. */
 export const MAX_WINDOW = 64;
 
-/** Messages a receiver works on at once; also its number of first-block buffers. */
+/** Messages a receiver works on at once. Each has at most one first-block buffer. */
 export const OPEN_MESSAGES = 4;
+/**
+ * Blocks of up to that many bytes are sent before their receiver has memory for the message, into a first-block buffer. If the
+ * blocks of a message are longer, its header goes ahead. It is the automatic block size of short messages in shared memory.
+ */
+export const EAGER_BYTES = 256 * KIB;
+/** First-block buffers of a node beyond one for each of its groups, for messages that follow one another closely. */
+export const SPARE_BUFFERS = 12;
+/** First-block buffers that a node allocates at once. */
+export const BUFFERS_PER_SLAB = 16;
 /**
  * Messages of a root that are in the worker; the others wait in the application's thread, where an abort removes them.
  */

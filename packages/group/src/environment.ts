@@ -1,5 +1,6 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { Device, MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
+import type { BufferSlabs } from './buffer-slabs.js';
 import type { GroupDirectory } from './group-directory.js';
 import type { Verdicts } from './verdicts.js';
 import type { WorkerLink } from './worker-link.js';
@@ -13,6 +14,8 @@ export interface GroupEnvironment {
   readonly link: WorkerLink;
   readonly device: Device;
   readonly protectionDomain: ProtectionDomain;
+  /** The first-block buffers of the node's groups. */
+  readonly slabs: BufferSlabs;
   /** Whether the port of the device is down now. */
   portIsDown(): boolean;
   /** Memory of the node's pool. */

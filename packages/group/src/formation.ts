@@ -2,6 +2,7 @@ import { Deadline, Deferred } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { type Agreement, agreementOf, disagreement } from './agreement.js';
 import { MOST_AUTO_BLOCK_BYTES } from './block-size.js';
+import { bufferBytes } from './buffer-slabs.js';
 import type { CheckedGroupOptions } from './checked-group-options.js';
 import { AWAITED_INTERVAL_MS, AWAITED_MS_PER_MEMBER, DEFAULT_SEND_WINDOW } from './constants.js';
 import type { GroupEnvironment, GroupSlot } from './environment.js';
@@ -57,6 +58,8 @@ export class Formation {
   /** Messages of members whose group already exists. */
   readonly early: [number, MemberMessage][] = [];
   #region: MemoryRegion | undefined;
+  /** The size of the first-block buffers, of which this group has one; 0: it has none. */
+  #joinedBytes = 0;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -89,10 +92,10 @@ export class Formation {
   }
 
   /**
-   * Resolves with the group's memory when every member is connected.
+   * Resolves when every member is connected.
    * @throws GroupError; then everything is freed, and the others have been told
    */
-  async run(events: WorkerEvents, reception: MemoryAhead): Promise<MemoryRegion> {
+  async run(events: WorkerEvents, reception: MemoryAhead): Promise<void> {
     const { id, signal, timeoutMs } = this.options;
     const late = (): GroupError => {
       const { absent, unconnected } = this.#roll.awaited();
@@ -115,7 +118,6 @@ export class Formation {
       // Watches for failures up to the end, so that a loss during the start fails the creation.
       const { sendWindow, readyWindow } = this.#windows();
       await this.#orFail(this.environment.link.commands.start(this.slot.number, sendWindow, readyWindow));
-      return this.#region!;
     } catch (error) {
       await this.#undo(error);
       throw error;
@@ -123,6 +125,14 @@ export class Formation {
       deadline.clear();
       clearInterval(telling);
     }
+  }
+
+  /** Frees the group's memory: the worker has closed its queue pairs. */
+  async free(): Promise<void> {
+    const bytes = this.#joinedBytes;
+    this.#joinedBytes = 0;
+    const left = bytes > 0 ? this.environment.slabs.leave(bytes) : undefined;
+    await Promise.all([this.#region?.close(), this.links.close(), left]);
   }
 
   fail(error: GroupError | AbortError): void {
@@ -202,8 +212,9 @@ export class Formation {
     const receivesBlocks = rank !== 0 && !options.senders;
     const relaysAhead = options.relay === 'device' ? receiveWindow : 0;
     const windows = { receiveWindow, sendWindow, relaysAhead, maxBlockBytes };
-    const bytes = groupMemoryBytes({ ...windows, receivesBlocks });
-    this.#region = await environment.allocate(bytes);
+    this.#region = await environment.allocate(groupMemoryBytes(windows));
+    const bytes = bufferBytes(maxBlockBytes);
+    if (receivesBlocks) await this.#joinBuffers(bytes);
     const slots = receivesBlocks ? await reception.prepare() : null;
     const links = await this.links.allocate();
     const setup = {
@@ -219,7 +230,7 @@ export class Formation {
       slots,
       ...links,
     };
-    const queues = { ...windows, retryTimeoutMs, region: this.#region.handle };
+    const queues = { ...windows, bufferBytes: bytes, retryTimeoutMs, region: this.#region.handle };
     const priority = { weight, trafficClass, serviceLevel };
     await environment.link.open({ ...setup, ...queues, ...priority }, events);
     await Promise.all(
@@ -360,6 +371,11 @@ export class Formation {
       directory.send(to, { ...message, to: heard, code, reason, missing: missing ?? null });
     }
     await link.abort(this.slot.number);
-    await Promise.all([this.#region?.close(), this.links.close()]);
+    await this.free();
+  }
+
+  async #joinBuffers(bytes: number): Promise<void> {
+    await this.environment.slabs.join(bytes);
+    this.#joinedBytes = bytes;
   }
 }

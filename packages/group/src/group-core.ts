@@ -33,7 +33,6 @@ export class GroupCore {
   readonly lifetime = new Lifetime();
   readonly subscriptions: Subscription[] = [];
   messenger: GroupMessenger;
-  memory: MemoryRegion | undefined;
   counters: Float64Array;
   state: GroupState = 'forming';
   readonly #many: ManyReception | undefined;
@@ -84,8 +83,7 @@ export class GroupCore {
   }
 
   /** The creation has succeeded: the nonces of the others are known, and the rings exist. */
-  opened(memory: MemoryRegion): void {
-    this.memory = memory;
+  opened(): void {
     this.messenger = this.#messengerTo(this.formation.nonces);
     const { small, rings } = this.formation.links;
     if (small && this.isRoot) this.sender.useRing(small);

@@ -42,7 +42,7 @@ export class GroupEnd {
     try {
       await environment.link.abort(slot.number);
       await reception.finish();
-      await Promise.all([core.memory?.close(), formation.links.close()]);
+      await formation.free();
     } catch (cause) {
       failure = cause;
     }

@@ -111,7 +111,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     );
     for (const [from, create] of directory.takeWaiting(core.options.id)) this.take(from, create);
     try {
-      core.opened(await core.formation.run(this, core.reception));
+      await core.formation.run(this, core.reception);
+      core.opened();
     } catch (error) {
       core.state = 'ended';
       core.reception.dispose(error);

@@ -7,6 +7,7 @@ import {
   TopicDirectory,
 } from '@rdmc/node';
 import type { MemoryRegion, Subscription } from '@rdmc/verbs';
+import { BufferSlabs } from './buffer-slabs.js';
 import { type CheckedGroupOptions, checkGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
 import { AbortError, GroupError, throwIfAborted } from './errors.js';
@@ -40,6 +41,7 @@ export class Groups {
   readonly #directory: GroupDirectory;
   readonly #verdicts: Verdicts;
   readonly #link: WorkerLink;
+  readonly #slabs: BufferSlabs;
   readonly #sessions = new Set<GroupSession>();
   readonly #allocated = new WeakSet<MemoryRegion>();
   readonly #deviceEvents: Subscription;
@@ -57,7 +59,12 @@ export class Groups {
       this.#death = error;
       for (const session of this.#sessions) session.workerDied(error);
     });
-    const { device } = context.plane;
+    const { device, protectionDomain } = context.plane;
+    this.#slabs = new BufferSlabs({
+      allocate: (byteLength) => protectionDomain.allocate(byteLength),
+      add: (slab) => this.#link.commands.addBuffers(slab),
+      drop: (bufferBytes) => this.#link.dropBuffers(bufferBytes),
+    });
     this.#port = new PortState(device.choice.port);
     this.#deviceEvents = device.onEvent((event) => {
       this.#port.take(event);
@@ -157,6 +164,7 @@ export class Groups {
       link: this.#link,
       device: this.#context.plane.device,
       protectionDomain: this.#context.plane.protectionDomain,
+      slabs: this.#slabs,
       portIsDown: () => this.#port.isDown,
       allocate: (byteLength, options) => this.allocate(byteLength, options),
       allocated: (region) => this.#allocated.has(region),

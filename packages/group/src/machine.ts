@@ -13,6 +13,7 @@ export {
 export { automaticWindows, type WorkAhead } from './windows.js';
 export { type BlockRange, NO_KEY } from './worker/block-range.js';
 export { createCounters } from './worker/counters.js';
+export { FirstBufferPool, type FirstBuffers } from './worker/first-buffers.js';
 export { GroupTrace } from './worker/group-trace.js';
 export { GroupMachine } from './worker/machine.js';
 export type { MachineConfig } from './worker/machine-config.js';

@@ -10,6 +10,10 @@ export const PROTOCOL_NAME = 'group';
 
 export const groupRecords = recordTable({
   commands: {
+    /** Memory for first-block buffers, before a group that needs it is opened. */
+    addBuffers: call(json<SlabSetup>()),
+    /** No group uses buffers of that size any more. */
+    dropBuffers: call(numbers<[bufferBytes: number]>(1)),
     open: call(json<GroupSetup>()),
     createPair: call(json<{ readonly group: number; readonly pair: number }>(), json<PairAddress>()),
     /** Answers with the transport, such as 'shm' or 'tcp', when the pair is connected. */
@@ -102,7 +106,9 @@ export interface GroupSetup {
   readonly trafficClass: number;
   readonly serviceLevel: number;
   readonly maxBlockBytes: number;
-  /** Region for headers and first-block buffers, laid out in `group-memory.ts`. */
+  /** Bytes of a first-block buffer: of the node's slabs, drawn in `buffer-slabs.ts`. */
+  readonly bufferBytes: number;
+  /** Region for headers, laid out in `group-memory.ts`. */
   readonly region: number;
   /** Memory ahead, at a receiver with the option `receive`. */
   readonly slots: SlotSetup | null;
@@ -111,6 +117,14 @@ export interface GroupSetup {
   readonly rings: RingsSetup | null;
   /** The table of a group with stable delivery. */
   readonly table: TableSetup | null;
+}
+
+/** Adjacent first-block buffers. */
+export interface SlabSetup {
+  readonly bufferBytes: number;
+  /** Handle of the region. */
+  readonly region: number;
+  readonly buffers: number;
 }
 
 /** The table, drawn in `stable/table-layout.ts`. */

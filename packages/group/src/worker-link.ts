@@ -40,13 +40,21 @@ export class WorkerLink {
   }
 
   /** Resolves when the group's queue pairs are closed; also if the protocol has ended, because then they are closed. */
-  async abort(group: number): Promise<void> {
-    try {
-      await this.commands.abort(group);
-    } catch (error) {
-      if (!(error instanceof DataPlaneError) || error instanceof ProtocolError) throw error;
-    } finally {
-      this.#listeners.delete(group);
-    }
+  abort(group: number): Promise<void> {
+    return unlessEnded(this.commands.abort(group)).finally(() => this.#listeners.delete(group));
+  }
+
+  /** Resolves when the worker has forgotten the first-block buffers of that size; also if the protocol has ended. */
+  dropBuffers(bufferBytes: number): Promise<void> {
+    return unlessEnded(this.commands.dropBuffers(bufferBytes));
+  }
+}
+
+/** Resolves also if the protocol has ended. */
+async function unlessEnded(answer: Promise<void>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!(error instanceof DataPlaneError) || error instanceof ProtocolError) throw error;
   }
 }

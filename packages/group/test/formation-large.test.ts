@@ -2,6 +2,7 @@ import { Deferred } from '@rdmc/common';
 import { rejection } from '@rdmc/testing';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
+import type { BufferSlabs } from '../src/buffer-slabs.js';
 import { checkGroupOptions } from '../src/checked-group-options.js';
 import { MOST_DIRECT_MEMBERS } from '../src/constants.js';
 import type { GroupEnvironment } from '../src/environment.js';
@@ -40,6 +41,7 @@ class Members {
       } as unknown as GroupDirectory,
       link: link as unknown as WorkerLink,
       allocate: async () => ({ handle: 0, close: async () => {} }) as unknown as MemoryRegion,
+      slabs: { join: async () => {}, leave: async () => {} } as unknown as BufferSlabs,
     } as unknown as GroupEnvironment;
     const slot = { number: 0, counters: new Float64Array(0), release: () => {} };
     const formation = new Formation(environment, checked, `use of ${id}`, slot, neighbourhoodOf(checked, id));

@@ -3,6 +3,7 @@ import { rejection } from '@rdmc/testing';
 import type { MemoryRegion } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import { agreementOf, disagreement } from '../src/agreement.js';
+import type { BufferSlabs } from '../src/buffer-slabs.js';
 import { checkGroupOptions } from '../src/checked-group-options.js';
 import type { GroupEnvironment } from '../src/environment.js';
 import { Formation } from '../src/formation.js';
@@ -49,6 +50,7 @@ async function lastStep() {
     directory: directory as unknown as GroupDirectory,
     link: link as unknown as WorkerLink,
     allocate: async () => region,
+    slabs: { join: async () => {}, leave: async () => {} } as unknown as BufferSlabs,
   } as unknown as GroupEnvironment;
   const slot = { number: 0, counters: new Float64Array(0), release: () => {} };
   const formation = new Formation(environment, options, 'own', slot, neighbourhoodOf(options, OWN));

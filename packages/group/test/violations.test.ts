@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { HEADER_BYTES, HEADER_WORDS } from '../src/constants.js';
 import { NO_KEY } from '../src/worker/block-range.js';
 import { createCounters } from '../src/worker/counters.js';
-import { writeHeader } from '../src/worker/header.js';
+import { HEADER_AHEAD, writeHeader } from '../src/worker/header.js';
 import { GroupMachine } from '../src/worker/machine.js';
 import { type GroupPort, ProtocolViolation } from '../src/worker/port.js';
+import { oneGroupsBuffers } from './support/simulated-group.js';
 
 const WINDOW = 4;
 const MAX_BLOCK = 16;
@@ -12,7 +13,7 @@ const MAX_BLOCK = 16;
 const FORTY = { byteLength: 40, blockBytes: MAX_BLOCK, number: 0 };
 
 /** Rank 1 of a chain of three: it receives blocks from pair 0, and sends them to pair 1. */
-function relay(skipsNumbers = false) {
+function relay({ skipsNumbers = false, bufferBytes = MAX_BLOCK } = {}) {
   const headers = new Uint32Array(2 * WINDOW * HEADER_WORDS);
   const posted: { pair: number; slot: number }[] = [];
   const port: GroupPort = {
@@ -33,8 +34,7 @@ function relay(skipsNumbers = false) {
       sendWindow: WINDOW,
       maxBlockBytes: MAX_BLOCK,
       skipsNumbers,
-      buffersAddress: 0,
-      buffersLkey: NO_KEY,
+      buffers: oneGroupsBuffers(bufferBytes),
       headers,
       counters: createCounters(),
     },
@@ -114,7 +114,7 @@ describe('violations of the wire protocol', () => {
   });
 
   it('accepts numbers with gaps only where small messages may have them, and none twice', () => {
-    const { machine, headers, posted } = relay(true);
+    const { machine, headers, posted } = relay({ skipsNumbers: true });
     writeHeader(headers, 0, { byteLength: 4, blockBytes: MAX_BLOCK, number: 5 }, 0);
     machine.blockArrived(0, 0, HEADER_BYTES + 4);
     machine.place(5, 1000, NO_KEY);
@@ -122,6 +122,37 @@ describe('violations of the wire protocol', () => {
     const { slot } = posted[1]!;
     writeHeader(headers, slot, { byteLength: 4, blockBytes: MAX_BLOCK, number: 5 }, 0);
     expect(() => machine.blockArrived(slot, 0, HEADER_BYTES + 4)).toThrow('message 6 or a later one');
+  });
+
+  it('accepts the header of a message of long blocks ahead of these', () => {
+    const { machine, headers, posted } = relay({ bufferBytes: 8 });
+    writeHeader(headers, 0, FORTY, HEADER_AHEAD);
+    machine.blockArrived(0, HEADER_AHEAD, HEADER_BYTES);
+    machine.advance();
+    expect(posted).toHaveLength(1);
+    machine.place(0, 1000, NO_KEY);
+    machine.advance();
+    // The three blocks; the header of the next message fills the window.
+    expect(posted).toHaveLength(1 + WINDOW);
+  });
+
+  it.each([
+    ['a block in place of its header', { immediate: 0, block: 0, bytes: HEADER_BYTES + 8 }],
+    ['the header of a block', { block: 0 }],
+    ['a header with bytes', { bytes: HEADER_BYTES + 1 }],
+    ['a block number', { immediate: 0 }],
+  ])('refuses %s where the header goes ahead', (_name, wrong) => {
+    const { machine, headers } = relay({ bufferBytes: 8 });
+    const good = { immediate: HEADER_AHEAD, block: HEADER_AHEAD, bytes: HEADER_BYTES };
+    const { immediate, block, bytes } = { ...good, ...wrong };
+    writeHeader(headers, 0, FORTY, block);
+    expect(() => machine.blockArrived(0, immediate, bytes)).toThrow(ProtocolViolation);
+  });
+
+  it('refuses a header alone where blocks fit into the buffers', () => {
+    const { machine, headers } = relay();
+    writeHeader(headers, 0, FORTY, HEADER_AHEAD);
+    expect(() => machine.blockArrived(0, HEADER_AHEAD, HEADER_BYTES)).toThrow(ProtocolViolation);
   });
 
   it('refuses announcements of more receives than the window, and of fewer than before', () => {

@@ -13,6 +13,16 @@ export type { SimulatedObject } from './objects.js';
 export type { SimulateObjectsOptions, SimulateOptions } from './options.js';
 export type { Preemption, PreemptionRate } from './preemption.js';
 export { idealCluster, presets } from './presets.js';
+export {
+  defaultRecoveryCosts,
+  type RecoveryCosts,
+  type SimulateRecoveryOptions,
+} from './recovery/options.js';
+export {
+  type RecoveryReport,
+  type RecoveryServerReport,
+  simulateRecovery,
+} from './recovery/simulate-recovery.js';
 export type { HostReport, MessageReport, SimulationReport } from './report.js';
 export { simulate, simulateObjects, simulationBytes } from './simulate.js';
 export type { TraceRecord, WaitedFor } from './trace.js';

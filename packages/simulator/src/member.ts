@@ -1,6 +1,8 @@
 import {
   type BlockRange,
   createCounters,
+  FirstBufferPool,
+  type FirstBuffers,
   GroupMachine,
   type GroupPort,
   GroupTrace,
@@ -55,6 +57,13 @@ interface WrittenAnnouncement {
   readonly pair: number;
   readonly count: number;
   readonly confirmAs: number;
+}
+
+/** First-block buffers of the largest block, as in the RDMC paper: a first block is copied from there, whatever its size. */
+function buffersOf(blockBytes: number): FirstBuffers {
+  const pool = new FirstBufferPool(blockBytes, OPEN_MESSAGES - 1);
+  pool.add(0, NO_KEY, OPEN_MESSAGES);
+  return pool;
 }
 
 /** One member of a group: the shipped state machine on a port whose requests take simulated time. */
@@ -112,8 +121,7 @@ export class Member implements GroupPort, HostedMember, BlockSender {
         sendWindow: windows.send,
         readyTokens: windows.ready,
         maxBlockBytes: group.blockBytes,
-        buffersAddress: 0,
-        buffersLkey: NO_KEY,
+        buffers: buffersOf(group.blockBytes),
         headers: this.#headers,
         counters: createCounters(),
         trace,

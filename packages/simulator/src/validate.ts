@@ -2,6 +2,7 @@ import { SimulatorError } from './errors.js';
 import { type Check, describe, holds } from './validation/check.js';
 import { delayCheck, slackCheck, transfersOfSchedule } from './validation/delay.js';
 import { rackChecks as hybridChecks, rackList } from './validation/racks.js';
+import { balanceChecks, diskChecks, replayChecks } from './validation/recovery.js';
 import { repeatCheck } from './validation/repeat.js';
 import { parkingLotChecks, rackChecks, sinkChecks } from './validation/sharing.js';
 import { slowLinkShareCheck, slowLinkTimeCheck } from './validation/slow-link.js';
@@ -44,6 +45,10 @@ const PROPERTIES: readonly [property: string, checks: () => Check[]][] = [
   [
     'racks are crossed as the schedule says',
     () => hybridChecks('hybrid', { racks: rackList(4, 4), blocks: 9 }),
+  ],
+  [
+    'a recovery takes the time of its slowest resource, shared out evenly',
+    () => [...replayChecks(4), ...diskChecks(4), ...balanceChecks([2, 4, 8])],
   ],
   ['every block arrives once, and a seed gives one trace', () => [repeatCheck(1)]],
 ];

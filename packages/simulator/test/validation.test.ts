@@ -6,6 +6,7 @@ import { validate } from '../src/index.js';
 import { delayCheck, slackCheck, transfersOfSchedule } from '../src/validation/delay.js';
 import { ideal, runIdeal } from '../src/validation/ideal.js';
 import { rackChecks, rackList } from '../src/validation/racks.js';
+import { balanceChecks, diskChecks, replayChecks } from '../src/validation/recovery.js';
 import { repeatCheck } from '../src/validation/repeat.js';
 import { slowLinkShareCheck, slowLinkTimeCheck } from '../src/validation/slow-link.js';
 import { countedAlgorithms, stepsCheck } from '../src/validation/steps.js';
@@ -147,10 +148,21 @@ describe('6. conservation', () => {
   });
 });
 
+describe('7. recovery', () => {
+  it('takes the time of its only slow resource, shared out evenly', () => {
+    // Powers of two, so that the slots are shared out equally.
+    for (const servers of [1, 2, 4, 8, 16]) expectAll([...replayChecks(servers), ...diskChecks(servers)]);
+  });
+
+  it('gives no server more than 1.3 times its share, and twice the servers take 1.6 times less', () => {
+    expectAll(balanceChecks([2, 4, 8]));
+  });
+});
+
 describe('validate', () => {
   it('has all properties', () => {
     const cases = validate();
-    expect(cases).toHaveLength(6);
+    expect(cases).toHaveLength(7);
     for (const { checks } of cases) expect(checks).toBeGreaterThan(0);
   });
 });

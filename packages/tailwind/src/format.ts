@@ -1,4 +1,6 @@
 /** Segments, replicas and recovery plans as bytes and values, for tools that read them without a cluster. */
+
+export { PULL_WINDOW } from './constants.js';
 export { FORMAT_VERSION, type SegmentIdentity } from './format/layout.js';
 export {
   decodeDigest,
@@ -19,6 +21,7 @@ export {
 export { type SealedGroup, SegmentWriter } from './format/segment-writer.js';
 export {
   type DividedSegment,
+  type Division,
   type HeirShare,
   planShares,
   planSources,
@@ -32,5 +35,6 @@ export {
   planRecovery,
   type RecoveryPlan,
 } from './recovery/plan.js';
+export { PullMachine, type PullRequest } from './recovery/pull-machine.js';
 export type { InventoryEntry } from './rpc/messages.js';
 export { decodeReplicaHeader, type ReplicaRecord } from './storage/replica-header.js';

@@ -1,12 +1,13 @@
-import { createHmac } from 'node:crypto';
-import { isIPv4 } from 'node:net';
 import { type Key, userKey } from '@rdmc/common';
 import { VerbsError } from './errors.js';
+
+// Every thread loads this module, and few need a key: `node:crypto` and `node:net` take two milliseconds to load.
 
 /** The user's key has several uses: each uses a key derived from it. */
 const PURPOSE = 'rdmc soft device 1';
 
 function isLoopback(host: string): boolean {
+  const { isIPv4 } = process.getBuiltinModule('node:net');
   return host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 }
 
@@ -31,6 +32,7 @@ export function softDeviceKey(options: {
         'or, on a network that you trust, set insecure: true',
     );
   }
+  const { createHmac } = process.getBuiltinModule('node:crypto');
   return createHmac('sha256', keyOfUser()).update(PURPOSE).digest();
 }
 

@@ -29,7 +29,7 @@ export class Cluster {
   #nextCall = 1;
 
   /** Starts a member in each of these hosts; they form one mesh. */
-  static async start(lab, hosts, { windowMs = 50, timeoutMs } = {}) {
+  static async start(lab, hosts, { windowMs = 50, timeoutMs, transport = 'tcp' } = {}) {
     const cluster = new Cluster();
     cluster.#failure.promise.catch(() => {});
     for (const host of hosts) cluster.#spawn(lab, host);
@@ -44,6 +44,7 @@ export class Cluster {
       members,
       address: members[id].host,
       windowMs,
+      transport,
       linkRate,
       timeoutMs,
     }));

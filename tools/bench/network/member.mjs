@@ -39,8 +39,8 @@ async function receive(entry) {
 }
 
 const actions = {
-  async join({ id, members, address, windowMs, linkRate, timeoutMs }) {
-    const device = { device: 'soft', transport: 'tcp', listen: { host: address }, linkRate };
+  async join({ id, members, address, windowMs, transport, linkRate, timeoutMs }) {
+    const device = { device: 'soft', transport, listen: { host: address }, linkRate };
     node = await RdmcNode.join({
       id,
       members,

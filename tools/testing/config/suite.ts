@@ -21,6 +21,9 @@ type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
   isolate?: boolean;
 };
 
+/** Modules that run before each test file. */
+const SETUP = ['seed.ts', ...(process.env.RDMC_TEST_CPU ? ['processor.ts'] : [])];
+
 /**
  * Built packages: Node.js loads them, as for users. Vitest would compile them again for each package that has tests, and
  * evaluate them in each process.
@@ -47,7 +50,7 @@ export function suite({
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
       reporters: ['default', new LeftOutReporter(), new RepeatReporter()],
-      setupFiles: [fileURLToPath(new URL('seed.ts', import.meta.url))],
+      setupFiles: SETUP.map((name) => fileURLToPath(new URL(name, import.meta.url))),
       exclude: [...configDefaults.exclude, ...exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
       server: { deps: { external: [BUILT] } },

@@ -1,12 +1,16 @@
 import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
-import { WATCH_INTERVAL_MS } from '../constants.js';
-import { type GroupRecords, type GroupSetup, groupRecords } from '../records.js';
+import { attachRegion } from '@rdmc/verbs';
+import { SPARE_BUFFERS, WATCH_INTERVAL_MS } from '../constants.js';
+import { type GroupRecords, type GroupSetup, groupRecords, type SlabSetup } from '../records.js';
 import { countersAt } from './counters.js';
+import { FirstBufferPool } from './first-buffers.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** All groups of a node, in the data plane's worker. They share its completion queue. */
 export class GroupProtocol implements Protocol<GroupRecords> {
   readonly #groups = new Map<number, WorkerGroup>();
+  /** The first-block buffers of all groups, by their size. */
+  readonly #buffers = new Map<number, FirstBufferPool>();
   /** Groups with an event in this turn. */
   readonly #active: WorkerGroup[] = [];
 
@@ -18,6 +22,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   /** A group may have ended before a command for it arrives. */
   readonly commands: CommandHandlers<GroupRecords> = {
+    addBuffers: (slab) => this.#addBuffers(slab),
+    dropBuffers: (bufferBytes) => void this.#buffers.delete(bufferBytes),
     open: (setup) => this.#open(setup),
     createPair: ({ group, pair }) => this.#groups.get(group)!.createPair(pair),
     connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
@@ -87,7 +93,20 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
+    const buffers = this.#buffersOf(setup.bufferBytes);
+    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, { counters, buffers }, this.#want));
+  }
+
+  #addBuffers({ bufferBytes, region: handle, buffers }: SlabSetup): void {
+    const { address, lkey } = attachRegion(this.context.device, handle);
+    this.#buffersOf(bufferBytes).add(address, lkey, buffers);
+  }
+
+  #buffersOf(bytes: number): FirstBufferPool {
+    const known = this.#buffers.get(bytes);
+    const pool = known ?? new FirstBufferPool(bytes, SPARE_BUFFERS);
+    if (!known) this.#buffers.set(bytes, pool);
+    return pool;
   }
 
   async #abort(number: number): Promise<void> {

@@ -107,6 +107,21 @@ export class GroupTrace {
     this.#put(TraceKind.SEND_FINISHED, message, block, pair);
   }
 
+  /** The receive in `slot` has a header that goes ahead of its message: not a block, so without a record. */
+  headerReceived(slot: number): void {
+    take(this.#receives, slot);
+  }
+
+  /** A header that goes ahead of its message was written for the device. */
+  headerStarted(slot: number, pair: number, message: number): void {
+    this.#sends.push({ slot, pair, message, block: NONE });
+  }
+
+  /** The header in `slot` was sent. */
+  headerFinished(slot: number): void {
+    take(this.#sends, slot);
+  }
+
   /** The neighbour that will send a block: of the posted receives the block's own, else the oldest. */
   senderOf(message: number, block: number): number {
     const own = this.#receives.find((each) => each.message === message && each.block === block);

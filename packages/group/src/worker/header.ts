@@ -11,16 +11,27 @@
  * exact size at its first block, which can be any block; so here the immediate is the block's number. The header has that
  * number, too: a device that relays a block before the member has looked at it sends the immediate of the expected block,
  * and the header of the block that came.
+ *
+ * A header can go ahead of its message, alone: where the blocks do not fit into first-block buffers, so that the receiver
+ * first needs memory. Its block number, and the immediate, are then HEADER_AHEAD.
  */
 import { HEADER_WORDS } from '../constants.js';
 
 const TWO_32 = 4_294_967_296;
+
+/** In place of a block number: larger than any. */
+export const HEADER_AHEAD = 0xffff_ffff;
 
 /** The message in a header. */
 export interface HeaderMessage {
   readonly byteLength: number;
   readonly blockBytes: number;
   readonly number: number;
+}
+
+/** Whether the header of such a message goes ahead of its blocks, which are longer than a first-block buffer. */
+export function goesAhead(byteLength: number, blockBytes: number, bufferBytes: number): boolean {
+  return Math.min(byteLength, blockBytes) > bufferBytes;
 }
 
 export function writeHeader(words: Uint32Array, slot: number, message: HeaderMessage, block: number): void {

@@ -1,4 +1,4 @@
-import type { LocalKey } from '@rdmc/verbs';
+import type { FirstBuffers } from './first-buffers.js';
 import type { GroupTrace } from './group-trace.js';
 import type { Topology } from './plans.js';
 import type { RelayPort } from './port.js';
@@ -31,12 +31,13 @@ export interface MachineConfig {
   readonly relays?: DeviceRelays | undefined;
   /** Messages may have gaps between their numbers, which are those of small messages; default: no. */
   readonly skipsNumbers?: boolean | undefined;
-  /** Largest block of the group, and the size of each of the `OPEN_MESSAGES` first-block buffers. */
+  /** Largest block of the group. */
   readonly maxBlockBytes: number;
-  /** Address of the first-block buffers, which are adjacent. */
-  readonly buffersAddress: number;
-  /** Key of the memory region of the first-block buffers. */
-  readonly buffersLkey: LocalKey;
+  /**
+   * The first-block buffers; groups share them. The header of a message goes ahead of blocks that do not fit into one, so the
+   * size of a buffer is the same at all members.
+   */
+  readonly buffers: FirstBuffers;
   /** Headers: first those of the receive slots (`receiveSlots` of `group-memory.ts`), then those of the send slots. */
   readonly headers: Uint32Array;
   /** The counters of the group, as of `createCounters`; the machine adds to them. */

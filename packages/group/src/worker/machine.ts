@@ -18,7 +18,9 @@ import { WaitWatch } from './wait-watch.js';
  * Why it cannot deadlock: order all transfers of the group by (message, step). Take the first that has not
  * happened. Its sender received the block in an earlier step, and has posted and completed all its earlier
  * sends. Its receiver has all its earlier blocks, so the receive of this block is among the next `receiveWindow`,
- * or is the first of its message, for which a buffer is free as soon as earlier messages are finished.
+ * or is the first of its message, for which a buffer is free as soon as earlier messages are finished: one buffer is
+ * the group's own, whatever other groups have. A header that goes ahead of its message is such a transfer, too: it is in
+ * front of the message's blocks, and needs a send and the first receive, but neither a block nor memory.
  */
 export class GroupMachine {
   readonly #open: OpenMessage[] = [];
@@ -37,7 +39,8 @@ export class GroupMachine {
     const pairs = neighbours.length;
     this.#announcements = new Announcements(port, counters, pairs, receiveWindow, { readyTokens, trace });
     this.#receiveSide = new ReceiveSide(config, port, this.#plans, this.#announcements, this.#open);
-    this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, this.#open);
+    const messages = { plans: this.#plans, open: this.#open };
+    this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, messages);
     this.#waits = trace && new WaitWatch(trace, this.#sendSide, this.#open);
   }
 
@@ -76,6 +79,11 @@ export class GroupMachine {
     message.lkey = lkey;
     this.config.trace?.began(number, message.blocks);
     this.#open.push(message);
+  }
+
+  /** No request of the group is posted any more, nor will be: gives its first-block buffers back. */
+  end(): void {
+    this.#receiveSide.end();
   }
 
   /** The application's answer to `incoming`. */

@@ -16,7 +16,7 @@ export class OpenMessage {
   /** The address of the message; −1 while the application has not given memory. */
   address = -1;
   lkey = NO_KEY;
-  /** The first-block buffer of the message, or −1; and the block in that buffer. */
+  /** The first-block buffer of the message, or −1; and the block that came in it, or −1. */
   buffer = -1;
   firstBlock = -1;
   /** Sends from that buffer that have not completed. */

@@ -32,6 +32,15 @@ export class Plans {
     });
   }
 
+  /** The neighbours whose first block of every message comes from this member, by index. */
+  get led(): number[] {
+    const { algorithm, nodes, rank, racks } = this.topology;
+    const schedule = createSchedule({ algorithm, nodes, blocks: 1, racks });
+    return [...this.#pairs].flatMap(([peer, pair]) =>
+      schedule.neighbours(peer).firstFrom === rank ? [pair] : [],
+    );
+  }
+
   for(blocks: number): MemberPlan {
     const known = this.#cache.get(blocks);
     this.#cache.delete(blocks);

@@ -13,8 +13,9 @@ export interface GroupPort {
    */
   postReceive(pair: number, slot: number, range: BlockRange): void;
   /**
-   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`. It does
-   * not keep `range`. `wakes`: the neighbour's worker has something to do when the block has arrived.
+   * Posts a send of a block: the header of the send slot, then the bytes of `range`; the immediate is `block`, or HEADER_AHEAD
+   * for a header alone. It does not keep `range`. `wakes`: the neighbour's worker has something to do when the block has
+   * arrived.
    */
   postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void;
   /** Posts a receive for one announcement of a neighbour. */

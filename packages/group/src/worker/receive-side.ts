@@ -3,8 +3,16 @@ import { blockCount } from '../blocks.js';
 import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import type { Announcements } from './announcements.js';
 import { BlockRange } from './block-range.js';
+import { BufferShare } from './buffer-share.js';
 import { Counter } from './counters.js';
-import { headerBlock, headerBlockSize, headerMessage, headerSize } from './header.js';
+import {
+  goesAhead,
+  HEADER_AHEAD,
+  headerBlock,
+  headerBlockSize,
+  headerMessage,
+  headerSize,
+} from './header.js';
 import type { MachineConfig } from './machine-config.js';
 import { OpenMessage } from './open-message.js';
 import type { Plans } from './plans.js';
@@ -20,12 +28,17 @@ import { ReceiveSlots } from './receive-slots.js';
  *               known at all         | and the application gave memory
  *
  * The order is one over all neighbours, so the first receive of a message follows the last one of the previous message.
+ *
+ * Where blocks are longer than a first-block buffer, the first receive gets the header alone:
+ *
+ *   message m:  header               | all blocks, each into its place …  | message m + 1:  header …
+ *               (buffer stays free)  | posted once the application gave memory
  */
 export class ReceiveSide {
   readonly slots: ReceiveSlots;
   readonly #range = new BlockRange();
-  /** First-block buffers in use. */
-  #buffersInUse = 0;
+  /** The first-block buffers of the group; undefined at the root. */
+  readonly #buffers: BufferShare | undefined;
   /** The buffer that waits for the first block of the next message, or −1. */
   #waitingBuffer = -1;
   #nextNumber = 0;
@@ -42,6 +55,7 @@ export class ReceiveSide {
   ) {
     const { receiveWindow, neighbours, relays } = config;
     this.slots = new ReceiveSlots(receiveWindow, relays?.ahead ?? 0, neighbours.length);
+    if (config.firstPair !== -1) this.#buffers = new BufferShare(config.buffers);
   }
 
   /** Posts all receives that are possible now. */
@@ -66,9 +80,21 @@ export class ReceiveSide {
    * @throws ProtocolViolation if block, header or length differ from the schedule
    */
   arrived(slot: number, immediate: number, bytes: number): void {
-    let message = this.slots.message(slot);
-    const isFirst = message === undefined;
-    message ??= this.#begin(slot, immediate);
+    const known = this.slots.message(slot);
+    if (known) {
+      this.#blockCame(slot, known, immediate, bytes);
+      return;
+    }
+    const message = this.#begin(slot);
+    if (this.#isAhead(message)) this.#headerCame(slot, message, immediate, bytes);
+    else {
+      this.#intoBuffer(slot, message, immediate);
+      this.#blockCame(slot, message, immediate, bytes);
+    }
+    this.port.incoming(message.number, message.byteLength);
+  }
+
+  #blockCame(slot: number, message: OpenMessage, immediate: number, bytes: number): void {
     this.#check(slot, message, immediate, bytes);
     this.config.trace?.received(slot, message.number, immediate);
     message.markReceived(immediate);
@@ -77,17 +103,46 @@ export class ReceiveSide {
     const { counters } = this.config;
     counters[Counter.BLOCKS_RECEIVED]! += 1;
     counters[Counter.BYTES_RECEIVED]! += bytes - HEADER_BYTES;
-    if (isFirst) this.port.incoming(message.number, message.byteLength);
   }
 
-  /** The application gave memory: copies the first block into its place. */
+  /** A header alone: no block is here, and the first-block buffer stays free. The blocks come once there is memory for them. */
+  #headerCame(slot: number, message: OpenMessage, immediate: number, bytes: number): void {
+    const block = headerBlock(this.config.headers, slot);
+    if (immediate !== HEADER_AHEAD || block !== HEADER_AHEAD || bytes !== HEADER_BYTES) {
+      throw new ProtocolViolation(
+        this.config.firstPair,
+        `sent block ${immediate} with ${bytes} bytes, and the header goes ahead of blocks of ${message.blockBytes} bytes`,
+      );
+    }
+    this.config.trace?.headerReceived(slot);
+    this.announcements.arrived(this.slots.pair(slot));
+    this.slots.filled(slot);
+    this.#buffers!.free(this.#waitingBuffer);
+    this.#waitingBuffer = -1;
+  }
+
+  /** The first block of a message came with its header, into a first-block buffer. */
+  #intoBuffer(slot: number, message: OpenMessage, immediate: number): void {
+    this.slots.expect(slot, message.plan.receives.block(0));
+    message.receivesPosted = 1;
+    message.firstBlock = immediate;
+    message.buffer = this.#waitingBuffer;
+    this.#waitingBuffer = -1;
+  }
+
+  #isAhead({ byteLength, blockBytes }: OpenMessage): boolean {
+    return goesAhead(byteLength, blockBytes, this.config.buffers.bytes);
+  }
+
+  /** The application gave memory: copies the first block into its place, if it came in a buffer. */
   place(message: OpenMessage, address: number, lkey: LocalKey): void {
     message.address = address;
     message.lkey = lkey;
     this.config.trace?.placed(message.number);
+    if (message.buffer === -1) return;
     const length = message.length(message.firstBlock);
     if (length > 0) {
-      this.port.copy(message.place(message.firstBlock), this.bufferAddress(message.buffer), length);
+      this.port.copy(message.place(message.firstBlock), this.config.buffers.address(message.buffer), length);
       this.config.counters[Counter.FIRST_BLOCK_COPIES]! += 1;
       this.config.counters[Counter.BYTES_COPIED]! += length;
       this.config.trace?.copied(message.number, message.firstBlock);
@@ -98,23 +153,28 @@ export class ReceiveSide {
   /** Frees the first-block buffer once it is not needed any more. */
   freeBuffer(message: OpenMessage): void {
     if (message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0) return;
-    this.#buffersInUse &= ~(1 << message.buffer);
+    this.#buffers!.free(message.buffer);
     message.buffer = -1;
   }
 
-  bufferAddress(buffer: number): number {
-    return this.config.buffersAddress + buffer * this.config.maxBlockBytes;
+  /** The group's requests have completed or were flushed: gives its first-block buffers back. */
+  end(): void {
+    this.#buffers?.end();
   }
 
   #postFirst(): boolean {
     if (this.#waitingBuffer !== -1 || this.open.length >= OPEN_MESSAGES) return false;
-    const buffer = this.#takeBuffer();
+    const buffer = this.#buffers!.take();
     if (buffer === -1) return false;
     this.#waitingBuffer = buffer;
     const slot = this.#take(this.config.firstPair, undefined, 0);
-    const address = this.bufferAddress(buffer);
-    const { firstPair, maxBlockBytes, buffersLkey } = this.config;
-    this.port.postReceive(firstPair, slot, this.#range.at(address, maxBlockBytes, buffersLkey));
+    const { firstPair, maxBlockBytes, buffers } = this.config;
+    const bytes = Math.min(buffers.bytes, maxBlockBytes);
+    this.port.postReceive(
+      firstPair,
+      slot,
+      this.#range.at(buffers.address(buffer), bytes, buffers.lkey(buffer)),
+    );
     return true;
   }
 
@@ -130,8 +190,8 @@ export class ReceiveSide {
     this.port.postReceive(pair, slot, range);
   }
 
-  /** The first block of a new message: its header has the sizes. */
-  #begin(slot: number, immediate: number): OpenMessage {
+  /** The first block of a new message, or its header alone: the header has the sizes. */
+  #begin(slot: number): OpenMessage {
     const { headers, maxBlockBytes, firstPair } = this.config;
     const byteLength = headerSize(headers, slot);
     const blockBytes = headerBlockSize(headers, slot);
@@ -152,11 +212,6 @@ export class ReceiveSide {
     if (!plan.receives.has(0) || plan.receives.pair(0) !== firstPair) {
       throw new Error('The schedule lets the first block come from different members');
     }
-    this.slots.expect(slot, plan.receives.block(0));
-    message.receivesPosted = 1;
-    message.firstBlock = immediate;
-    message.buffer = this.#waitingBuffer;
-    this.#waitingBuffer = -1;
     this.#posting = message;
     this.open.push(message);
     this.config.counters[Counter.BYTES_EXPECTED]! += byteLength;
@@ -200,14 +255,5 @@ export class ReceiveSide {
     this.announcements.posted(pair);
     this.config.trace?.receivePosted(slot, pair, message?.number, message && block);
     return slot;
-  }
-
-  #takeBuffer(): number {
-    for (let buffer = 0; buffer < OPEN_MESSAGES; buffer += 1) {
-      if ((this.#buffersInUse & (1 << buffer)) !== 0) continue;
-      this.#buffersInUse |= 1 << buffer;
-      return buffer;
-    }
-    return -1;
   }
 }

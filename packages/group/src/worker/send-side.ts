@@ -1,10 +1,12 @@
 import { receiveSlots } from '../group-memory.js';
 import type { Announcements } from './announcements.js';
-import { BlockRange } from './block-range.js';
+import { BlockRange, NO_KEY } from './block-range.js';
 import { Counter } from './counters.js';
-import { writeHeader } from './header.js';
+import { HEADER_AHEAD, writeHeader } from './header.js';
+import { HeadersAhead } from './headers-ahead.js';
 import type { MachineConfig } from './machine-config.js';
 import type { OpenMessage } from './open-message.js';
+import type { Plans } from './plans.js';
 import type { GroupPort } from './port.js';
 import type { ReceiveSide } from './receive-side.js';
 import { RelaySide } from './relay-side.js';
@@ -12,10 +14,13 @@ import { RelaySide } from './relay-side.js';
 /** A member uses its neighbours by turns; so the next send to one is among so many for each neighbour. */
 const LOOK_AHEAD = 2;
 
+/** What a send slot sends. */
+const Content = { BLOCK: 0, BLOCK_FROM_BUFFER: 1, HEADER: 2 } as const;
+
 /**
  * Sends blocks strictly in the order of the schedule, message after message, at most `sendWindow` at once. The next
  * block is sent when it is here and its target has announced a receive for it. Where the device relays, a block that is not
- * here yet is posted as a relay.
+ * here yet is posted as a relay. The header of a message of long blocks goes ahead of these (`headers-ahead.ts`).
  */
 export class SendSide {
   readonly #freeSlots: Uint8Array;
@@ -23,12 +28,15 @@ export class SendSide {
   /** The most sends that have not completed. */
   #most: number;
   readonly #messages: (OpenMessage | undefined)[];
-  readonly #fromBuffer: Uint8Array;
+  readonly #contents: Uint8Array;
   readonly #lengths: Float64Array;
   readonly #range = new BlockRange();
   readonly #relays: RelaySide | undefined;
+  readonly #headersAhead: HeadersAhead;
   /** The first header of the send slots. */
   readonly #headersAt: number;
+  /** Messages that have begun and not finished, in order of number. */
+  private readonly open: readonly OpenMessage[];
   /** Number in `open` of the message whose sends are being posted. */
   #cursor = 0;
 
@@ -37,14 +45,16 @@ export class SendSide {
     private readonly port: GroupPort,
     private readonly announcements: Announcements,
     private readonly receiveSide: ReceiveSide,
-    private readonly open: OpenMessage[],
+    { plans, open }: { readonly plans: Plans; readonly open: OpenMessage[] },
   ) {
+    this.open = open;
+    this.#headersAhead = new HeadersAhead(config, plans);
     const slots = config.sendWindow;
     this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
     this.#freeCount = slots;
     this.#most = slots;
     this.#messages = new Array<OpenMessage | undefined>(slots).fill(undefined);
-    this.#fromBuffer = new Uint8Array(slots);
+    this.#contents = new Uint8Array(slots);
     const { relays, receiveWindow } = config;
     const relaysAhead = relays?.ahead ?? 0;
     this.#headersAt = receiveSlots({ receiveWindow, relaysAhead });
@@ -99,6 +109,8 @@ export class SendSide {
       }
       const block = sends.block(index);
       const pair = sends.pair(index);
+      this.#sendHeaders(message);
+      if (this.#headersAhead.isDue(message, pair)) return;
       if (!this.announcements.mayUse(pair)) return;
       if (!message.has(block)) {
         if (!this.#relay(message, pair, block)) return;
@@ -113,11 +125,16 @@ export class SendSide {
   completed(slot: number): void {
     const isRelay = slot >= this.config.sendWindow;
     const message = isRelay ? this.#relays!.completed(slot) : this.#free(slot);
+    const content = isRelay ? Content.BLOCK : this.#contents[slot]!;
+    if (content === Content.HEADER) {
+      this.config.trace?.headerFinished(slot);
+      return;
+    }
     message.sendsCompleted += 1;
     this.config.trace?.sendFinished(slot);
     this.config.counters[Counter.BLOCKS_SENT]! += 1;
     this.config.counters[Counter.BYTES_SENT]! += this.#lengths[slot]!;
-    if (isRelay || this.#fromBuffer[slot] === 0) return;
+    if (content === Content.BLOCK) return;
     message.sendsFromBuffer -= 1;
     this.receiveSide.freeBuffer(message);
   }
@@ -134,7 +151,9 @@ export class SendSide {
     const { sends } = message.plan;
     const index = message.sendsPosted;
     if (!sends.has(index)) return true;
-    return message.has(sends.block(index)) && this.announcements.mayUse(sends.pair(index));
+    const pair = sends.pair(index);
+    if (!this.announcements.mayUse(pair)) return false;
+    return message.has(sends.block(index)) || this.#headersAhead.isDue(message, pair);
   }
 
   /** Whether the next send of the schedule is a relay that waits only for a slot. */
@@ -145,6 +164,33 @@ export class SendSide {
     const index = message.sendsPosted;
     if (!sends.has(index) || !this.announcements.mayUse(sends.pair(index))) return false;
     return this.#relays.receiveOf(message, sends.block(index)) !== -1;
+  }
+
+  /** Sends the header to all neighbours that need it and can take it. */
+  #sendHeaders(message: OpenMessage): void {
+    for (const pair of this.#headersAhead.due(message)) {
+      if (this.#freeCount === 0) return;
+      if (!this.#headersAhead.isDue(message, pair) || !this.announcements.mayUse(pair)) continue;
+      this.#postHeader(message, pair);
+    }
+  }
+
+  #postHeader(message: OpenMessage, pair: number): void {
+    const slot = this.#take(message, Content.HEADER);
+    this.announcements.used(pair);
+    this.#headersAhead.sent(message, pair);
+    this.config.trace?.headerStarted(slot, pair, message.number);
+    writeHeader(this.config.headers, this.#headersAt + slot, message, HEADER_AHEAD);
+    this.port.postSend(pair, slot, HEADER_AHEAD, this.#range.at(0, 0, NO_KEY), true);
+  }
+
+  /** Takes a send slot. */
+  #take(message: OpenMessage, content: number): number {
+    this.#freeCount -= 1;
+    const slot = this.#freeSlots[this.#freeCount]!;
+    this.#messages[slot] = message;
+    this.#contents[slot] = content;
+    return slot;
   }
 
   #free(slot: number): OpenMessage {
@@ -185,22 +231,21 @@ export class SendSide {
   }
 
   #post(message: OpenMessage, pair: number, block: number): void {
-    this.#freeCount -= 1;
-    const slot = this.#freeSlots[this.#freeCount]!;
     const fromBuffer = !message.placed;
+    const slot = this.#take(message, fromBuffer ? Content.BLOCK_FROM_BUFFER : Content.BLOCK);
     const length = message.length(block);
     const wakes = this.#begin(message, pair);
-    this.#messages[slot] = message;
     this.#lengths[slot] = length;
-    this.#fromBuffer[slot] = fromBuffer ? 1 : 0;
     this.config.trace?.sendStarted(slot, pair, message.number, block);
     const headerSlot = this.#headersAt + slot;
     writeHeader(this.config.headers, headerSlot, message, block);
     // Before the application gives memory only the first block is here: it is sent from its buffer.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
-      const address = this.receiveSide.bufferAddress(message.buffer);
-      this.port.postSend(pair, slot, block, this.#range.at(address, length, this.config.buffersLkey), wakes);
+      const { buffers } = this.config;
+      const address = buffers.address(message.buffer);
+      const range = this.#range.at(address, length, buffers.lkey(message.buffer));
+      this.port.postSend(pair, slot, block, range, wakes);
     } else {
       this.port.postSend(
         pair,

@@ -6,6 +6,7 @@ import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.
 import type { BlockRange } from './block-range.js';
 import { type Break, originOf, type RelayingPairs } from './broken-pairs.js';
 import { connectOptions } from './connect-options.js';
+import type { FirstBuffers } from './first-buffers.js';
 import { GroupTrace } from './group-trace.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
@@ -16,6 +17,13 @@ import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown } from './troubles.js';
+
+/** What a group has of its node. */
+export interface GroupShare {
+  readonly counters: Float64Array;
+  /** First-block buffers of the size `bufferBytes` of the setup. */
+  readonly buffers: FirstBuffers;
+}
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
 export class WorkerGroup
@@ -42,7 +50,7 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    counters: Float64Array,
+    { counters, buffers }: GroupShare,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
   ) {
@@ -55,7 +63,8 @@ export class WorkerGroup
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
+    const parts = { port: this, buffers, trace: this.#trace };
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, parts), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -154,6 +163,7 @@ export class WorkerGroup
     }
     const queues = this.#pairs.map((pair) => pair?.close());
     await Promise.all([...queues, this.small?.close(), this.table?.close()]);
+    this.machine.end();
   }
 
   postSend(pair: number, slot: number, block: number, range: BlockRange, wakes: boolean): void {

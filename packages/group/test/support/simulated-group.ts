@@ -3,6 +3,7 @@ import { Random } from '@rdmc/testing';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
 import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
+import { FirstBufferPool, type FirstBuffers } from '../../src/worker/first-buffers.js';
 import { GroupMachine } from '../../src/worker/machine.js';
 import type { GroupPort, Relay, RelayPort } from '../../src/worker/port.js';
 
@@ -17,6 +18,10 @@ export interface Simulation {
   readonly racks?: readonly number[];
   readonly messages: readonly SimulatedMessage[];
   readonly maxBlockBytes: number;
+  /** Bytes of a first-block buffer; default: those of the largest block. */
+  readonly bufferBytes?: number | undefined;
+  /** First-block buffers of a member that other groups leave to this one; default: as many as it may have messages open. */
+  readonly buffers?: number | undefined;
   readonly receiveWindow: number;
   readonly sendWindow: number;
   /** Narrower windows, as `start` gives them. */
@@ -64,6 +69,13 @@ interface Completion {
 
 const POISON = 0xee;
 
+/** First-block buffers for one group, from address 0 on. */
+export function oneGroupsBuffers(bytes: number, buffers = OPEN_MESSAGES): FirstBuffers {
+  const pool = new FirstBufferPool(bytes, buffers - 1);
+  pool.add(0, NO_KEY, buffers);
+  return pool;
+}
+
 /** One member with its own memory; the machine's port to a wire on which every step is one event. */
 class Member implements GroupPort, RelayPort {
   readonly machine: GroupMachine;
@@ -106,6 +118,7 @@ class Member implements GroupPort, RelayPort {
   ) {
     const { algorithm, nodes, racks, receiveWindow, sendWindow, readyTokens, maxBlockBytes, messages } =
       simulation;
+    const { bufferBytes = maxBlockBytes, buffers = OPEN_MESSAGES } = simulation;
     const around = createSchedule({ algorithm, nodes, blocks: 1, racks }).neighbours(rank);
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
     const total = messages.reduce((sum, message) => sum + message.byteLength, 0);
@@ -129,8 +142,7 @@ class Member implements GroupPort, RelayPort {
         readyTokens,
         relays: relaysAhead > 0 ? { ahead: relaysAhead, port: this } : undefined,
         maxBlockBytes,
-        buffersAddress: 0,
-        buffersLkey: NO_KEY,
+        buffers: oneGroupsBuffers(bufferBytes, buffers),
         headers: this.headers,
         counters: this.counters,
       },

@@ -4,7 +4,9 @@ import { incomplete } from './plan.js';
 
 /** A request of an heir to a backup, for its part of a segment. */
 export interface PullRequest {
+  /** The segment. */
   readonly segmentId: bigint;
+  /** The backup. */
   readonly source: number;
 }
 

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
+const BUFFERS = ['packages/group/test/first-buffers.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const LARGE = ['packages/group/test/formation-large.test.ts'];
@@ -39,6 +40,78 @@ export const group: readonly Mutant[] = [
     replace: '',
     fault: 'More sends than the window are posted.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/block-before-its-header',
+    package: PACKAGE,
+    function: 'SendSide.advance',
+    find: 'if (this.#headersAhead.isDue(message, pair)) return;',
+    replace: '',
+    fault: 'A long block is sent into a first-block buffer, because its header has not gone ahead.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/header-without-announcement',
+    package: PACKAGE,
+    function: 'SendSide.#sendHeaders',
+    find: '!this.#headersAhead.isDue(message, pair) || !this.announcements.mayUse(pair)',
+    replace: '!this.#headersAhead.isDue(message, pair)',
+    fault: 'A header goes ahead although its target has not announced a receive.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/header-window-overrun',
+    package: PACKAGE,
+    function: 'SendSide.#sendHeaders',
+    find: 'if (this.#freeCount === 0) return;',
+    replace: '',
+    fault: 'Headers that go ahead are more sends than the window.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/header-sleeps-through',
+    package: PACKAGE,
+    function: 'SendSide.#mayPost',
+    find: 'message.has(sends.block(index)) || this.#headersAhead.isDue(message, pair)',
+    replace: 'message.has(sends.block(index))',
+    fault: 'A member sleeps although the completion of its own send would let a header go ahead.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/header-ahead-unchecked',
+    package: PACKAGE,
+    function: 'ReceiveSide.#headerCame',
+    find: 'immediate !== HEADER_AHEAD || block !== HEADER_AHEAD || bytes !== HEADER_BYTES',
+    replace: 'block !== HEADER_AHEAD || bytes !== HEADER_BYTES',
+    fault: 'A block is taken for a header that goes ahead.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/spare-buffer-kept',
+    package: PACKAGE,
+    function: 'BufferShare.free',
+    find: 'this.#held.size === 1',
+    replace: 'true',
+    fault: 'An idle group keeps the first-block buffers that belong to all.',
+    tests: BUFFERS,
+  },
+  {
+    id: 'group/buffers-of-others-taken',
+    package: PACKAGE,
+    function: 'FirstBufferPool.take',
+    find: 'this.#spareInUse === this.spare',
+    replace: 'this.#free.length === 0',
+    fault: 'Busy groups take the first-block buffer of a group that is being opened.',
+    tests: BUFFERS,
+  },
+  {
+    id: 'group/buffers-freed-under-groups',
+    package: PACKAGE,
+    function: 'BufferSlabs.#shrink',
+    find: 'groups > 0',
+    replace: 'groups > 1',
+    fault: 'The memory of first-block buffers is freed while a group has one.',
+    tests: BUFFERS,
   },
   {
     id: 'group/origin-in-a-circle',
@@ -181,7 +254,7 @@ export const group: readonly Mutant[] = [
     function: 'ReceiveSide.#begin',
     find: 'blockBytes >= 1 && blockBytes <= maxBlockBytes',
     replace: 'blockBytes >= 1',
-    fault: 'A header may name blocks that are larger than the first-block buffer.',
+    fault: 'A header may name blocks that are larger than agreed.',
     tests: MACHINE,
   },
   {
