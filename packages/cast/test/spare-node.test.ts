@@ -37,7 +37,9 @@ it('a receiver starts no threads of the next cast while one is in progress', asy
   const { receiver, to } = first!;
   await castStream(Readable.from([Buffer.from('first')]), { name: 'first', to: [to] }).finished;
   let started = 0;
-  const count = (): void => void (started += 1);
+  const count = (): void => {
+    started += 1;
+  };
   process.on('worker', count);
   onTestFinished(() => void process.off('worker', count));
   const input = new PassThrough();
