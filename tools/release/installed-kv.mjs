@@ -40,7 +40,7 @@ export function builtCheckout(root, commit, folder) {
     ['npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline']],
     [process.execPath, ['tools/tasks/build.mjs']],
   ];
-  for (const [program, args] of steps) execFileSync(program, args, { cwd: folder, stdio: 'pipe' });
+  for (const [program, args] of steps) execFileSync(program, args, { cwd: folder, stdio: 'inherit' });
   writeFileSync(join(folder, 'built'), '');
   return folder;
 }

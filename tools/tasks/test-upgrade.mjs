@@ -1,6 +1,7 @@
 // `npm run test:upgrade`: packs and installs @rdmc/kv of the commit before and of this checkout, and upgrades a cluster under load from
 // the one to the other, back, and again. --before COMMIT names another commit; the other arguments are those of the chaos harness.
 import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { builtCheckout, installKv, removeCheckout } from '../release/installed-kv.mjs';
@@ -22,7 +23,8 @@ const commit = git('rev-parse', '--verify', `${values.before}^{commit}`);
 if (git('ls-tree', commit, 'packages/common/src/levels.ts') === '')
   stop(`${commit} is from before there were levels: members of it and of this checkout refuse each other`);
 
-const folder = join(root, 'node_modules', '.cache', 'rdmc-upgrade');
+// Not in a folder node_modules: there the compiler does not write declarations.
+const folder = join(tmpdir(), 'rdmc-upgrade');
 const checkout = join(folder, commit);
 setUp();
 console.log(`── from ${git('log', '-1', '--format=%h %s', commit)}`);
