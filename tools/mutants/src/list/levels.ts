@@ -48,7 +48,6 @@ export const levels: readonly Mutant[] = [
     replace: 'false',
     fault: 'A process that comes later is admitted without a common level.',
     tests: JOINERS,
-    survives: 'the caller judges the answer by the same rule, and refuses',
   },
   {
     id: 'tailwind/state-of-any-level',
