@@ -4,11 +4,11 @@ import type { GroupSetup } from '../records.js';
 import type { FirstBuffers } from './first-buffers.js';
 import type { GroupTrace } from './group-trace.js';
 import type { MachineConfig } from './machine-config.js';
-import type { RelayPort } from './port.js';
+import type { LoopBackPort, RelayPort } from './port.js';
 
 /** What the machine calls, beside the neighbours. */
 interface MachineParts {
-  readonly port: RelayPort;
+  readonly port: RelayPort & LoopBackPort;
   /** Those of the node, of the size `setup.bufferBytes`. */
   readonly buffers: FirstBuffers;
   readonly trace: GroupTrace | undefined;
@@ -29,6 +29,7 @@ export function setupConfig(
     topology: { algorithm, nodes, rank, racks },
     ...{ neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, counters, buffers, trace },
     relays: relaysAhead > 0 ? { ahead: relaysAhead, port } : undefined,
+    loopBack: port,
     skipsNumbers: small !== null,
     headers: new Uint32Array(headers.buffer, headers.byteOffset, headerBytes / 4),
   };
