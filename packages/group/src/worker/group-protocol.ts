@@ -34,7 +34,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     connectTable: ({ group, link, address }) => this.#groups.get(group)!.table!.connect(link, address),
     kickTable: (group) => this.#groups.get(group)?.advanceSoon(),
     settleTable: (group, skipped) => this.#groups.get(group)?.table?.settle(skipped),
-    start: (group, ...windows) => this.#groups.get(group)?.start(...windows),
+    start: (group, sendWindow, readyWindow, bufferBytes) =>
+      this.#groups.get(group)?.start(sendWindow, readyWindow, this.#buffersOf(bufferBytes)),
     send: (group, ...message) => this.#groups.get(group)?.send(...message),
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
     releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
@@ -93,8 +94,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    const buffers = this.#buffersOf(setup.bufferBytes);
-    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, { counters, buffers }, this.#want));
+    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
   }
 
   #addBuffers({ bufferBytes, region: handle, buffers }: SlabSetup): void {

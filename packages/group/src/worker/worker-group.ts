@@ -18,13 +18,6 @@ import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
 import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown } from './troubles.js';
 
-/** What a group has of its node. */
-export interface GroupShare {
-  readonly counters: Float64Array;
-  /** First-block buffers of the size `bufferBytes` of the setup. */
-  readonly buffers: FirstBuffers;
-}
-
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
 export class WorkerGroup
   implements GroupPort, RelayPort, PairListener, WatchPort, SmallGroup, TableHost, RelayingPairs
@@ -50,7 +43,7 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    { counters, buffers }: GroupShare,
+    counters: Float64Array,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
   ) {
@@ -63,8 +56,7 @@ export class WorkerGroup
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    const parts = { port: this, buffers, trace: this.#trace };
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, parts), this);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -80,8 +72,9 @@ export class WorkerGroup
     return this.#pairs[pair]!.connect(peer, connectOptions(this.setup));
   }
 
-  /** The windows are those that a neighbour can rely on from the first block on: nothing is posted before. */
-  start(sendWindow: number, readyWindow: number): void {
+  /** Windows and buffers are those that a neighbour can rely on from the first block on: nothing is posted before. */
+  start(sendWindow: number, readyWindow: number, buffers: FirstBuffers): void {
+    this.machine.start(buffers);
     this.machine.limit(sendWindow, readyWindow);
     this.#state = 'running';
     this.wantAdvance(this);
