@@ -68,7 +68,7 @@ export const DEFAULT_STREAM_MESSAGE_BYTES = 1 * MIB;
 export const READABLE_CHUNK_BYTES = 256 * KIB;
 
 /** Announcements in flight per neighbour before further ones wait; they are cumulative, so a later one covers them. */
-export const CONTROL_SEND_DEPTH = 64;
+export const CONTROL_SEND_DEPTH = 32;
 /** Each announcement whose number is a multiple of this is signalled; its completion frees the send queue. */
 export const CONTROL_SIGNAL_EVERY = 16;
 
