@@ -93,11 +93,15 @@ export const MAX_LINK_BYTES = 256 * 1024 * 1024;
 export const PEER_REDIAL_MS = 100;
 /** Numbers that one write to the coordinator's store reserves. */
 export const NUMBERS_AT_ONCE = 64;
+/** A hand-over needs so many after its own, with those of a cancellation. */
+export const NUMBERS_OF_A_HANDOVER = 4;
 
 /** Slots that are handed over at a time … */
 export const HANDOVER_SLOTS = 64;
 /** … in frames of about this size: the target has each durably before the next one is sent. */
-export const HANDOVER_FRAME_BYTES = 64 * 1024;
+export const HANDOVER_FRAME_BYTES = 16 * 1024;
+/** Commands have a turn when entries were copied, or applied, for so long. */
+export const HANDOVER_STEP_MS = 0.5;
 /** Frames of changes, at most, before the source stops although there are many. */
 export const HANDOVER_ROUNDS = 64;
 /** After each frame of a copy, and after each hand-over, comes a rest of so many times the time that it took, at most this. */
@@ -110,6 +114,8 @@ export const HANDOVER_TOTAL_MS = 600_000;
 export const SETTLE_RETRY_MS = 100;
 /** The wait before slots are handed over again where that failed. */
 export const HANDOVER_RETRY_MS = 2000;
+/** Servers make the replicas that a drained server keeps elsewhere one after another, this time apart. */
+export const RETIRE_TURN_MS = 500;
 /** A server whose log would be fuller than this does not get further slots. */
 export const FULL_PERCENT = 80;
 /** How long a takeover may take before it is tried again, and the wait before that. */

@@ -91,6 +91,44 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
   }
 });
 
+it('a server that is almost full gets no more slots, and the others serve theirs as before', {
+  timeout: 120_000,
+}, async () => {
+  const KIB = 1024;
+  const cluster = await TestCluster.start(
+    3,
+    { replicas: 1, segmentBytes: 256 * KIB, maxSegments: 60, buffers: 64 },
+    { servers: { 3: { maxSegments: 10 } } },
+  );
+  try {
+    const { port } = cluster.servers[0]!;
+    const client = await RawClient.connect(port);
+    // A third of 3 MiB is at each server, and a half of that more does not fit into the third one's log, which keeps segments free.
+    const keys = Array.from({ length: 768 }, (_, i) => `k${i}`);
+    const value = 'x'.repeat(4 * KIB);
+    for (const key of keys) await client.command('SET', key, `${value}${key}`);
+    expect(await admin(port, 'drain', '1')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/ERR_RDMC_KV_SERVER_FULL: .*--segments/),
+    });
+    // Once: an operator must act first.
+    expect(cluster.refusals).toEqual([expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /)]);
+    const { coordinator, servers } = JSON.parse(
+      (await admin(port, 'status', '--json')).stdout,
+    ) as ClusterStatus;
+    expect(coordinator.facts!.moves).toMatchObject({
+      isRunning: false,
+      failure: { code: 'ERR_RDMC_KV_SERVER_FULL' },
+    });
+    expect(slotCount(servers[0]!.slots)).toBeGreaterThan(0);
+    for (const key of keys) {
+      expect((await client.command('GET', key)).endsWith(`x${key}\r\n`)).toBe(true);
+    }
+  } finally {
+    await cluster.close();
+  }
+});
+
 /** `kv admin` as a process. */
 function admin(
   port: number,

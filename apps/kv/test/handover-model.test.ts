@@ -37,6 +37,13 @@ const unsafeRules: [string, Partial<HandOverRules>, RegExp][] = [
   ['a target forgets what is whole', { forgetsWhole: true }, /answers/],
   ['a source does not wait for its appends', { waitsForAppends: false }, /answers|a recovery finds/],
   ['a target keeps what it had of the slot', { forgetsBefore: false }, /answers|a recovery finds/],
+  [
+    'the target of a hand-over that nobody knows any more is not told',
+    { dropsUnknown: false },
+    /nobody tells/,
+  ],
+  ['a takeover does not end a hand-over of the slot', { endsByTakeover: false }, /answers/],
+  ['a target takes a hand-over that is older than a takeover of the slot', { takesLate: true }, /answers/],
 ];
 
 describe('wrong variants are found', () => {

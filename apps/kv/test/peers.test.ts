@@ -1,6 +1,7 @@
 /** Servers that ask each other: what is large, what breaks, and what no server sends. */
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
+import { Deferred } from '@rdmc/common';
 import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
@@ -69,6 +70,56 @@ it('runs nothing for slots that it does not own, and says so', async () => {
   expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n']);
   expect(pair.runs).toBe(1);
   expect(pair.store.keyspace.size).toBe(1);
+});
+
+describe('of a server that has a newer slot table', () => {
+  const own = slotOf(Buffer.from('mine'), 0, 4);
+  let table: Deferred<void>;
+  beforeEach(() => {
+    table = new Deferred();
+    pair.table = table.promise;
+    pair.isOwn = (slot) => slot === own;
+  });
+
+  it('runs what it has the slots of, and the rest in order when it has the table', async () => {
+    const replies: string[] = [];
+    const asked = ['SET theirs 1', 'SET mine 1', 'APPEND theirs 2', 'GET theirs', 'DBSIZE'].map((text) =>
+      pair.ask([text.split(' ')]).then(([reply]) => replies.push(`${text}: ${reply!.trim()}`)),
+    );
+    await asked[1];
+    // In a later frame.
+    expect(await pair.ask([['GET', 'mine']])).toEqual(['$1\r\n1\r\n']);
+    expect(replies).toEqual(['SET mine 1: +OK']);
+    pair.isOwn = () => true;
+    table.resolve();
+    await Promise.all(asked);
+    expect(replies.slice(1)).toEqual([
+      'SET theirs 1: +OK',
+      'APPEND theirs 2: :2',
+      'GET theirs: $2\r\n12',
+      'DBSIZE: :2',
+    ]);
+  });
+
+  it('refuses what is not its own by that table either', async () => {
+    const asked = pair.ask([['SET', 'theirs', '1']]);
+    await pair.ask([['SET', 'mine', '1']]);
+    table.resolve();
+    expect(await asked).toEqual(['-REFUSED\r\n']);
+  });
+
+  it('runs nothing that has waited when the connection has ended', async () => {
+    const faulty = await pair.faulty();
+    faulty.connection.send(PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'theirs', '1'])));
+    await pair.ask([['SET', 'mine', '1']]);
+    const [, accepted] = pair.accepted;
+    await faulty.connection.close();
+    await accepted!.closed;
+    pair.isOwn = () => true;
+    table.resolve();
+    await turn();
+    expect(await pair.ask([['GET', 'theirs']])).toEqual(['$-1\r\n']);
+  });
 });
 
 it('does not connect again with a member that is gone', async () => {

@@ -47,7 +47,7 @@ it('a copy has what the source has acknowledged, whatever is written and refused
         const copy = new SlotCopy(source.store, SLOTS);
         const incoming = new IncomingSlots(target.store, new Set(SLOTS));
         const send = (): void => {
-          incoming.apply(Buffer.concat([u32(1), copy.take()]));
+          for (const _ of incoming.apply(Buffer.concat([u32(1), copy.take()])));
           target.store.commit();
         };
         for (const [index, each] of steps.entries()) {
@@ -83,7 +83,7 @@ it('what the log has not acknowledged is not copied, and is when it has', async 
   const incoming = new IncomingSlots(target.store, new Set(SLOTS));
   const send = (): string[] => {
     copy.fill(Number.POSITIVE_INFINITY);
-    incoming.apply(Buffer.concat([u32(1), copy.take()]));
+    for (const _ of incoming.apply(Buffer.concat([u32(1), copy.take()])));
     target.store.commit();
     return [...contentOf(target.store).keys()];
   };

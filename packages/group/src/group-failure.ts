@@ -47,9 +47,8 @@ export class GroupFailure {
     const isAgreeing = core.state === 'agreeing' && isOwn;
     if (!isAgreeing && (core.state !== 'open' || core.barrier.ownPartDone)) return;
     if (kind === 'device') this.failedHere(code, reason);
-    else if (kind === 'copy') {
-      this.failedHere(code, `incoming: the processor cannot write to the region: ${reason}`);
-    } else if (kind === 'own') this.failedHere(code, `${reason}; ${PORT_ADVICE}`);
+    else if (kind === 'copy') this.failedHere(code, `incoming: ${reason}`);
+    else if (kind === 'own') this.failedHere(code, `${reason}; ${PORT_ADVICE}`);
     else if (pair === -1) {
       this.failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
     } else if (kind === 'protocol') this.violated(core.memberAt(pair), reason);

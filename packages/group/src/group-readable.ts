@@ -25,10 +25,7 @@ export class GroupReadable extends Readable {
       (chunk) => {
         if (chunk !== undefined && !this.destroyed) this.push(chunk);
       },
-      (error: Error) => {
-        this.#isOver = true;
-        this.destroy(error);
-      },
+      (error: Error) => this.destroy(error),
     );
   }
 
@@ -47,7 +44,7 @@ export class GroupReadable extends Readable {
     for (;;) {
       const message = this.#message;
       if (!message) {
-        const { done, value } = await this.#messages.next();
+        const { done, value } = await this.#nextMessage();
         if (done) {
           this.#isOver = true;
           return null;
@@ -63,6 +60,15 @@ export class GroupReadable extends Readable {
         if (this.#position === message.byteLength) this.#release();
         if (byteLength > 0) return chunk;
       }
+    }
+  }
+
+  async #nextMessage(): Promise<IteratorResult<ReceivedMessage, undefined>> {
+    try {
+      return await this.#messages.next();
+    } catch (error) {
+      this.#isOver = true;
+      throw error;
     }
   }
 

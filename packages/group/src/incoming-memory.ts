@@ -3,7 +3,8 @@ import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
 import { applicationMemory, type MessageMemory, ReceivedMessage, wholeRegions } from './received-message.js';
-import { checkRange } from './region-range.js';
+import { NO_RKEY } from './records.js';
+import { checkRange, checkWritable } from './region-range.js';
 
 interface Begun {
   readonly number: number;
@@ -21,7 +22,8 @@ interface Placed extends Begun {
 
 /** The functions of the group that `IncomingMemory` calls. */
 export interface IncomingPorts {
-  place(message: number, address: number, lkey: LocalKey): void;
+  /** `rkey`: that of memory without host access, else NO_RKEY. */
+  place(message: number, address: number, lkey: LocalKey, rkey: number): void;
   unread(): number;
   failed(error: unknown): void;
 }
@@ -96,6 +98,7 @@ export class IncomingMemory {
         ? this.handler(byteLength, { signal })
         : this.environment.allocate(byteLength, { signal }));
       const { region, offset } = checkRange('incoming', given, byteLength, this.environment.device);
+      checkWritable(region);
       // If `incoming` gave a part, other messages may use the same region.
       const givesBack = region === given && this.environment.allocated(region);
       if (signal.aborted) {
@@ -103,7 +106,8 @@ export class IncomingMemory {
         return;
       }
       this.#placed.set(number, { number, byteLength, region, offset, givesBack, hold: region.hold() });
-      this.ports.place(number, region.address + offset, region.lkey);
+      const rkey = region.hostAccess ? NO_RKEY : region.rkey;
+      this.ports.place(number, region.address + offset, region.lkey, rkey);
     } catch (error) {
       this.ports.failed(error);
     }

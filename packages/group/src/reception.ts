@@ -52,7 +52,7 @@ export class Reception implements GroupReception {
       environment,
       options.incoming,
       {
-        place: (message, address, lkey) => commands.place(group, message, address, lkey),
+        place: (message, address, lkey, rkey) => commands.place(group, message, address, lkey, rkey),
         // Those that wait for a small message as well: it may be in the ring until the application reads.
         unread: () => this.inbox.unread + (this.#held?.length ?? 0) + this.#order.waiting(Path.BLOCKS),
         failed: (error) => port.failed(`incoming: ${messageOf(error)}`, error),

@@ -8,6 +8,9 @@ import type { LocalKey, QueuePairAddress } from '@rdmc/verbs';
 
 export const PROTOCOL_NAME = 'group';
 
+/** In the command `place`: the processor copies the first block. */
+export const NO_RKEY = -1;
+
 export const groupRecords = recordTable({
   commands: {
     /** Memory for first-block buffers, before a group that needs it starts. */
@@ -35,8 +38,8 @@ export const groupRecords = recordTable({
         ]
       >(6),
     ),
-    /** Memory for a message that the event `incoming` announced. */
-    place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey]>(4)),
+    /** Memory for a message that the event `incoming` announced; `rkey` is NO_RKEY for memory with host access. */
+    place: post(numbers<[group: number, message: number, address: number, lkey: LocalKey, rkey: number]>(5)),
     /** The application does not need that slot of memory ahead any more. */
     releaseSlot: post(numbers<[group: number, slot: number]>(2)),
     /** The application closes the group: messages do not wait for slots any more. */
@@ -214,7 +217,7 @@ export interface Trouble {
   readonly pair: number;
   /**
    * `flushed`: a queue pair is in the error state, and the completion does not show the cause. `own`: this member's own
-   * device could not send. `copy`: the processor cannot write to the region that `incoming` gave.
+   * device could not send. `copy`: neither the processor nor a loop-back WRITE could copy to the region that `incoming` gave.
    */
   readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device' | 'copy';
   readonly code: string;

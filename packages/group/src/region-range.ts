@@ -33,6 +33,15 @@ export function checkRange(
   return { region, offset, byteLength };
 }
 
+/**
+ * The device writes the first block into memory without host access, with the remote key.
+ * @throws GroupError ERR_RDMC_INVALID_REGION
+ */
+export function checkWritable(region: MemoryRegion): void {
+  if (region.hostAccess || region.remoteWrite) return;
+  throw invalid('incoming', 'a region without host access needs the access right remoteWrite');
+}
+
 function isRange(given: MemoryRegion | RegionRange): given is RegionRange {
   return typeof given === 'object' && given !== null && 'region' in given;
 }

@@ -37,6 +37,7 @@ const groups = fc.record({
   sendWindow: fc.integer({ min: 1, max: 4 }),
   readyTokens: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
   relaysAhead: fc.integer({ min: 0, max: 9 }),
+  loopBack: fc.boolean(),
   bufferBytes: fc.constantFrom(1, 4, MAX_BLOCK, MAX_BLOCK),
   buffers: fc.integer({ min: 1, max: OPEN_MESSAGES }),
   limits: fc.option(

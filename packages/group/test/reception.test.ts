@@ -18,6 +18,7 @@ function testReception() {
     const region = {
       device,
       address: 0,
+      hostAccess: true,
       byteLength,
       view: (offset = 0, length = byteLength) => new Uint8Array(length).fill(offset),
       hold: () => ({ [Symbol.dispose]: () => {} }),

@@ -27,6 +27,8 @@ export const FLUSH_RETRY_MS = 500;
 /** Threads that scan segments. */
 export const MAX_SCAN_THREADS = 4;
 export const SCAN_THREAD_IDLE_MS = 5_000;
+/** So much is scanned without a thread: a fraction of a millisecond. */
+export const SCAN_AT_ONCE_BYTES = 128 * 1024;
 /** Replicas in memory for a scan, one for each thread and as many that are copied meanwhile. */
 export const SCAN_BUFFERS = 2 * MAX_SCAN_THREADS;
 

@@ -125,6 +125,11 @@ export const verbsErrors = errorTable({
   ERR_RDMC_UNKNOWN_OPCODE: ['usage', 'the operation does not exist', 'use one of `Opcode`'],
   ERR_RDMC_MISALIGNED_ATOMIC: ['usage', 'atomics work on 8 aligned bytes', 'align the address'],
   ERR_RDMC_NOT_SHAREABLE: ['usage', 'peers cannot map registered memory', 'use memory of `allocate`'],
+  ERR_RDMC_NO_HOST_ACCESS: [
+    'usage',
+    'the program cannot access this memory',
+    'use it by work requests, or allocate it with host access',
+  ],
   ERR_RDMC_ACCESS_DENIED: ['usage', 'the region does not allow this use', 'allocate it with that access'],
   ERR_RDMC_MESSAGE_TOO_LONG: ['usage', 'the message is too long', 'see `attributes.maxMessageBytes`'],
   ERR_RDMC_TOO_MANY_WAITS: [

@@ -18,7 +18,12 @@ export type { DeviceEvent } from './device-event.js';
 export { AbortError, PostError, VerbsError, type VerbsErrorCode, verbsErrors } from './errors.js';
 export { attachRegion, MemoryRegion } from './memory-region.js';
 export type { Refusal } from './post-result.js';
-export { type AccessOptions, attachProtectionDomain, ProtectionDomain } from './protection-domain.js';
+export {
+  type AccessOptions,
+  type AllocateOptions,
+  attachProtectionDomain,
+  ProtectionDomain,
+} from './protection-domain.js';
 export { QueuePair } from './queue-pair.js';
 export { type CompletionFailure, completionFailure } from './refused-completion.js';
 export { remoteKey } from './remote-key.js';

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { throwIfAborted } from '@rdmc/common';
+import { Access } from './constants.js';
 import type { LocalKey, OpenDevice, RemoteKey, RemoteMemory, ScatterGatherEntry } from './contract.js';
 import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
@@ -24,6 +25,13 @@ export class MemoryRegion {
   readonly #rkey: RemoteKey;
   /** Whether peers may write and read it: always for `allocate`; for `register` it depends on the device. */
   readonly shareable: boolean;
+  /**
+   * Whether the program can read and write it; false for memory of `registerDmabuf`, and of `allocate` with
+   * `hostAccess: false`. Only the device and peers can access such memory: `view` and `device.copy` fail.
+   */
+  readonly hostAccess: boolean;
+  /** Whether peers may WRITE, and this device with the remote key. */
+  readonly remoteWrite: boolean;
   #buffers: ArrayBuffer[] = [];
   #whole: ArrayBuffer | undefined;
   #closed = false;
@@ -44,6 +52,8 @@ export class MemoryRegion {
     this.lkey = info.lkey as LocalKey;
     this.#rkey = info.rkey as RemoteKey;
     this.shareable = info.shareable;
+    this.hostAccess = info.hostAccess;
+    this.remoteWrite = (info.access & Access.REMOTE_WRITE) !== 0;
   }
 
   /**
@@ -78,10 +88,16 @@ export class MemoryRegion {
 
   /**
    * Bytes of the region. Offsets beyond 4 GiB are allowed; a view is at most as long as a typed array can be.
-   * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_BOUNDS
+   * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_BOUNDS, ERR_RDMC_NO_HOST_ACCESS
    */
   view(offset = 0, byteLength = this.byteLength - offset): Uint8Array {
     this.#checkRange(offset, byteLength);
+    if (!this.hostAccess) {
+      throw new VerbsError(
+        'ERR_RDMC_NO_HOST_ACCESS',
+        'The program cannot read or write this memory: use it through the device, by work requests',
+      );
+    }
     if (this.registered) return this.registered.subarray(offset, offset + byteLength);
     if (this.byteLength <= 0x7fff_ffff) {
       this.#whole ??= this.#buffer(0, this.byteLength);

@@ -52,7 +52,13 @@ export interface NativeBinding {
   protectionDomainDestroy(device: number, pd: number): void;
 
   /** Resolves to the region's handle once its pages are faulted in. */
-  regionAllocate(device: number, pd: number, byteLength: number, access: number): Promise<number>;
+  regionAllocate(
+    device: number,
+    pd: number,
+    byteLength: number,
+    access: number,
+    hostAccess: boolean,
+  ): Promise<number>;
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
   /** The caller keeps the descriptor. */
   regionRegisterDmabuf(
@@ -66,7 +72,17 @@ export interface NativeBinding {
   regionInfo(
     device: number,
     region: number,
-  ): { address: number; length: number; lkey: number; rkey: number; shareable: boolean; outstanding: number };
+  ): {
+    address: number;
+    length: number;
+    lkey: number;
+    rkey: number;
+    /** Bits of `Access`. */
+    access: number;
+    shareable: boolean;
+    hostAccess: boolean;
+    outstanding: number;
+  };
   /** An ArrayBuffer over the region's memory, which stays mapped until the buffer is detached or collected. */
   regionBuffer(device: number, region: number, offset: number, length: number): ArrayBuffer;
   /** Counts one more use of the region, as an outstanding request does; `regionLetGo` ends it. */

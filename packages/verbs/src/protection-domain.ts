@@ -23,6 +23,16 @@ export interface AccessOptions {
   readonly relaxedOrdering?: boolean;
 }
 
+/** Options of `allocate`: access rights, and whether the program itself can use the memory. */
+export interface AllocateOptions extends AccessOptions {
+  /**
+   * The program can read and write the memory (default true). With false only the device, and peers, can, as with memory of
+   * a GPU: its addresses are mapped PROT_NONE, and `view` fails. The soft device supports it; RDMA devices do not, because
+   * `registerDmabuf` is for them.
+   */
+  readonly hostAccess?: boolean;
+}
+
 function accessBits(where: string, access: AccessOptions = {}): number {
   onlyKnownOptions(where, access, ['remoteWrite', 'remoteRead', 'remoteAtomic', 'relaxedOrdering']);
   return (
@@ -48,12 +58,23 @@ export class ProtectionDomain {
   /**
    * Memory that peers and all threads of this process can map, faulted in when the promise resolves.
    * Contents are undefined (it may come from a pool).
-   * @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_DEVICE_LIMIT
+   * @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_DEVICE_LIMIT; ERR_RDMC_UNSUPPORTED for
+   *   memory without host access on an RDMA device
    */
-  async allocate(byteLength: number, access?: AccessOptions): Promise<MemoryRegion> {
+  async allocate(byteLength: number, options: AllocateOptions = {}): Promise<MemoryRegion> {
     integerOption('allocate', 'byteLength', byteLength, 1, Number.MAX_SAFE_INTEGER);
+    const { hostAccess = true, ...access } = options;
     const bits = accessBits('allocate', access);
-    const handle = await native().regionAllocate(this.device.handle, this.handle, byteLength, bits);
+    if (typeof hostAccess !== 'boolean') {
+      throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'allocate: hostAccess must be true or false');
+    }
+    const handle = await native().regionAllocate(
+      this.device.handle,
+      this.handle,
+      byteLength,
+      bits,
+      hostAccess,
+    );
     return new MemoryRegion(this.device, handle);
   }
 
@@ -82,7 +103,7 @@ export class ProtectionDomain {
 
   /**
    * Registers memory of another device, such as a GPU, by its dma-buf (ibv_reg_dmabuf_mr). It is addressed by the
-   * offset within the dma-buf, and this process has no view of it. The descriptor may be closed afterwards.
+   * offset within the dma-buf, and the program cannot access it (`hostAccess` is false). The descriptor may be closed afterwards.
    * @throws VerbsError ERR_RDMC_UNSUPPORTED if device, driver or library do not support it
    */
   registerDmabuf(

@@ -97,6 +97,15 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
+  it('memory without host access is refused: it is another device that has such memory', async () => {
+    fake();
+    const { device, domain } = await side({ device: NAME });
+    await expect(domain.allocate(4096, { hostAccess: false })).rejects.toMatchObject({
+      code: 'ERR_RDMC_UNSUPPORTED',
+    });
+    await device.close();
+  });
+
   it('a dma-buf the driver cannot register is refused with errno', async () => {
     fake();
     const { device, domain } = await side({ device: NAME });

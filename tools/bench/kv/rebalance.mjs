@@ -1,24 +1,27 @@
 // Clients while slots move: node tools/bench/kv/rebalance.mjs [--keys 100000] [--rounds 2] [--seconds 5] [--connections 32]
+//   [--other ROOT]
 // Five servers with three backups of every write. In turn, the last server is drained, and gets its slots back: every slot of it moves.
+// A drain has ended when its replicas are elsewhere, too. `--other` names another checkout, built, whose cluster takes turns with this one's.
 // The load is GET and SET of 100 bytes, half each, at all servers, by connections that do not know slots. In each round, in the order
 // of ABBA: `undisturbed` for --seconds and `moving` until no slot is left to move, at half of the largest rate (open loop, timed from
 // the moment at which a request is due), and then both at the largest rate (closed loop). Beside the first, a connection for each of
 // 24 keys asks for its key again and again: each of their slots moves once, so the longest answer of a key shows the pause of its slot.
 // Prints one line for each, then the ratios. Needs the built dist.
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Connection, closedLoop, openLoop, resp } from './load.mjs';
-import { clusterOf, end } from './servers.mjs';
+import { clusterOf, end, stop } from './servers.mjs';
 
-const command = fileURLToPath(new URL('../../../apps/kv/dist/main.js', import.meta.url));
 const { values } = parseArgs({
   options: {
     keys: { type: 'string', default: '100000' },
     rounds: { type: 'string', default: '2' },
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '32' },
+    other: { type: 'string' },
   },
 });
 const KEYS = Number(values.keys);
@@ -69,7 +72,7 @@ async function keysOf(port) {
   return [...found.values()];
 }
 
-/** Drains the last server, or ends that; resolves with the milliseconds until no slot is left to move. */
+/** Drains the last server, or ends that; resolves with the milliseconds until neither a slot nor a replica of it is left to move. */
 async function move(admin, isBack) {
   const began = performance.now();
   bulk(await admin.ask(resp('rdmc.admin', isBack ? 'UNDRAIN' : 'DRAIN', SERVERS)));
@@ -77,9 +80,11 @@ async function move(admin, isBack) {
     const { coordinator } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
     const { isRunning, left, failure } = coordinator.facts.moves;
     if (failure) throw new Error(`${failure.code}: ${failure.reason}`);
-    if (!isRunning && left === 0) return performance.now() - began;
+    if (!isRunning && left === 0) break;
     await delay(50);
   }
+  if (!isBack) await withoutReplicas(admin);
+  return performance.now() - began;
 }
 
 /** Resolves when the last server does not have replicas any more: these are made again elsewhere when its slots have moved. */
@@ -124,8 +129,9 @@ function tell(name, { counts, perSecond, milliseconds }, more = '') {
   );
 }
 
-async function measure() {
-  const ports = await clusterOf(command, SERVERS);
+/** Half of the largest rate, and the largest one, with slots that move and without; adds to the results. */
+async function measure({ root, results }) {
+  const ports = await clusterOf(join(root, 'apps/kv/dist/main.js'), SERVERS);
   const open = (count) =>
     Promise.all(Array.from({ length: count }, (_, i) => Connection.open(ports[i % ports.length])));
   const connections = await open(Number(values.connections));
@@ -139,54 +145,69 @@ async function measure() {
   const full = await during((signal) => closedLoop(connections, next, signal), calm);
   tell('largest rate', full);
   const rate = full.perSecond / 2;
-  const results = { p99: [[], []], rate: [[], []], pauses: [] };
   let isBack = false;
   const moving = async () => {
     const milliseconds = await move(admin, isBack);
     isBack = !isBack;
     return milliseconds;
   };
-  for (let round = 0; round < Number(values.rounds); round += 1) {
-    for (const isMoving of [false, true, true, false]) {
-      const name = isMoving ? 'moving' : 'undisturbed';
-      const work = isMoving ? moving : calm;
-      const probed = isMoving && !isBack ? await keysOf(ports.at(-1)) : [];
-      const probes = await open(probed.length);
-      const stop = new AbortController();
-      const pauses = probe(probes, probed, stop.signal);
-      const half = await during((signal) => openLoop(connections, next, rate, signal), work);
-      stop.abort();
-      const longest = await pauses;
-      for (const each of probes) each.close();
-      if (isBack) await withoutReplicas(admin);
-      results.p99[Number(isMoving)].push(half.counts.percentile(99));
-      results.pauses.push(...longest);
-      const shown =
-        longest.length === 0
-          ? ''
-          : `  slots: median ${median(longest).toFixed(1)} ms, longest ${Math.max(...longest).toFixed(1)} ms`;
-      tell(`half, ${name}`, half, shown);
-    }
-    for (const isMoving of [false, true, true, false]) {
-      const work = isMoving ? moving : calm;
-      const all = await during((signal) => closedLoop(connections, next, signal), work);
-      if (isBack) await withoutReplicas(admin);
-      results.rate[Number(isMoving)].push(all.perSecond);
-      tell(`largest, ${isMoving ? 'moving' : 'undisturbed'}`, all);
-    }
+  for (const isMoving of [false, true, true, false]) {
+    const name = isMoving ? (isBack ? 'back' : 'away') : 'undisturbed';
+    const work = isMoving ? moving : calm;
+    const probed = isMoving && !isBack ? await keysOf(ports.at(-1)) : [];
+    const probes = await open(probed.length);
+    const end = new AbortController();
+    const pauses = probe(probes, probed, end.signal);
+    const half = await during((signal) => openLoop(connections, next, rate, signal), work);
+    end.abort();
+    const longest = await pauses;
+    for (const each of probes) each.close();
+    results.p99[Number(isMoving)].push(half.counts.percentile(99));
+    results.pauses.push(...longest);
+    const shown =
+      longest.length === 0
+        ? ''
+        : `  slots: median ${median(longest).toFixed(1)} ms, longest ${Math.max(...longest).toFixed(1)} ms`;
+    tell(`half, ${name}`, half, shown);
   }
-  const ratio = ([undisturbed, moved]) => (median(moved) / median(undisturbed)).toFixed(2);
-  console.log(`p99 at half the largest rate: ${ratio(results.p99)} of undisturbed (aim: at most 2)`);
-  console.log(
-    `pause of a slot, beside half the largest rate: median ${median(results.pauses).toFixed(1)} ms, longest ` +
-      `${Math.max(...results.pauses).toFixed(1)} ms (aim: at most 50)`,
-  );
-  console.log(`largest rate: ${ratio(results.rate)} of undisturbed (aim: at least 0.8)`);
+  for (const isMoving of [false, true, true, false]) {
+    const work = isMoving ? moving : calm;
+    const all = await during((signal) => closedLoop(connections, next, signal), work);
+    results.rate[Number(isMoving)].push(all.perSecond);
+    tell(`largest, ${isMoving ? 'moving' : 'undisturbed'}`, all);
+  }
+  for (const each of [...connections, admin]) each.close();
+  await stop();
 }
 
+function sum({ p99, rate, pauses }) {
+  const ratio = ([undisturbed, moved]) => (median(moved) / median(undisturbed)).toFixed(2);
+  console.log(`p99 at half the largest rate: ${ratio(p99)} of undisturbed (aim: at most 2)`);
+  console.log(
+    `pause of a slot, beside half the largest rate: median ${median(pauses).toFixed(1)} ms, longest ` +
+      `${Math.max(...pauses).toFixed(1)} ms (aim: at most 50)`,
+  );
+  console.log(`largest rate: ${ratio(rate)} of undisturbed (aim: at least 0.8)`);
+}
+
+const here = fileURLToPath(new URL('../../../', import.meta.url));
+const subjects = [
+  ...(values.other ? [{ name: 'other', root: values.other }] : []),
+  { name: 'this', root: here },
+].map((subject) => ({ ...subject, results: { p99: [[], []], rate: [[], []], pauses: [] } }));
+
 try {
-  console.log(`load before: ${readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(' ')}`);
-  await measure();
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    for (const subject of round % 2 === 0 ? subjects : [...subjects].reverse()) {
+      const load = readFileSync('/proc/loadavg', 'utf8').split(' ').slice(0, 3).join(' ');
+      console.log(`${subject.name}, round ${round + 1}, load before: ${load}`);
+      await measure(subject);
+    }
+  }
+  for (const { name, results } of subjects) {
+    console.log(`\n${name}`);
+    sum(results);
+  }
 } finally {
   end();
 }

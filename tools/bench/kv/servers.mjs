@@ -95,6 +95,15 @@ export async function bench(command, port, args) {
   return JSON.parse(text);
 }
 
+/** Ends all servers. */
+export async function stop() {
+  const ended = children.splice(0).map((child) => {
+    child.kill('SIGKILL');
+    return child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+  });
+  await Promise.all(ended);
+}
+
 /** Ends all servers, and removes their files. */
 export function end() {
   for (const child of children) child.kill('SIGKILL');

@@ -17,14 +17,17 @@ function again(seed: number, scenario: string, subject = ''): string {
 /**
  * Faults that other runs contain: RDMC_TEST_LONG=1 runs them too. `primary` is a part of `primary-and-backups`, `kv-server`
  * of `kv-servers`; `coordinator` and `kv-power` end all processes as `power-failure` does. Tests of @rdmc/kv kill the
- * coordinator alone under writes, `kv-coordinator-server` with a server. In `kv-hand-over` slots move as in `kv-join` and `kv-drain`;
- * tests of @rdmc/kv have a server that joins, and one that is drained. `kv-partition` takes half a minute; in `kv-standby` a
- * coordinator is stopped and continues.
+ * coordinator alone under writes, `kv-coordinator-server` with a server. In `kv-move-deaths` slots move, and processes die, as in
+ * `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in `kv-standby`. `kv-partition` and
+ * `kv-move-partition` take half a minute.
  */
 const CONTAINED: readonly string[] =
   process.env.RDMC_TEST_LONG === '1'
     ? []
-    : ['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-partition', 'kv-join', 'kv-drain'];
+    : [
+        ...['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-hand-over', 'kv-join', 'kv-drain'],
+        ...['kv-standby', 'kv-partition', 'kv-move-partition'],
+      ];
 
 /**
  * Places of seeds after the first one, for scenarios that do not have the place of their number: small clusters, since most
@@ -76,4 +79,5 @@ it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
 if (CONTAINED.length > 0)
   it.skip(`${CONTAINED.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
 if (noEtcd) it.skip(`${NEEDS_ETCD.join(', ')} (${noEtcd})`, () => {});
-if (!isRoot) it.skip('full-disk, cut-links, cut-backup and kv-partition (they need root)', () => {});
+if (!isRoot)
+  it.skip('full-disk, cut-links, cut-backup, kv-partition and kv-move-partition (they need root)', () => {});

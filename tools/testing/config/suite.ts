@@ -19,7 +19,15 @@ type SuiteOptions = NonNullable<ViteUserConfig['test']> & {
    * with `vi.resetModules()`.
    */
   isolate?: boolean;
+  /** Whether tests download something (default: false). */
+  network?: boolean;
 };
+
+/**
+ * Node.js reads the certificates of this file, and its own, at the start of each process: that takes longer than the rest of its
+ * start. Only downloads need them.
+ */
+const NO_CERTIFICATES = { NODE_EXTRA_CA_CERTS: '' };
 
 /** Modules that run before each test file. */
 const SETUP = ['seed.ts', ...(process.env.RDMC_TEST_CPU ? ['processor.ts'] : [])];
@@ -38,6 +46,8 @@ export function suite({
   slow = [],
   exclude = [],
   isolate = false,
+  network = false,
+  env = {},
   ...options
 }: SuiteOptions = {}): ViteUserConfig {
   const leftOut = process.env.RDMC_TEST_QUICK === '1' ? slow : [];
@@ -53,6 +63,7 @@ export function suite({
       setupFiles: SETUP.map((name) => fileURLToPath(new URL(name, import.meta.url))),
       exclude: [...configDefaults.exclude, ...exclude, ...leftOut],
       passWithNoTests: leftOut.length > 0,
+      env: { ...(network ? {} : NO_CERTIFICATES), ...env },
       server: { deps: { external: [BUILT] } },
       ...options,
     },

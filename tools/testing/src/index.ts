@@ -7,6 +7,7 @@ export { descriptorOf, freed, membersAt, startMembers } from './members.js';
 export { ModelMemory } from './model-memory.js';
 export { ModelQueue } from './model-queue.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
+export { peek, protectionAt } from './protected-memory.js';
 export { fillFrom, Random } from './random.js';
 export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';

@@ -123,8 +123,15 @@ export const incomingMessage = openRecord({
   bytes: whole(0),
 });
 export const broughtMessage = openRecord({ number, frames: whole(0), isLast: flag, version });
-/** `logId` is the source's. */
-export const settleMessage = openRecord({ number, ranges: someRanges, logId, floor: version, isReady: flag });
+/** `logId` is the source's. `target`: where the coordinator does not know the hand-over any more; 0: not told. */
+export const settleMessage = openRecord({
+  number,
+  ranges: someRanges,
+  logId,
+  floor: version,
+  isReady: flag,
+  target: withDefault(member, 0),
+});
 /** Slot tables above the epoch have the outcome. */
 export const settleAnswer = openRecord({ outcome: choice(['moved', 'kept']), epoch: whole(0) });
 export const manageMessage = openRecord({

@@ -18,6 +18,15 @@ import { errorReply } from './request.js';
 /** A command that runs at the server of the client. */
 const NOT_SENT: ReadonlySet<Route> = new Set(['here', 'transaction', 'cluster']);
 
+type RequestOfPeer = { readonly id: number; readonly version: RespVersion; readonly bytes: Buffer };
+
+/** A frame of a server that has a newer slot table than this one. */
+interface FrameAhead {
+  /** Its requests for slots that were not this server's, in order, until that table is here. */
+  readonly held: RequestOfPeer[];
+  isAhead: boolean;
+}
+
 /** The connection for replies. */
 export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
 
@@ -30,7 +39,11 @@ export class PeerSink implements Sink {
   readonly #parser = new RequestParser();
   #chunks: Chunk[] = [];
   #queuedBytes = 0;
-  #resume: (() => void) | undefined;
+  #resume: (() => void)[] = [];
+  #heldBytes = 0;
+  #isClosed = false;
+  /** Of requests that were held; the connection ends with it at its next frame. */
+  #failure: unknown;
 
   constructor(
     private readonly connection: PeerConnection,
@@ -43,9 +56,30 @@ export class PeerSink implements Sink {
     connection.onDrain(() => this.#look());
   }
 
-  /** Runs the requests of one frame; resolves when all were run. @throws KvError for a frame that is not valid */
-  run(payload: Buffer): Promise<void> | undefined {
-    return this.#go(requestsIn(payload));
+  /**
+   * Runs the requests of one frame; resolves when the next one may be run. Requests for slots that are this server's wait for no table,
+   * nor do later frames, unless much is held: at each hand-over, one server has the new table before another one.
+   * @param table resolves when this server has the slot table of the frame's sender; undefined: it has
+   * @throws KvError for a frame that is not valid
+   */
+  run(payload: Buffer, table?: Promise<void>): Promise<void> | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (!table) return this.#go(requestsIn(payload));
+    const frame: FrameAhead = { held: [], isAhead: true };
+    const done = this.#go(requestsIn(payload), frame);
+    table
+      .then(() => this.#runHeld(frame))
+      .catch((error: unknown) => {
+        this.#failure = error;
+      });
+    const isFull = (): boolean => this.#heldBytes > PEER_WINDOW_BYTES;
+    if (done) return done.then(() => (isFull() ? table : undefined));
+    return isFull() ? table : undefined;
+  }
+
+  /** The connection has ended: what is held is not run any more. */
+  close(): void {
+    this.#isClosed = true;
   }
 
   take(chunk: Chunk): void {
@@ -76,13 +110,22 @@ export class PeerSink implements Sink {
     });
   }
 
-  #go(requests: ReturnType<typeof requestsIn>): Promise<void> | undefined {
+  #runHeld(frame: FrameAhead): Promise<void> | undefined {
+    frame.isAhead = false;
+    for (const { bytes } of frame.held) this.#heldBytes -= bytes.length;
+    return this.#isClosed ? undefined : this.#go(frame.held.values());
+  }
+
+  #go(requests: Iterator<RequestOfPeer>, frame?: FrameAhead): Promise<void> | undefined {
     const { executor } = this;
     executor.begin(this);
     for (let next = requests.next(); !next.done; next = requests.next()) {
-      const { id, version, bytes } = next.value;
+      const { version, bytes } = next.value;
       this.version = version;
-      this.#runOne(id, bytes);
+      if (!this.#runOne(next.value, frame?.isAhead ?? false)) {
+        frame!.held.push(next.value);
+        this.#heldBytes += bytes.length;
+      }
       if (executor.isFull) {
         executor.endRun();
         executor.end();
@@ -93,11 +136,11 @@ export class PeerSink implements Sink {
       }
       if (executor.mustYield) {
         executor.endRun();
-        return turn().then(() => this.#go(requests));
+        return turn().then(() => this.#go(requests, frame));
       }
       if (this.#mustWait()) {
         executor.endRun();
-        return this.#room().then(() => this.#go(requests));
+        return this.#room().then(() => this.#go(requests, frame));
       }
     }
     executor.endRun();
@@ -111,19 +154,18 @@ export class PeerSink implements Sink {
 
   #room(): Promise<void> {
     return new Promise((resolve) => {
-      this.#resume = resolve;
+      this.#resume.push(resolve);
     });
   }
 
   /** Replies were sent, or were read. */
   #look(): void {
-    if (!this.#resume || this.#queuedBytes + this.connection.bufferedBytes > PEER_WINDOW_BYTES) return;
-    const resume = this.#resume;
-    this.#resume = undefined;
-    resume();
+    if (this.#queuedBytes + this.connection.bufferedBytes > PEER_WINDOW_BYTES) return;
+    for (const resume of this.#resume.splice(0)) resume();
   }
 
-  #runOne(id: number, bytes: Buffer): void {
+  /** Returns false where it must be held. */
+  #runOne({ id, bytes }: RequestOfPeer, isAhead: boolean): boolean {
     const { executor } = this;
     const { writer } = executor;
     const before = executor.runState;
@@ -131,11 +173,11 @@ export class PeerSink implements Sink {
     const command = this.#commandIn(bytes);
     const isHere =
       command.route === 'everywhere'
-        ? this.servesAll()
+        ? !isAhead && this.servesAll()
         : ownsAll(command, this.#parser.arguments, this.isOwn);
     if (!isHere) {
-      writer.frame(id, NOT_OWNER);
-      return;
+      if (!isAhead) writer.frame(id, NOT_OWNER);
+      return !isAhead;
     }
     writer.frame(id, 0);
     executor.run(command, this.#parser.arguments, INTERNAL_SESSION, true);
@@ -148,6 +190,7 @@ export class PeerSink implements Sink {
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
     if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
+    return true;
   }
 
   /** One whole command, in the parser. Servers forward only commands that they have checked. */

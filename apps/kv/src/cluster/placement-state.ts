@@ -51,6 +51,8 @@ export class PlacementState {
   /** The last number, and the last one that is reserved durably: a hand-over needs several, and slots wait for them. */
   #last = 0;
   #reserved = 0;
+  /** The last tenures that were read, and what they were made of: a hand-over needs them several times. */
+  #read: { readonly from: string; readonly tenures: readonly Tenure[] } | undefined;
 
   constructor(private readonly store: StateStore) {}
 
@@ -64,15 +66,26 @@ export class PlacementState {
   }
 
   /** The tenure of each slot; undefined where slots were never given out. */
-  async storedTenures(logs: readonly LogRecord[]): Promise<Tenure[] | undefined> {
+  async storedTenures(logs: readonly LogRecord[]): Promise<readonly Tenure[] | undefined> {
     const stored = await this.store.get(SLOTS_KEY);
-    return stored && this.tenures(read(stored.value), logs);
+    return stored && this.#tenuresOf(stored.value, logs);
   }
 
-  /** A number above all before, also those of earlier runs: durable before it is used. */
-  next(): Promise<number> {
+  async #tenuresOf(slots: string, logs: readonly LogRecord[]): Promise<readonly Tenure[]> {
+    const recovered = recoveredOf(logs);
+    const plans = recovered.size === 0 ? new Map() : await this.store.list(TAKEOVER_PREFIX);
+    const from = JSON.stringify([slots, [...recovered], ...plans]);
+    if (this.#read?.from !== from) this.#read = { from, tenures: tenuresOf(read(slots), recovered, plans) };
+    return this.#read.tenures;
+  }
+
+  /**
+   * A number above all before, also those of earlier runs: durable before it is used.
+   * @param more so many numbers that follow are durable, too: then they do not wait for the store
+   */
+  next(more = 0): Promise<number> {
     return this.#numbers.run(async () => {
-      if (this.#last === this.#reserved) await this.#reserve();
+      if (this.#reserved - this.#last <= more) await this.#reserve();
       this.#last += 1;
       return this.#last;
     });
@@ -116,7 +129,7 @@ export class PlacementState {
   }
 
   /** The tenures with a number: it is above the epochs of all hand-overs that they have, and below those of all others. */
-  numbered(logs: LogRecords): Promise<{ epoch: number; tenures: Tenure[] }> {
+  numbered(logs: LogRecords): Promise<{ epoch: number; tenures: readonly Tenure[] }> {
     return this.#changes.run(async () => {
       const epoch = await this.next();
       return { epoch, tenures: (await this.storedTenures(await logs())) ?? [] };
@@ -187,7 +200,7 @@ export class PlacementState {
       const stored = await this.store.get(SLOTS_KEY);
       if (!stored) throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', 'slots were never given out');
       const records = await logs();
-      const tenures = await this.tenures(read(stored.value), records);
+      const tenures = [...(await this.#tenuresOf(stored.value, records))];
       if (!change(tenures, records)) return;
       try {
         await this.store.put(SLOTS_KEY, textOf(tenureRanges(tenures)), stored.revision);
@@ -222,23 +235,32 @@ export class PlacementState {
   }
 
   /** The tenure of each slot, after all recoveries that ended. */
-  async tenures(initial: readonly TenureRange[], logs: readonly LogRecord[]): Promise<Tenure[]> {
-    const recovered = new Set(
-      logs.filter(({ state }) => state === 'recovered').map(({ logId }) => String(logId)),
-    );
-    const plans = new Map<string, (Tenure | undefined)[]>();
-    for (const [key, { value }] of await this.store.list(TAKEOVER_PREFIX)) {
-      plans.set(key.slice(TAKEOVER_PREFIX.length), bySlot(read(value)));
-    }
-    return bySlot(initial).map((first = NOBODYS, slot) => {
-      let tenure = first;
-      for (;;) {
-        const heir = recovered.has(tenure.logId) ? plans.get(tenure.logId)?.[slot] : undefined;
-        if (!heir) return tenure;
-        tenure = heir;
-      }
-    });
+  async tenures(initial: readonly TenureRange[], logs: readonly LogRecord[]): Promise<readonly Tenure[]> {
+    return this.#tenuresOf(textOf(initial), logs);
   }
+}
+
+function recoveredOf(logs: readonly LogRecord[]): ReadonlySet<string> {
+  return new Set(logs.filter(({ state }) => state === 'recovered').map(({ logId }) => String(logId)));
+}
+
+function tenuresOf(
+  slots: readonly TenureRange[],
+  recovered: ReadonlySet<string>,
+  takeovers: ReadonlyMap<string, { readonly value: string }>,
+): Tenure[] {
+  const plans = new Map<string, (Tenure | undefined)[]>();
+  for (const [key, { value }] of takeovers) {
+    const logId = key.slice(TAKEOVER_PREFIX.length);
+    if (recovered.has(logId)) plans.set(logId, bySlot(read(value)));
+  }
+  const tenures = bySlot(slots);
+  for (let slot = 0; slot < tenures.length; slot += 1) {
+    let tenure = tenures[slot] ?? NOBODYS;
+    for (let heir: Tenure | undefined = tenure; heir; heir = plans.get(tenure.logId)?.[slot]) tenure = heir;
+    tenures[slot] = tenure;
+  }
+  return tenures as Tenure[];
 }
 
 const NOBODYS: Tenure = { logId: '', epoch: 0, floor: 0 };

@@ -342,7 +342,7 @@ export class Placement {
   }
 
   /** The first layout of the cluster: an equal part for each server, also for one that was lost since the roll call. */
-  async #assign(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<Tenure[]> {
+  async #assign(logs: readonly LogRecord[], living: ReadonlyMap<string, number>): Promise<readonly Tenure[]> {
     const first = (): TenureRange[] =>
       shareOut(allSlots(), [...living]).map(([[logId], slots]) => [slots[0]!, slots.at(-1)!, logId, 0, 0]);
     return this.#state.tenures(await this.#state.initial(first), logs);

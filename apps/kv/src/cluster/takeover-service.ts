@@ -42,7 +42,7 @@ export class TakeoverService {
       mesh.onRequest(Topic.PULL, (_, body) => pullPart(options, readShape(pullMessage, body))),
       coordinator.onRequest(Topic.FLOOR, async (_, body) => {
         const { takeover, ranges } = readShape(floorMessage, body);
-        incoming.yield(ranges);
+        incoming.yield(takeover, ranges);
         return { floor: await imports.floor(takeover, ranges) };
       }),
       coordinator.onRequest(Topic.ABANDON, async (_, body) => {

@@ -2,10 +2,10 @@ import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorChannel, LogRecord } from '@rdmc/tailwind/coordinator';
-import { handOverAnswer, type SettleMessage, settleMessage, Topic } from '../cluster/messages.js';
+import { handOverAnswer, isServer, type SettleMessage, settleMessage, Topic } from '../cluster/messages.js';
 import { type PlacementState, rangesOfSlots } from '../cluster/placement-state.js';
 import { KvError } from '../errors.js';
-import { HANDOVER_TOTAL_MS } from '../limits.js';
+import { HANDOVER_TOTAL_MS, NUMBERS_OF_A_HANDOVER } from '../limits.js';
 import type { Outcome } from './handover-rules.js';
 
 /** A server, and its log. */
@@ -63,7 +63,8 @@ export class HandOvers {
   async run(move: Move): Promise<void> {
     const { orders, state, ended, logs } = this.options;
     const { source, target, slots } = move;
-    const number = await state.next();
+    // The source waits with stopped slots for the numbers of the commit, and of the table.
+    const number = await state.next(NUMBERS_OF_A_HANDOVER);
     const tenures = await state.storedTenures(await logs());
     const epochs = slots.map((slot) => {
       const tenure = tenures?.[slot];
@@ -104,7 +105,10 @@ export class HandOvers {
         return { outcome: 'moved', epoch };
       }
     }
-    return this.#keep(number, logId, slotsIn(message.ranges));
+    const kept = await this.#keep(number, logId, slotsIn(message.ranges));
+    // The source waits for the answer. Nobody else tells the target where this run does not know the hand-over any more.
+    if (kept.outcome === 'kept') void this.#drop(number, move?.target.member ?? message.target);
+    return kept;
   }
 
   /** The order was not carried out, or its answer was lost. Undefined: somebody else has decided. */
@@ -133,7 +137,7 @@ export class HandOvers {
   /** The target forgets what it got; if it does not hear this, its next hand-over of the slots does it. */
   async #drop(number: number, target: number): Promise<void> {
     const { mesh, orders, ended } = this.options;
-    if (mesh.peers.get(target)?.state !== 'connected') return;
+    if (!isServer(target) || mesh.peers.get(target)?.state !== 'connected') return;
     await orders.request(target, Topic.DROP, { number }, { signal: ended }).catch(() => {});
   }
 }

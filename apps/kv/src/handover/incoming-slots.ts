@@ -24,11 +24,16 @@ export class IncomingSlots {
     private readonly slots: ReadonlySet<number>,
   ) {}
 
-  /** @param frame a number, and entries. @throws KvError, TailwindError for what is not valid, or does not fit into the log */
-  apply(frame: Buffer): void {
+  /**
+   * Applies the entries one by one, and yields behind each.
+   * @param frame a number, and entries
+   * @throws KvError, TailwindError for what is not valid, or does not fit into the log
+   */
+  *apply(frame: Buffer): Generator<void, void> {
     for (const { type, payload } of recordsIn(frame)) {
       const record = decodeRecord(type, payload);
       if (record) this.#apply(record);
+      yield;
     }
   }
 

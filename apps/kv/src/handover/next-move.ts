@@ -17,9 +17,8 @@ export interface Layout {
 export function nextMove({ owners, holders, drained }: Layout): Move | undefined {
   const takers = holders.filter(({ member }) => !drained.has(member));
   if (takers.length === 0) return undefined;
-  const counts = new Map<string, number>(holders.map(({ logId }) => [logId, 0]));
-  for (const owner of owners) if (counts.has(owner)) counts.set(owner, counts.get(owner)! + 1);
-  const countOf = ({ logId }: Holder): number => counts.get(logId)!;
+  const counts = countsOf(owners);
+  const countOf = ({ logId }: Holder): number => counts.get(logId) ?? 0;
   const target = takers.reduce((least, each) => (countOf(each) < countOf(least) ? each : least));
   const emptied = holders.find((each) => drained.has(each.member) && countOf(each) > 0);
   const source = emptied ?? takers.reduce((most, each) => (countOf(each) > countOf(most) ? each : most));
@@ -27,6 +26,18 @@ export function nextMove({ owners, holders, drained }: Layout): Move | undefined
   if (!emptied && difference <= 1) return undefined;
   const most = emptied ? countOf(emptied) : Math.floor(difference / 2);
   return { source, target, slots: lastOf(owners, source.logId, Math.min(HANDOVER_SLOTS, most)) };
+}
+
+/** The number of slots of each log. Neighbouring slots have mostly the same one. */
+function countsOf(owners: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (let slot = 0; slot < owners.length; ) {
+    const owner = owners[slot]!;
+    const from = slot;
+    while (slot < owners.length && owners[slot] === owner) slot += 1;
+    counts.set(owner, (counts.get(owner) ?? 0) + slot - from);
+  }
+  return counts;
 }
 
 function lastOf(owners: readonly string[], logId: string, count: number): number[] {
@@ -44,10 +55,10 @@ export function slotsToMove(layout: Layout | undefined): number {
   const share = Math.ceil(
     owners.length / Math.max(1, holders.filter(({ member }) => !drained.has(member)).length),
   );
+  const counts = countsOf(owners);
   let left = 0;
   for (const { logId, member } of holders) {
-    const count = owners.reduce((sum, owner) => sum + Number(owner === logId), 0);
-    left += Math.max(0, count - (drained.has(member) ? 0 : share));
+    left += Math.max(0, (counts.get(logId) ?? 0) - (drained.has(member) ? 0 : share));
   }
   return left;
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { anySignal, Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
@@ -13,6 +13,7 @@ import {
   HANDOVER_MAX_REST_MS,
   HANDOVER_REST,
   HANDOVER_ROUNDS,
+  HANDOVER_STEP_MS,
   HANDOVER_TIMEOUT_MS,
   SETTLE_RETRY_MS,
 } from '../limits.js';
@@ -121,7 +122,11 @@ export class Outgoing {
     const copy = this.#copy!;
     for (let rounds = 0; rounds < HANDOVER_ROUNDS; ) {
       const began = performance.now();
-      copy.fill(HANDOVER_FRAME_BYTES);
+      copy.fill(HANDOVER_FRAME_BYTES, HANDOVER_STEP_MS);
+      if (!copy.isThrough && copy.bytes < HANDOVER_FRAME_BYTES) {
+        await turn();
+        continue;
+      }
       const isLittle = copy.isThrough && copy.bytes < HANDOVER_FRAME_BYTES;
       await this.#send(false);
       if (isLittle) return;
@@ -164,8 +169,8 @@ export class Outgoing {
   /** However long the coordinator is away: what it has stored decides, and nothing else. */
   async #settle(isReady: boolean): Promise<void> {
     const { coordinator, ended, table, logId } = this.options;
-    const { number, ranges } = this.message;
-    const body = { number, ranges, logId: String(logId), floor: this.#floor, isReady };
+    const { number, ranges, target } = this.message;
+    const body = { number, ranges, target, logId: String(logId), floor: this.#floor, isReady };
     while (!ended.aborted) {
       try {
         const answer = await coordinator.request(Topic.SETTLE, body, { signal: ended });

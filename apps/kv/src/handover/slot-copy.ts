@@ -47,9 +47,13 @@ export class SlotCopy implements AppendFollower {
     return this.#bytes;
   }
 
-  /** Copies keys until so many bytes can be taken, or each key had its turn. */
-  fill(bytes: number): void {
-    while (!this.#isThrough && this.#bytes < bytes) this.#isThrough = this.#steps.next().done === true;
+  /** Copies keys until so many bytes can be taken, or each key had its turn, or that has taken so long. */
+  fill(bytes: number, milliseconds = Number.POSITIVE_INFINITY): void {
+    const end = performance.now() + milliseconds;
+    while (!this.#isThrough && this.#bytes < bytes) {
+      this.#isThrough = this.#steps.next().done === true;
+      if (performance.now() >= end) break;
+    }
     if (this.#isThrough) this.#copyWaiting();
   }
 

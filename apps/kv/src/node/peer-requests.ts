@@ -20,11 +20,11 @@ export class PeerRequests implements PeerListener {
     const { executor, commands, table } = this.service;
     const isOwn = (slot: number): boolean => executor.node.isOwn(slot);
     const sink = new PeerSink(connection, executor, commands, isOwn, () => !table.hasStopped);
-    connection.signal.addEventListener('abort', () => executor.forget(sink));
-    return (payload) => {
-      const wait = this.#waiters.reached(payload.readUInt32LE(0));
-      return wait ? wait.then(() => sink.run(payload)) : sink.run(payload);
-    };
+    connection.signal.addEventListener('abort', () => {
+      sink.close();
+      executor.forget(sink);
+    });
+    return (payload) => sink.run(payload, this.#waiters.reached(payload.readUInt32LE(0)));
   }
 
   handOver(payload: Buffer, session: string): void {

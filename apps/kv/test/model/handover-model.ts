@@ -28,6 +28,12 @@ export interface HandOverRules {
   readonly waitsForAppends: boolean;
   /** A target forgets what it has of the slot before it gets it. */
   readonly forgetsBefore: boolean;
+  /** A takeover that brings the slot to the target ends the hand-over there. */
+  readonly endsByTakeover: boolean;
+  /** A target takes the first message of a hand-over also when a later takeover has brought it the slot. */
+  readonly takesLate: boolean;
+  /** The target of a hand-over that was not known any more is told to forget the slot. */
+  readonly dropsUnknown: boolean;
 }
 
 export const HAND_OVER_RULES: HandOverRules = {
@@ -40,6 +46,9 @@ export const HAND_OVER_RULES: HandOverRules = {
   forgetsWhole: false,
   waitsForAppends: true,
   forgetsBefore: true,
+  endsByTakeover: true,
+  takesLate: false,
+  dropsUnknown: true,
 };
 
 /** 0: the key does not exist. */
@@ -62,6 +71,8 @@ interface Server {
   isOwner: boolean;
   /** A write that is in the log's hands, and not acknowledged. */
   pending: Value | undefined;
+  /** The takeover that has brought it the slot. */
+  takenBy: number;
 }
 
 /** A hand-over as its source, its target and the coordinator know it. */
@@ -74,6 +85,10 @@ interface HandOver {
   /** The target is told, and has the source's entries so far. */
   isBegun: boolean;
   isWhole: boolean;
+  /** At the target, by a takeover. */
+  isEnded: boolean;
+  /** The coordinator has kept the slot where it is, and tells the target. */
+  isDropped: boolean;
   machine: OutgoingMachine;
   actions: Actions;
   /** What the source asks the coordinator. */
@@ -114,6 +129,7 @@ export class HandOverModel implements ObjectModel {
     index: undefined,
     isOwner: id === 0,
     pending: undefined,
+    takenBy: 0,
   }));
   /** The acknowledged value. */
   private value: Value = 0;
@@ -157,6 +173,7 @@ export class HandOverModel implements ObjectModel {
     else if (name === 'drop') this.drop(handOver);
     else if (name === 'table') this.table(server, Number(argument));
     else if (name === 'break') this.break(handOver);
+    else if (name === 'late') this.late(handOver);
     else if (name === 'die') this.die(Number(argument));
     else if (name === 'coordinator-dies') this.coordinatorDies();
     else this.coordinatorStarts();
@@ -176,7 +193,7 @@ export class HandOverModel implements ObjectModel {
       handOver === undefined ||
       ['kept', 'moved'].includes(handOver.machine.state) ||
       !this.servers[handOver.source]!.isAlive;
-    return isSettled && this.servers.some((_, id) => this.serves(id));
+    return isSettled && !this.hasLeftovers() && this.servers.some((_, id) => this.serves(id));
   }
 
   private serves(id: number): boolean {
@@ -243,7 +260,15 @@ export class HandOverModel implements ObjectModel {
     if (this.isCoordinatorAlive && this.coordinators < COORDINATORS) steps.push('coordinator-dies');
     if (this.handOver && !this.isBroken && this.handOver.machine.state !== 'kept') steps.push('break');
     if (this.servers.every(({ isAlive }) => isAlive)) steps.push(...SERVERS.map((id) => `die ${id}`));
+    if (this.handOver && this.isLatePossible(this.handOver)) steps.push('late');
     return steps;
+  }
+
+  /** The first message of a dead source may be behind the takeover of its log; a server that serves the slot refuses it. */
+  private isLatePossible({ source, target, isBegun, number }: HandOver): boolean {
+    const { isAlive, isOwner, takenBy } = this.servers[target]!;
+    const isTaken = this.rules.takesLate || number > takenBy;
+    return !this.servers[source]!.isAlive && !isBegun && isAlive && !isOwner && isTaken;
   }
 
   /** It is in the log and the index; a reply waits for the acknowledgement. */
@@ -277,6 +302,8 @@ export class HandOverModel implements ObjectModel {
       floor: 0,
       isBegun: false,
       isWhole: false,
+      isEnded: false,
+      isDropped: false,
       machine: new OutgoingMachine(actions),
       actions,
       asks: 'nothing',
@@ -315,6 +342,7 @@ export class HandOverModel implements ObjectModel {
   }
 
   private resume(handOver: HandOver): void {
+    handOver.isDropped = true;
     handOver.machine.answered('kept');
   }
 
@@ -342,6 +370,7 @@ export class HandOverModel implements ObjectModel {
   }
 
   private keep(handOver: HandOver): void {
+    handOver.isDropped = this.isKnown || this.rules.dropsUnknown;
     const outcome = outcomeOf([this.record], String(handOver.source));
     if (outcome === 'kept') {
       this.lastNumber += 1;
@@ -359,7 +388,14 @@ export class HandOverModel implements ObjectModel {
     }
   }
 
-  private isDropDue({ machine, target, isBegun }: HandOver): boolean {
+  private isDropDue(handOver: HandOver): boolean {
+    return handOver.isDropped && this.hasLeftovers();
+  }
+
+  /** The target has entries of a hand-over that has not happened. */
+  private hasLeftovers(): boolean {
+    if (!this.handOver) return false;
+    const { machine, target, isBegun } = this.handOver;
     const { isAlive, index } = this.servers[target]!;
     return machine.state === 'kept' && isAlive && isBegun && index !== undefined && this.owner !== target;
   }
@@ -375,8 +411,14 @@ export class HandOverModel implements ObjectModel {
   private break(handOver: HandOver): void {
     this.isBroken = true;
     const target = this.servers[handOver.target]!;
-    const isForgotten = handOver.isBegun && (!handOver.isWhole || this.rules.forgetsWhole);
+    const { isBegun, isEnded, isWhole } = handOver;
+    const isForgotten = isBegun && !isEnded && (!isWhole || this.rules.forgetsWhole);
     if (isForgotten && !target.isOwner) target.index = undefined;
+  }
+
+  private late(handOver: HandOver): void {
+    handOver.isBegun = true;
+    this.servers[handOver.target]!.index = undefined;
   }
 
   /** The other server takes over what the record gives the dead one's log, by what the log replays. */
@@ -391,13 +433,14 @@ export class HandOverModel implements ObjectModel {
     );
     if (replayed.length === 0 && this.owner !== id) return;
     const floor = heir.version;
+    if (this.handOver?.target === 1 - id) this.handOver.isEnded = this.rules.endsByTakeover;
     heir.index = undefined;
     const last = replayed.at(-1)?.value ?? 0;
     if (last !== 0) this.append(heir, last);
     if (this.owner !== id) return;
     this.lastNumber += 1;
     this.record = Object.freeze({ logId: String(1 - id), epoch: this.lastNumber, floor });
-    heir.isOwner = true;
+    heir.takenBy = this.lastNumber;
   }
 
   private coordinatorDies(): void {
@@ -412,6 +455,8 @@ export class HandOverModel implements ObjectModel {
 
   private verify(): void {
     if (SERVERS.every((id) => this.serves(id))) throw new Error('two servers serve the slot');
+    if (this.hasLeftovers() && !this.handOver!.isDropped)
+      throw new Error('nobody tells the target to forget');
     const { log } = this.servers[this.owner]!;
     const replayed = log.filter(({ version }) =>
       this.rules.isReplayed(this.record, this.record.logId, version),

@@ -36,7 +36,13 @@ export class TestCluster {
     {
       directory = mkdtempSync(join(tmpdir(), 'kv-test-')),
       coordinator: more,
-    }: { directory?: string; coordinator?: Partial<CoordinatorOptions> } = {},
+      servers: own = {},
+    }: {
+      directory?: string;
+      coordinator?: Partial<CoordinatorOptions>;
+      /** Options of single servers, by id. */
+      servers?: Readonly<Record<number, Partial<ServerOptions>>>;
+    } = {},
   ): Promise<TestCluster> {
     const members = await freed(await reserveLoopbackPorts(count + 1));
     const cluster = new TestCluster(directory, members);
@@ -58,7 +64,7 @@ export class TestCluster {
       },
     );
     cluster.#options = { ...common, ...options };
-    const servers = members.slice(1).map(({ id }) => cluster.startServer(id));
+    const servers = members.slice(1).map(({ id }) => cluster.startServer(id, own[id]));
     cluster.coordinator = await coordinator;
     cluster.servers.push(...(await Promise.all(servers)));
     await serving;

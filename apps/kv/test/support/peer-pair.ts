@@ -31,6 +31,8 @@ export class PeerPair implements Asker {
 
   /** The slots that member 2 says are its own. */
   isOwn: (slot: number) => boolean = () => true;
+  /** Resolves when member 2 has the slot table of member 1; undefined: it has. */
+  table: Promise<void> | undefined;
 
   private constructor(
     readonly meshes: readonly [Mesh, Mesh],
@@ -66,7 +68,8 @@ export class PeerPair implements Asker {
         serve: (connection) => {
           pair.accepted.push(connection);
           const sink = new PeerSink(connection, pair.executor, commands, (slot) => pair.isOwn(slot));
-          return (payload) => sink.run(payload);
+          connection.signal.addEventListener('abort', () => sink.close());
+          return (payload) => sink.run(payload, pair.table);
         },
         handOver() {},
         sessionEnded() {},

@@ -4,6 +4,7 @@ import { SPARE_BUFFERS, WATCH_INTERVAL_MS } from '../constants.js';
 import { type GroupRecords, type GroupSetup, groupRecords, type SlabSetup } from '../records.js';
 import { countersAt } from './counters.js';
 import { FirstBufferPool } from './first-buffers.js';
+import { LoopBack } from './loop-back.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** All groups of a node, in the data plane's worker. They share its completion queue. */
@@ -14,11 +15,16 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   /** Groups with an event in this turn. */
   readonly #active: WorkerGroup[] = [];
 
+  /** For first blocks of messages whose memory the processor cannot access. */
+  readonly #loopBack: LoopBack;
+
   /** Runs only while a message is under way in a group, so that it does not wake an idle node. */
   #watchTimer: NodeJS.Timeout | undefined;
   #lookDue = false;
 
-  constructor(private readonly context: ProtocolContext<GroupRecords>) {}
+  constructor(private readonly context: ProtocolContext<GroupRecords>) {
+    this.#loopBack = new LoopBack(context as ProtocolContext);
+  }
 
   /** A group may have ended before a command for it arrives. */
   readonly commands: CommandHandlers<GroupRecords> = {
@@ -52,6 +58,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   }
 
   waitsForSolicited(): boolean {
+    if (this.#loopBack.isBusy) return false;
     for (const group of this.#groups.values()) {
       if (!group.waitsForNeighbours) return false;
     }
@@ -62,6 +69,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     this.#stopWatching();
     await Promise.all([...this.#groups.values()].map((group) => group.abort()));
     this.#groups.clear();
+    await this.#loopBack.close();
   }
 
   readonly #want = (group: WorkerGroup): void => {
@@ -94,7 +102,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, counters, this.#want));
+    const share = { counters, loopBack: this.#loopBack };
+    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, share, this.#want));
   }
 
   #addBuffers({ bufferBytes, region: handle, buffers }: SlabSetup): void {

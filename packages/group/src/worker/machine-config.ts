@@ -1,6 +1,6 @@
 import type { GroupTrace } from './group-trace.js';
 import type { Topology } from './plans.js';
-import type { RelayPort } from './port.js';
+import type { LoopBackPort, RelayPort } from './port.js';
 
 /** The relays of a member that its device executes. */
 export interface DeviceRelays {
@@ -28,6 +28,8 @@ export interface MachineConfig {
   readonly readyTokens?: number | undefined;
   /** The device relays blocks; default: this member's worker does. The same at all members. */
   readonly relays?: DeviceRelays | undefined;
+  /** For messages whose memory the processor cannot access; default: there are none. */
+  readonly loopBack?: LoopBackPort | undefined;
   /** Messages may have gaps between their numbers, which are those of small messages; default: no. */
   readonly skipsNumbers?: boolean | undefined;
   /** Largest block of the group. */

@@ -1,4 +1,4 @@
-import type { LocalKey } from '@rdmc/verbs';
+import type { LocalKey, RemoteKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { Announcements } from './announcements.js';
 import { Counter } from './counters.js';
@@ -96,11 +96,21 @@ export class GroupMachine {
     this.#receiveSide.end();
   }
 
-  /** The application's answer to `incoming`. */
-  place(number: number, address: number, lkey: LocalKey): void {
+  /**
+   * The application's answer to `incoming`.
+   * @param rkey for memory without host access: the key with which the first block is written there
+   */
+  place(number: number, address: number, lkey: LocalKey, rkey?: RemoteKey): void {
     const message = this.#open.find((candidate) => candidate.number === number && !candidate.placed);
     if (!message) throw new Error(`Message ${number} does not wait for memory`);
-    this.#receiveSide.place(message, address, lkey);
+    this.#receiveSide.place(message, address, lkey, rkey);
+  }
+
+  /** The loop-back WRITE of the first block has completed. */
+  written(number: number): void {
+    const message = this.#open.find((candidate) => candidate.number === number && candidate.isWriting);
+    if (!message) throw new Error(`No first block of message ${number} is being written`);
+    this.#receiveSide.written(message);
   }
 
   /** @throws ProtocolViolation */

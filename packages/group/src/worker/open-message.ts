@@ -21,6 +21,8 @@ export class OpenMessage {
   firstBlock = -1;
   /** Sends from that buffer that have not completed. */
   sendsFromBuffer = 0;
+  /** A loop-back WRITE copies the first block into its place. Until it has completed, the buffer has the only copy. */
+  isWriting = false;
   /** One bit per received block; undefined at the source, which has all blocks. */
   readonly #here: Uint32Array | undefined;
 
@@ -45,9 +47,15 @@ export class OpenMessage {
     return (
       this.received === this.blocks &&
       this.placed &&
+      !this.isWriting &&
       this.sendsEnded &&
       this.sendsCompleted === this.sendsPosted
     );
+  }
+
+  /** Whether a block that is here is in the first-block buffer only. */
+  isInBuffer(block: number): boolean {
+    return !this.placed || (this.isWriting && block === this.firstBlock);
   }
 
   has(block: number): boolean {

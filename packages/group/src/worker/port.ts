@@ -1,3 +1,4 @@
+import type { RemoteKey } from '@rdmc/verbs';
 import type { BlockRange } from './block-range.js';
 
 /**
@@ -53,6 +54,21 @@ export interface Relay {
 export interface RelayPort {
   /** Posts a relay: the header of the receive slot, then the bytes of `range`. It keeps neither `relay` nor `range`. */
   postRelay(relay: Relay, range: BlockRange): void;
+}
+
+/** The output of a state machine whose member receives into memory without host access. */
+export interface LoopBackPort {
+  /**
+   * Copies the first block of a message into its place by a WRITE of the device to itself. Its completion, behind which the
+   * bytes are in that memory, is reported to the machine (`written`). It does not keep `from`.
+   */
+  writeFirst(message: number, to: WriteTarget, from: BlockRange): void;
+}
+
+/** Where a loop-back WRITE goes. */
+export interface WriteTarget {
+  readonly address: number;
+  readonly rkey: RemoteKey;
 }
 
 /** The neighbour `pair` broke the wire protocol. */

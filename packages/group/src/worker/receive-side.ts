@@ -1,4 +1,4 @@
-import type { LocalKey } from '@rdmc/verbs';
+import type { LocalKey, RemoteKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { HEADER_BYTES, MAX_BLOCKS_PER_MESSAGE, OPEN_MESSAGES } from '../constants.js';
 import type { Announcements } from './announcements.js';
@@ -138,25 +138,39 @@ export class ReceiveSide {
     return goesAhead(byteLength, blockBytes, this.#buffers!.bytes);
   }
 
-  /** The application gave memory: copies the first block into its place, if it came in a buffer. */
-  place(message: OpenMessage, address: number, lkey: LocalKey): void {
+  /**
+   * The application gave memory: copies the first block into its place, if it came in a buffer. With `rkey` the device does
+   * it; other blocks arrive meanwhile.
+   */
+  place(message: OpenMessage, address: number, lkey: LocalKey, rkey?: RemoteKey): void {
     message.address = address;
     message.lkey = lkey;
     this.config.trace?.placed(message.number);
     if (message.buffer === -1) return;
     const length = message.length(message.firstBlock);
-    if (length > 0) {
-      this.port.copy(message.place(message.firstBlock), this.#buffers!.address(message.buffer), length);
-      this.config.counters[Counter.FIRST_BLOCK_COPIES]! += 1;
-      this.config.counters[Counter.BYTES_COPIED]! += length;
-      this.config.trace?.copied(message.number, message.firstBlock);
+    const to = message.place(message.firstBlock);
+    const buffers = this.#buffers!;
+    const from = buffers.address(message.buffer);
+    if (length === 0) this.freeBuffer(message);
+    else if (rkey === undefined) {
+      this.port.copy(to, from, length);
+      this.#copied(message);
+    } else {
+      message.isWriting = true;
+      const range = this.#range.at(from, length, buffers.lkey(message.buffer));
+      this.config.loopBack!.writeFirst(message.number, { address: to, rkey }, range);
     }
-    this.freeBuffer(message);
+  }
+
+  /** The device has copied the first block into its place. */
+  written(message: OpenMessage): void {
+    message.isWriting = false;
+    this.#copied(message);
   }
 
   /** Frees the first-block buffer once it is not needed any more. */
   freeBuffer(message: OpenMessage): void {
-    if (message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0) return;
+    if (message.buffer === -1 || !message.placed || message.isWriting || message.sendsFromBuffer > 0) return;
     this.#buffers!.free(message.buffer);
     message.buffer = -1;
   }
@@ -164,6 +178,14 @@ export class ReceiveSide {
   /** The group's requests have completed or were flushed: gives its first-block buffers back. */
   end(): void {
     this.#buffers?.end();
+  }
+
+  #copied(message: OpenMessage): void {
+    const { counters, trace } = this.config;
+    counters[Counter.FIRST_BLOCK_COPIES]! += 1;
+    counters[Counter.BYTES_COPIED]! += message.length(message.firstBlock);
+    trace?.copied(message.number, message.firstBlock);
+    this.freeBuffer(message);
   }
 
   #postFirst(): boolean {

@@ -240,7 +240,7 @@ export class SendSide {
   }
 
   #post(message: OpenMessage, pair: number, block: number): void {
-    const fromBuffer = !message.placed;
+    const fromBuffer = message.isInBuffer(block);
     const slot = this.#take(message, fromBuffer ? Content.BLOCK_FROM_BUFFER : Content.BLOCK);
     const length = message.length(block);
     const wakes = this.#begin(message, pair);
@@ -248,7 +248,7 @@ export class SendSide {
     this.config.trace?.sendStarted(slot, pair, message.number, block);
     const headerSlot = this.#headersAt + slot;
     writeHeader(this.config.headers, headerSlot, message, block);
-    // Before the application gives memory only the first block is here: it is sent from its buffer.
+    // Only the first block: before the application gives memory no other block is here.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
       const address = this.#buffers.address(message.buffer);

@@ -30,9 +30,17 @@ export function troubleOfThrown(group: number, pair: number, error: unknown): Tr
     return { group, pair, kind: 'protocol', code: 'ERR_RDMC_PROTOCOL', reason };
   }
   if (error instanceof CopyFailed) {
-    return { group, pair: -1, kind: 'copy', code: 'ERR_RDMC_INCOMING_FAILED', reason };
+    const text = `the processor cannot write to the region: ${reason}`;
+    return { group, pair: -1, kind: 'copy', code: 'ERR_RDMC_INCOMING_FAILED', reason: text };
   }
   return { group, pair: -1, kind: 'post', code: 'ERR_RDMC_POST_FAILED', reason };
+}
+
+/** The trouble of a member whose device could not write a first block into the region that `incoming` gave. */
+export function troubleOfWrite(group: number, { status, reason }: CompletionFailure): Trouble {
+  if (status === 'FATAL') return { group, pair: -1, kind: 'device', ...DEVICE_REMOVED };
+  const text = `the loop-back WRITE of a first block failed: ${reason}`;
+  return { group, pair: -1, kind: 'copy', code: 'ERR_RDMC_INCOMING_FAILED', reason: text };
 }
 
 /** If the local device could not send a request, this member failed and not the neighbour. */

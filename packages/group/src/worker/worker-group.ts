@@ -1,26 +1,39 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { attachRegion, type CompletionFailure, type LocalKey, type MemoryRegion } from '@rdmc/verbs';
+import {
+  attachRegion,
+  type CompletionFailure,
+  type LocalKey,
+  type MemoryRegion,
+  remoteKey,
+} from '@rdmc/verbs';
 import { HEADER_BYTES } from '../constants.js';
 import { receiveSlots } from '../group-memory.js';
-import type { GroupRecords, GroupSetup, PairAddress, Trouble } from '../records.js';
+import { type GroupRecords, type GroupSetup, NO_RKEY, type PairAddress, type Trouble } from '../records.js';
 import type { BlockRange } from './block-range.js';
 import { type Break, originOf, type RelayingPairs } from './broken-pairs.js';
 import { connectOptions } from './connect-options.js';
 import type { FirstBuffers } from './first-buffers.js';
 import { GroupTrace } from './group-trace.js';
+import type { LoopBack } from './loop-back.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
-import type { GroupPort, Relay, RelayPort } from './port.js';
+import type { GroupPort, LoopBackPort, Relay, RelayPort, WriteTarget } from './port.js';
 import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
 import { type TableHost, TableSide } from './table-side.js';
-import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown } from './troubles.js';
+import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown, troubleOfWrite } from './troubles.js';
+
+/** What a group has of its node. */
+export interface GroupShare {
+  readonly counters: Float64Array;
+  readonly loopBack: LoopBack;
+}
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
 export class WorkerGroup
-  implements GroupPort, RelayPort, PairListener, WatchPort, SmallGroup, TableHost, RelayingPairs
+  implements GroupPort, RelayPort, LoopBackPort, PairListener, WatchPort, SmallGroup, TableHost, RelayingPairs
 {
   readonly machine: GroupMachine;
   /** The small-message path; undefined if the group does not have one. */
@@ -30,6 +43,7 @@ export class WorkerGroup
   /** Whether the group is in the list of groups to advance in this turn. */
   wantsAdvance = false;
   readonly #region: MemoryRegion;
+  readonly #loopBack: LoopBack;
   readonly #pairs: (PairQueues | undefined)[];
   readonly #watch: NeighbourWatch;
   readonly #ahead: MemoryAhead | undefined;
@@ -43,11 +57,12 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    counters: Float64Array,
+    { counters, loopBack }: GroupShare,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
   ) {
     this.#region = attachRegion(context.device, setup.region);
+    this.#loopBack = loopBack;
     this.#pairs = setup.neighbours.map(() => undefined);
     const { neighbours, retryTimeoutMs, slots, table } = setup;
     this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
@@ -94,8 +109,9 @@ export class WorkerGroup
   }
 
   /** Memory for a message that began: of the application, or a slot of memory ahead. */
-  place(message: number, address: number, lkey: LocalKey): void {
-    this.#guard(() => this.machine.place(message, address, lkey));
+  place(message: number, address: number, lkey: LocalKey, rkey: number = NO_RKEY): void {
+    const writeKey = rkey === NO_RKEY ? undefined : remoteKey(rkey);
+    this.#guard(() => this.machine.place(message, address, lkey, writeKey));
     this.wantAdvance(this);
   }
 
@@ -195,6 +211,12 @@ export class WorkerGroup
     } catch (error) {
       throw new CopyFailed((error as Error).message);
     }
+  }
+
+  writeFirst(message: number, to: WriteTarget, { address, lkey, byteLength }: BlockRange): void {
+    this.#outstanding += 1;
+    const done = (failure?: CompletionFailure): void => this.#written(message, failure);
+    this.#loopBack.write({ to, fromAddress: address, fromKey: lkey, byteLength, done });
   }
 
   incoming(message: number, byteLength: number): void {
@@ -342,6 +364,13 @@ export class WorkerGroup
   #settled(): void {
     this.#outstanding -= 1;
     if (this.#outstanding === 0) this.#onDrained?.();
+  }
+
+  /** The loop-back WRITE of a message's first block has ended. */
+  #written(message: number, failure: CompletionFailure | undefined): void {
+    this.#settled();
+    if (failure) this.#stop(troubleOfWrite(this.setup.group, failure));
+    else if (this.#runs()) this.machine.written(message);
   }
 
   /** Stops the group: the neighbour broke the protocol, or this member failed. */

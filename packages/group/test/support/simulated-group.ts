@@ -1,11 +1,12 @@
 import { type Algorithm, createSchedule } from '@rdmc/schedule';
 import { Random } from '@rdmc/testing';
+import { remoteKey } from '@rdmc/verbs';
 import { HEADER_BYTES, HEADER_WORDS, OPEN_MESSAGES } from '../../src/constants.js';
 import { type BlockRange, NO_KEY } from '../../src/worker/block-range.js';
 import { createCounters } from '../../src/worker/counters.js';
 import { FirstBufferPool, type FirstBuffers } from '../../src/worker/first-buffers.js';
 import { GroupMachine } from '../../src/worker/machine.js';
-import type { GroupPort, Relay, RelayPort } from '../../src/worker/port.js';
+import type { GroupPort, LoopBackPort, Relay, RelayPort, WriteTarget } from '../../src/worker/port.js';
 
 export interface SimulatedMessage {
   readonly byteLength: number;
@@ -29,6 +30,8 @@ export interface Simulation {
   readonly readyTokens?: number | undefined;
   /** The devices relay. */
   readonly relaysAhead?: number | undefined;
+  /** The processor cannot access the memory of messages: devices write first blocks there. */
+  readonly loopBack?: boolean | undefined;
   readonly seed: number;
 }
 
@@ -68,6 +71,7 @@ interface Completion {
 }
 
 const POISON = 0xee;
+const ANY_RKEY = remoteKey(1);
 
 /** First-block buffers for one group, from address 0 on. */
 export function oneGroupsBuffers(bytes: number, buffers = OPEN_MESSAGES): FirstBuffers {
@@ -77,7 +81,7 @@ export function oneGroupsBuffers(bytes: number, buffers = OPEN_MESSAGES): FirstB
 }
 
 /** One member with its own memory; the machine's port to a wire on which every step is one event. */
-class Member implements GroupPort, RelayPort {
+class Member implements GroupPort, RelayPort, LoopBackPort {
   readonly machine: GroupMachine;
   readonly counters = createCounters();
   readonly headers: Uint32Array;
@@ -94,6 +98,8 @@ class Member implements GroupPort, RelayPort {
   /** Whether it sleeps, so that only a solicited completion wakes it. */
   asleep = false;
   readonly wanted: number[] = [];
+  /** Loop-back WRITEs that the device has not executed, in order. */
+  readonly writes: (() => void)[] = [];
   readonly finishedMessages: number[] = [];
   /** The region of each message here. */
   readonly regions: number[] = [];
@@ -141,6 +147,7 @@ class Member implements GroupPort, RelayPort {
         sendWindow,
         readyTokens,
         relays: relaysAhead > 0 ? { ahead: relaysAhead, port: this } : undefined,
+        loopBack: simulation.loopBack ? this : undefined,
         maxBlockBytes,
         headers: this.headers,
         counters: this.counters,
@@ -212,6 +219,14 @@ class Member implements GroupPort, RelayPort {
     this.announcedReceives[pair] = count;
     this.mostAnnounced = Math.max(this.mostAnnounced, this.outstandingAnnounced);
     this.announcements[pair]!.push({ count, confirmAs });
+  }
+
+  writeFirst(message: number, { address }: WriteTarget, { address: from, byteLength }: BlockRange): void {
+    this.writes.push(() => {
+      this.copies += 1;
+      this.memory.copyWithin(address, from, from + byteLength);
+      this.completions.push({ solicited: true, take: () => this.machine.written(message) });
+    });
   }
 
   copy(to: number, from: number, byteLength: number): void {
@@ -319,6 +334,7 @@ function eventsOf(member: Member, members: Member[], draw: (bound: number) => nu
     if (member.announcements[pair]!.length > 0) events.push(() => deliverAnnouncement(member, pair, peer));
   });
   if (member.wakeful) events.push(() => member.turn(1 + draw(4)));
+  if (member.writes.length > 0) events.push(() => member.writes.shift()!());
   if (member.wanted.length > 0) events.push(() => giveMemory(member, draw(member.wanted.length)));
   return events;
 }
@@ -363,6 +379,6 @@ function giveMemory(member: Member, which: number): void {
   const [message] = member.wanted.splice(which, 1);
   const address = member.allocate(member.simulation.messages[message!]!.byteLength);
   member.regions[message!] = address;
-  member.machine.place(message!, address, NO_KEY);
+  member.machine.place(message!, address, NO_KEY, member.simulation.loopBack ? ANY_RKEY : undefined);
   member.turn(0);
 }

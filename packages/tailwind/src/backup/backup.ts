@@ -363,7 +363,7 @@ export class Backup {
     const key = segmentKey(ref);
     const replica = this.replicas.replacement(key) ?? this.replicas.find(ref);
     if (replica.record.committed) throw wrongState(replica, 'was committed before');
-    const result = await this.#scanner.scan(replica, certificate, (scanned) => scanned.result);
+    const result = await this.#scanner.check(replica, certificate);
     this.admit(ref.logId);
     // During the scan the replacement may have been abandoned, or the log recovered and freed.
     if (this.replicas.replacement(key) !== replica) throw unknownReplica(key);

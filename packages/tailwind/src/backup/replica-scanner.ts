@@ -1,5 +1,5 @@
-import { SCAN_BUFFERS, SCAN_THREAD_IDLE_MS } from '../constants.js';
-import type { Certificate } from '../format/scan.js';
+import { SCAN_AT_ONCE_BYTES, SCAN_BUFFERS, SCAN_THREAD_IDLE_MS } from '../constants.js';
+import { type Certificate, type ScanResult, scanSegment } from '../format/scan.js';
 import { ScanBuffers } from '../scanner/scan-buffers.js';
 import type { DivideJob, ScanAnswer } from '../scanner/scan-job.js';
 import { Scanner } from '../scanner/scanner.js';
@@ -8,7 +8,7 @@ import type { Replica } from './replica.js';
 
 /** A scanned replica. */
 export interface ScannedReplica extends ScanAnswer {
-  /** The whole segment. Its buffer is used again afterwards. */
+  /** The segment, or what its certificate counts. Its buffer is used again afterwards. */
   readonly bytes: Uint8Array;
   /** The parts, where it was divided; likewise. */
   readonly parts: Uint8Array;
@@ -21,6 +21,15 @@ export class ReplicaScanner {
 
   constructor(private readonly store: ReplicaStore) {}
 
+  /** Whether a replica matches its primary's certificate. A short one is checked at once: threads would have to start. */
+  async check(replica: Replica, certificate: Certificate): Promise<ScanResult> {
+    const { record, buffer } = replica;
+    if (!buffer || certificate.byteLength > SCAN_AT_ONCE_BYTES)
+      return this.scan(replica, certificate, ({ result }) => result);
+    const { logId, segmentId, incarnation } = record;
+    return scanSegment(buffer.view(0, record.segmentBytes), { logId, segmentId, incarnation, certificate });
+  }
+
   /** Resolves with the result of `use`, which gets the bytes. */
   async scan<T>(
     replica: Replica,
@@ -31,7 +40,7 @@ export class ReplicaScanner {
     const { segmentBytes } = replica.record;
     const shared = await this.#buffers.take(divide ? 2 * segmentBytes : segmentBytes);
     try {
-      const { byteLength, path } = this.#fill(shared, replica);
+      const { byteLength, path } = this.#fill(shared, replica, certificate);
       const { floorBytes, logId, segmentId, incarnation } = replica.record;
       const identity = { logId, segmentId, incarnation };
       const answer = await this.#scanner.scan({
@@ -55,10 +64,16 @@ export class ReplicaScanner {
   }
 
   /** Copies the replica's buffer, which belongs to peers and to the pool; or names the file that the thread reads. */
-  #fill(shared: SharedArrayBuffer, { record, buffer }: Replica): { byteLength: number; path?: string } {
+  #fill(
+    shared: SharedArrayBuffer,
+    { record, buffer }: Replica,
+    certificate: Certificate | undefined,
+  ): { byteLength: number; path?: string } {
     if (!buffer) return { byteLength: record.byteLength, path: this.store.pathOf(record) };
-    new Uint8Array(shared).set(buffer.view(0, record.segmentBytes));
-    return { byteLength: record.segmentBytes };
+    // What is behind a certificate does not count.
+    const byteLength = Math.min(record.segmentBytes, certificate?.byteLength ?? record.segmentBytes);
+    new Uint8Array(shared).set(buffer.view(0, byteLength));
+    return { byteLength };
   }
 }
 

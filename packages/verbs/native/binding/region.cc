@@ -9,19 +9,22 @@ namespace {
 // Allocates on the thread pool: faulting memory in takes long.
 class Allocation : public Napi::AsyncWorker {
  public:
-  Allocation(Napi::Env env, std::shared_ptr<Device> device, uint32_t pd, uint64_t length, uint32_t access)
+  Allocation(Napi::Env env, std::shared_ptr<Device> device, uint32_t pd, uint64_t length, uint32_t access,
+             bool hostAccess)
       : Napi::AsyncWorker(env),
         device_(std::move(device)),
         deferred_(Napi::Promise::Deferred::New(env)),
         pd_(pd),
         length_(length),
-        access_(access) {}
+        access_(access),
+        hostAccess_(hostAccess) {}
   Napi::Promise promise() const { return deferred_.Promise(); }
 
  protected:
   void Execute() override {
     try {
-      handle_ = device_->allocateRegion(pd_, length_, access_);
+      handle_ = hostAccess_ ? device_->allocateRegion(pd_, length_, access_)
+                            : device_->allocateWithoutHostAccess(pd_, length_, access_);
     } catch (const std::exception&) {
       failure_ = std::make_unique<Failure>(caughtFailure());
     }
@@ -40,12 +43,14 @@ class Allocation : public Napi::AsyncWorker {
   uint32_t pd_;
   uint64_t length_;
   uint32_t access_;
+  bool hostAccess_;
   uint32_t handle_ = 0;
   std::unique_ptr<Failure> failure_;
 };
 
 Napi::Value regionAllocate(const Napi::CallbackInfo& info) {
-  auto* allocation = new Allocation(info.Env(), deviceArgument(info), u32(info, 1), u53(info, 2), u32(info, 3));
+  auto* allocation = new Allocation(info.Env(), deviceArgument(info), u32(info, 1), u53(info, 2), u32(info, 3),
+                                    info[4].ToBoolean().Value());
   const Napi::Promise promise = allocation->promise();
   allocation->Queue();
   return promise;
@@ -74,6 +79,8 @@ Napi::Value regionInfo(const Napi::CallbackInfo& info) {
   number("lkey", region.key.load());
   number("rkey", device->remoteKey(u32(info, 1)));
   number("outstanding", region.outstanding.load());
+  number("access", region.access);
+  out.Set("hostAccess", Napi::Boolean::New(info.Env(), region.hostAccess));
   out.Set("shareable", Napi::Boolean::New(info.Env(), device->remotelyReachable(u32(info, 1))));
   return out;
 }
@@ -124,7 +131,7 @@ Napi::Value copy(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const uint64_t to = u53(info, 1), from = u53(info, 2), length = u53(info, 3);
   if (!device->regions().contains(to, length) || !device->regions().contains(from, length)) {
-    throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "copy: a range lies outside the registered memory");
+    throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "copy: a range lies outside the registered memory that this process can access");
   }
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), length);
   return info.Env().Undefined();

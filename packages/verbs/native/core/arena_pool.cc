@@ -96,6 +96,14 @@ Mapping mapArena(int fd, size_t length) {
   return Mapping(base, length);
 }
 
+Mapping mapInaccessible(const Extent& extent) {
+  const int fd = extent.arena->fd.get();
+  void* base = ::mmap(nullptr, extent.length, PROT_NONE, MAP_SHARED, fd, off_t(extent.offset));
+  if (base == MAP_FAILED) throw systemFailure("mmap", "Mapping memory without access", errno);
+  ::madvise(base, extent.length, MADV_DONTFORK);
+  return Mapping(base, extent.length);
+}
+
 Extent::~Extent() {
   try {
     pool->release(*this);

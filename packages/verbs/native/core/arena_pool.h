@@ -85,5 +85,8 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
 void populateRange(uint8_t* base, size_t length);
 // Maps a memfd shared and writable, aligned so that huge pages are possible.
 Mapping mapArena(int fd, size_t length);
+// The extent's pages at another address, at which they can be neither read nor written (PROT_NONE). `ArenaPool::replace`
+// does not change it.
+Mapping mapInaccessible(const Extent& extent);
 
 }  // namespace rdmc

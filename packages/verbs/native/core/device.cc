@@ -9,6 +9,10 @@ namespace {
 
 }  // namespace
 
+uint32_t Device::allocateWithoutHostAccess(uint32_t, uint64_t, uint32_t) {
+  unsupported(*this, "memory of its own without host access: register memory of another device by its dma-buf");
+}
+
 uint32_t Device::registerDmabuf(uint32_t, int, uint64_t, uint64_t, uint32_t) {
   unsupported(*this, "registration of dma-bufs: only RDMA hardware can reach another device's memory");
 }

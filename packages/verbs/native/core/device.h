@@ -78,6 +78,8 @@ class Device {
   virtual uint32_t createProtectionDomain() = 0;
   virtual void destroyProtectionDomain(uint32_t pd) = 0;
   virtual uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) = 0;
+  // Memory that only the device and peers can read and write. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
+  virtual uint32_t allocateWithoutHostAccess(uint32_t pd, uint64_t length, uint32_t access);
   virtual uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) = 0;
   // Memory of another device (a GPU) by its dma-buf. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
   virtual uint32_t registerDmabuf(uint32_t pd, int fd, uint64_t offset, uint64_t length, uint32_t access);

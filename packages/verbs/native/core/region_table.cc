@@ -39,21 +39,25 @@ uint32_t RegionTable::take() {
                                              " memory regions already: close some, or use larger ones");
 }
 
-uint32_t RegionTable::addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd) {
+uint32_t RegionTable::addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd,
+                                Mapping inaccessible) {
   std::lock_guard guard(mutex_);
   const uint32_t index = take();
   Region& region = regions_[index];
-  region.address = reinterpret_cast<uint64_t>(extent->data());
+  const auto memory = reinterpret_cast<uint64_t>(extent->data());
+  region.hostAccess = inaccessible.data() == nullptr;
+  region.address = region.hostAccess ? memory : reinterpret_cast<uint64_t>(inaccessible.data());
+  region.toDevice = memory - region.address;
+  region.inaccessible = std::move(inaccessible);
   region.extent = std::move(extent);
   region.length = length;
   region.access = access;
   region.protectionDomain = pd;
   region.shareable = true;
-  region.mappedHere = true;
   return publish(index);
 }
 
-uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere) {
+uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool hostAccess) {
   std::lock_guard guard(mutex_);
   const uint32_t index = take();
   Region& region = regions_[index];
@@ -62,7 +66,8 @@ uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t acc
   region.access = access;
   region.protectionDomain = pd;
   region.shareable = false;
-  region.mappedHere = mappedHere;
+  region.hostAccess = hostAccess;
+  region.toDevice = 0;
   const uint32_t key = index | region.generation << kRegionIndexBits;
   region.key.store(key);
   return key;
@@ -142,8 +147,10 @@ void RegionTable::restore(uint32_t index) {
 
 void RegionTable::remove(uint32_t index) {
   std::shared_ptr<Extent> extent;  // goes back to its pool outside the lock
+  Mapping inaccessible;
   std::lock_guard guard(mutex_);
   extent = std::move(regions_[index].extent);
+  inaccessible = std::exchange(regions_[index].inaccessible, {});
   regions_[index].key.store(0);
   hint_ = std::max(1u, std::min(hint_, index));
 }
@@ -156,14 +163,24 @@ std::shared_ptr<Extent> RegionTable::extent(uint32_t index) {
 std::pair<std::shared_ptr<Extent>, uint64_t> RegionTable::memoryOf(uint32_t handle) {
   std::lock_guard guard(mutex_);
   const Region& region = at(handle);
+  if (!region.hostAccess) {
+    throw Failure("ERR_RDMC_NO_HOST_ACCESS",
+                  "The program cannot read or write this memory: only the device, and peers, can");
+  }
   return {region.extent, region.length};
+}
+
+uint8_t* RegionTable::deviceMemory(uint32_t key, uint64_t address) const {
+  const Region& region = regions_[indexOf(key)];
+  if (key == 0 || key == kRetired || region.key.load(std::memory_order_seq_cst) != key) return nullptr;
+  return region.deviceMemory(address);
 }
 
 bool RegionTable::contains(uint64_t address, uint64_t length) {
   std::lock_guard guard(mutex_);
   for (uint32_t i = 1; i <= highest_; ++i) {
     const Region& region = regions_[i];
-    if (region.key.load() == 0 || !region.mappedHere || address < region.address) continue;
+    if (region.key.load() == 0 || !region.hostAccess || address < region.address) continue;
     if (length <= region.length && address - region.address <= region.length - length) return true;
   }
   return false;

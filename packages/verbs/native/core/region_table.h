@@ -24,9 +24,14 @@ struct Region {
   uint32_t protectionDomain = 0;
   uint32_t generation = 0;
   bool shareable = false;  // peers on this host can map it
-  bool mappedHere = true;  // false: memory of another device, which this process cannot touch
+  bool hostAccess = true;  // false: the program's threads cannot read or write it at `address`
   std::atomic<bool> revoked{false};
   std::shared_ptr<Extent> extent;
+  Mapping inaccessible;   // without host access: what lies at `address`, where the extent is elsewhere
+  uint64_t toDevice = 0;  // from `address` to where a software device reads and writes the bytes, modulo 2^64
+
+  // Where a software device reads and writes the byte at an address of the region.
+  uint8_t* deviceMemory(uint64_t at) const { return reinterpret_cast<uint8_t*>(at + toDevice); }
 };
 
 // Where peers look keys up. Called with the table's lock held.
@@ -47,8 +52,10 @@ class RegionTable {
   static uint32_t indexOf(uint32_t handle) { return handle & (kMaxRegions - 1); }
 
   // Both return the handle. Throw Failure ERR_RDMC_DEVICE_LIMIT.
-  uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd);
-  uint32_t addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool mappedHere = true);
+  // `inaccessible`: another mapping of the extent, whose addresses the region has: without host access.
+  uint32_t addExtent(std::shared_ptr<Extent> extent, uint64_t length, uint32_t access, uint32_t pd,
+                     Mapping inaccessible = {});
+  uint32_t addForeign(uint64_t address, uint64_t length, uint32_t access, uint32_t pd, bool hostAccess = true);
 
   Region& at(uint32_t handle);  // throws ERR_RDMC_REGION_CLOSED
   // Marks one more outstanding request; nullptr when the key is not valid.
@@ -68,12 +75,14 @@ class RegionTable {
   // The memory behind a region, retired ones included; nullptr when there is none.
   std::shared_ptr<Extent> extent(uint32_t index);
   // The memory and the length of a region; nullptr as memory where it was not allocated here. Throws
-  // ERR_RDMC_REGION_CLOSED.
+  // ERR_RDMC_REGION_CLOSED, ERR_RDMC_NO_HOST_ACCESS.
   std::pair<std::shared_ptr<Extent>, uint64_t> memoryOf(uint32_t handle);
   // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
   // Increments `outstanding` on success.
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
-  // Whether a region contains this range; for copies by address.
+  // Where a software device reads and writes that address of the region with this key; nullptr: there is no such region.
+  uint8_t* deviceMemory(uint32_t key, uint64_t address) const;
+  // Whether a region with host access contains this range; for copies by address.
   bool contains(uint64_t address, uint64_t length);
   uint32_t count(uint32_t pd);
   // Of a slot that was not removed, retired ones included.

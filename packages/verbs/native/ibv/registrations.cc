@@ -185,10 +185,10 @@ void IbvRegistrations::revoke(uint32_t handle) {
   std::lock_guard guard(lock_);
   const Region& region = regions_.at(handle);
   regions_.hide(handle);
-  if (!region.mappedHere && region.outstanding.load() > 0) {
+  if (!region.hostAccess && region.outstanding.load() > 0) {
     throw Failure("ERR_RDMC_REGION_BUSY", "Requests of this process still use the dma-buf: wait for them, then revoke");
   }
-  if (region.mappedHere) return deregister(keysOf(handle).remote, region.protectionDomain);
+  if (region.hostAccess) return deregister(keysOf(handle).remote, region.protectionDomain);
   deregister(keysOf(handle).local, region.protectionDomain);
 }
 

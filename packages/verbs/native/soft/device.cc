@@ -145,6 +145,14 @@ uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t acces
   return regions_.addExtent(pool_->allocate(length), length, access, pd);
 }
 
+uint32_t SoftDevice::allocateWithoutHostAccess(uint32_t pd, uint64_t length, uint32_t access) {
+  checkUsable();
+  checkProtectionDomain(pd);
+  auto extent = pool_->allocate(length);
+  Mapping inaccessible = mapInaccessible(*extent);
+  return regions_.addExtent(std::move(extent), length, access, pd, std::move(inaccessible));
+}
+
 uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) {
   checkUsable();
   checkProtectionDomain(pd);

@@ -47,7 +47,9 @@ uint32_t QueuePair::loadSges(const WorkRequestSlot& slot, WorkRequest& request) 
   const uint32_t result = acquireRegions(uses, slot, pd_, request.regions, request.length);
   if (result != kAccepted) return result;
   for (uint32_t i = 0; i < slot.sgeCount; ++i) {
-    request.sge[i] = {slot.sge[i].address(), slot.sge[i].length, slot.sge[i].lkey};
+    const Sge& sge = slot.sge[i];
+    const auto memory = reinterpret_cast<uint64_t>(request.regions[i]->deviceMemory(sge.address()));
+    request.sge[i] = {memory, sge.length, sge.lkey};
   }
   request.sgeCount = slot.sgeCount;
   return kAccepted;

@@ -22,7 +22,7 @@ class SoftDevice;
 class SoftTransport;
 
 struct LocalSge {
-  uint64_t address;
+  uint64_t address;  // where the device reads and writes: Region::deviceMemory
   uint32_t length, lkey;
 };
 

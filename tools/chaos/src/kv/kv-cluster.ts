@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Etcd } from '@rdmc/testing/etcd';
 import { freed } from '@rdmc/testing/members';
-import { ETCD_HOST, hostOf, KvPlaces, SERVERS_HOST } from './kv-places.js';
-import type { KvShape } from './kv-plan.js';
+import { ETCD_HOST, hostOf, KvPlaces } from './kv-places.js';
+import type { KvPlace, KvShape } from './kv-plan.js';
 import { KvProcess } from './kv-server.js';
 
 /** The built command. */
@@ -34,15 +34,16 @@ export class KvCluster {
   readonly #former: KvProcess[] = [];
   readonly #starting = new Set<KvProcess>();
   #places: KvPlaces | undefined;
-  #gate: string | undefined;
+  /** By host. */
+  readonly #gates = new Map<string, string>();
   readonly #key = randomBytes(32).toString('hex');
   #etcd: Etcd | undefined;
   #isRemoved = false;
 
-  /** @param isInLab whether the coordinators, etcd and the servers are in hosts of a lab; needs root */
+  /** @param place anything but loopback needs root */
   constructor(
     private readonly shape: KvShape,
-    private readonly isInLab = false,
+    private readonly place: KvPlace = 'loopback',
   ) {}
 
   /** The lab in which the cluster runs. */
@@ -60,12 +61,12 @@ export class KvCluster {
   /** @param environment returns the variables of one server, by its number from 1 */
   async start(environment: (server: number) => Record<string, string> = () => ({})): Promise<void> {
     const { servers, standbys } = this.shape;
-    this.#places ??= this.isInLab ? await KvPlaces.inLab(this.shape) : await KvPlaces.onLoopback(this.shape);
+    this.#places ??= await KvPlaces.create(this.shape, this.place);
     const places = this.#places;
     if (standbys > 0) {
       this.#etcd ??= await Etcd.at(places.etcd, { launch: (...what) => places.launch(ETCD_HOST, ...what) });
     }
-    if (places.lab) this.#gate ??= await this.#openGate(places);
+    if (places.lab) await this.#openGates(places);
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     this.coordinator = this.#launchCoordinator();
     this.servers = Array.from({ length: servers }, (_, index) =>
@@ -160,16 +161,23 @@ export class KvCluster {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(SERVERS_HOST, `server ${id}`, [...own, ...small, ...place], environment);
+    return this.#launch(this.#places!.hostOf(id), `server ${id}`, [...own, ...small, ...place], environment);
   }
 
-  /** A program that leads from a socket's file into the servers' host. */
-  async #openGate(places: KvPlaces): Promise<string> {
-    const path = join(this.directory, 'gate');
+  /** A program at each host of servers, that leads from a socket's file into it. */
+  async #openGates(places: KvPlaces): Promise<void> {
+    const hosts = new Set(Array.from({ length: this.shape.servers }, (_, index) => places.hostOf(index + 1)));
+    await Promise.all(
+      [...hosts].filter((host) => !this.#gates.has(host)).map((host) => this.#openGate(places, host)),
+    );
+  }
+
+  async #openGate(places: KvPlaces, host: string): Promise<void> {
+    const path = join(this.directory, `gate-${host}`);
+    this.#gates.set(host, path);
     const options = { stdio: ['ignore', 'pipe', 'inherit'] } as SpawnOptions;
-    const child = places.launch(SERVERS_HOST, process.execPath, [GATE, path], options);
+    const child = places.launch(host, process.execPath, [GATE, path], options);
     await once(child.stdout!, 'data');
-    return path;
   }
 
   #launch(
@@ -182,9 +190,9 @@ export class KvCluster {
     const common = ['--directory', this.directory, '--join-seconds', '120'];
     const child = this.#places!.launch(host, process.execPath, [KV, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      env: { ...process.env, ...(this.isInLab && { RDMC_KEY: this.#key }), ...environment },
+      env: { ...process.env, ...(this.#places!.lab && { RDMC_KEY: this.#key }), ...environment },
     });
-    return new KvProcess(name, child, this.#gate);
+    return new KvProcess(name, child, this.#gates.get(host));
   }
 
   /** Ends all processes with SIGTERM: backups dump their buffers. */

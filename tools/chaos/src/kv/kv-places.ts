@@ -2,10 +2,11 @@ import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { createLab, type Netlab } from '@rdmc/netlab';
 import { freed } from '@rdmc/testing/members';
-import type { KvShape } from './kv-plan.js';
+import type { KvPlace, KvShape } from './kv-plan.js';
 
-/** The host of all servers, of etcd, and of each coordinator: 0 is the one in the list of members. */
-export const SERVERS_HOST = 's';
+/** The host of all servers, or of each, from 1 up; of etcd; and of each coordinator: 0 is the one in the list of members. */
+const SERVERS_HOST = 's';
+export const hostOfServer = (server: number): string => `s${server}`;
 export const ETCD_HOST = 'e';
 export const hostOf = (coordinator: number): string => `c${coordinator}`;
 
@@ -18,23 +19,32 @@ export class KvPlaces {
     readonly addresses: readonly string[],
     readonly etcd: readonly [client: string, peer: string],
     readonly lab: Netlab | undefined,
+    /** The host of each server, from 1 up. */
+    readonly hostOf: (server: number) => string,
   ) {}
 
-  static async onLoopback({ servers, standbys }: KvShape): Promise<KvPlaces> {
-    const all = await freed(await reserveLoopbackPorts(servers + standbys + 3));
-    const [client, peer, ...addresses] = all.map(({ host, port }) => `${host}:${port}`);
-    return new KvPlaces(addresses, [client!, peer!], undefined);
+  static create(shape: KvShape, place: KvPlace): Promise<KvPlaces> {
+    return place === 'loopback' ? KvPlaces.#onLoopback(shape) : KvPlaces.#inLab(shape, place);
   }
 
-  /** The servers are in one host, and each coordinator is in its own, as is etcd. Needs root. */
-  static async inLab({ servers, standbys }: KvShape): Promise<KvPlaces> {
+  static async #onLoopback({ servers, standbys }: KvShape): Promise<KvPlaces> {
+    const all = await freed(await reserveLoopbackPorts(servers + standbys + 3));
+    const [client, peer, ...addresses] = all.map(({ host, port }) => `${host}:${port}`);
+    return new KvPlaces(addresses, [client!, peer!], undefined, () => SERVERS_HOST);
+  }
+
+  /** Each coordinator is in its own host, as is etcd. Needs root. */
+  static async #inLab({ servers, standbys }: KvShape, place: KvPlace): Promise<KvPlaces> {
     const coordinators = Array.from({ length: standbys + 1 }, (_, index) => hostOf(index));
-    const lab = await createLab({ hosts: [SERVERS_HOST, ETCD_HOST, ...coordinators] });
+    const hostOfEach = place === 'servers apart' ? hostOfServer : () => SERVERS_HOST;
+    const serving = Array.from({ length: servers }, (_, index) => hostOfEach(index + 1));
+    const lab = await createLab({ hosts: [...new Set(serving), ETCD_HOST, ...coordinators] });
     const at = (name: string, port: number): string =>
       `${lab.hosts.find((host) => host.name === name)!.ipv4}:${port}`;
     const [coordinator, ...others] = coordinators.map((name) => at(name, FIRST_PORT));
-    const ports = Array.from({ length: servers }, (_, index) => at(SERVERS_HOST, FIRST_PORT + 1 + index));
-    return new KvPlaces([coordinator!, ...ports, ...others], [at(ETCD_HOST, 2379), at(ETCD_HOST, 2380)], lab);
+    const ports = serving.map((name, index) => at(name, FIRST_PORT + 1 + index));
+    const etcd = [at(ETCD_HOST, 2379), at(ETCD_HOST, 2380)] as const;
+    return new KvPlaces([coordinator!, ...ports, ...others], etcd, lab, hostOfEach);
   }
 
   /** Starts a program at a host; on loopback all hosts are this one. */

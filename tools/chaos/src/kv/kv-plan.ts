@@ -17,13 +17,34 @@ export const KV_SCENARIOS = [
   'kv-drain',
   'kv-standby',
   'kv-partition',
+  'kv-move-deaths',
+  'kv-move-standby',
+  'kv-move-partition',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
 /** The coordinators' state is in etcd, and one or two standbys wait. */
-export const NEEDS_ETCD: readonly KvScenario[] = ['kv-standby', 'kv-partition'];
+export const NEEDS_ETCD: readonly KvScenario[] = [
+  'kv-standby',
+  'kv-partition',
+  'kv-move-standby',
+  'kv-move-partition',
+];
 /** The coordinators, etcd and the servers are in network namespaces. */
-export const KV_NEEDS_ROOT: readonly KvScenario[] = ['kv-partition'];
+export const KV_NEEDS_ROOT: readonly KvScenario[] = ['kv-partition', 'kv-move-partition'];
+
+/** Where the processes are: in a lab, all servers are in one host, or each is in its own. */
+export type KvPlace = 'loopback' | 'servers together' | 'servers apart';
+
+export function placeOf(scenario: KvScenario): KvPlace {
+  if (!KV_NEEDS_ROOT.includes(scenario)) return 'loopback';
+  return scenario === 'kv-partition' ? 'servers together' : 'servers apart';
+}
+
+/** The others wait 8 s for a coordinator that is silent. */
+export const PAUSE_MS = [2_000, 15_000] as const;
+/** A recovery waits up to 2.2 s for a lease, and reads little then. */
+export const LONGEST_TAKEOVER_MS = 4_000;
 
 export interface KvShape {
   readonly servers: number;
@@ -52,8 +73,16 @@ export interface DrawnKv {
   readonly random: Chances;
 }
 
-/** A second server dies, or is to go, when the first one has returned. */
-const TWO_DEATHS: readonly KvScenario[] = ['kv-return', 'kv-hand-over', 'kv-join', 'kv-drain'];
+/** A second server dies, is cut off, or is to go. */
+const TWO_DEATHS: readonly KvScenario[] = [
+  'kv-return',
+  'kv-hand-over',
+  'kv-join',
+  'kv-drain',
+  'kv-move-deaths',
+  'kv-move-standby',
+  'kv-move-partition',
+];
 
 /** Everything that a seed determines. */
 export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {

@@ -4,18 +4,12 @@ import { Clients } from '../cluster/clients.js';
 import type { Chances } from '../random.js';
 import type { Subject } from '../run/judge.js';
 import { KvCluster } from './kv-cluster.js';
+import { MOVES } from './kv-moves.js';
 import { ETCD_HOST, hostOf } from './kv-places.js';
-import { type DrawnKv, KV_NEEDS_ROOT, type KvPlan } from './kv-plan.js';
+import { type DrawnKv, type KvPlan, LONGEST_TAKEOVER_MS, PAUSE_MS, placeOf } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
 const LONGEST_STOP_MS = 15_000;
-/** The others wait 8 s for a coordinator that is silent. */
-const PAUSE_MS = [2_000, 15_000] as const;
-/** A recovery waits up to 2.2 s for a lease, and reads little then. */
-const LONGEST_TAKEOVER_MS = 4_000;
-/** A server that returns gets its slots in about 50 hand-overs. */
-const MOST_MOVES = 50;
-const LONGEST_MOVE_MS = 60;
 /** Between two requests of a client while the run waits for a time or for processes that start. */
 const CALM_MS = 20;
 
@@ -26,18 +20,18 @@ export class KvRun implements Subject {
   readonly events: string[] = [];
 
   readonly plan: KvPlan;
-  readonly #random: Chances;
+  readonly random: Chances;
   /** Where no server may end by itself: those that were killed. */
-  #killed: KvProcess[] | undefined;
+  killed: KvProcess[] | undefined;
 
   constructor({ plan, random }: DrawnKv) {
     this.plan = plan;
-    this.#random = random;
-    this.cluster = new KvCluster(plan.shape, KV_NEEDS_ROOT.includes(plan.scenario));
+    this.random = random;
+    this.cluster = new KvCluster(plan.shape, placeOf(plan.scenario));
     this.clients = new Clients({
       clients: plan.clients,
       random,
-      primary: () => random.pick(this.#living()),
+      primary: () => random.pick(this.living()),
       former: () => undefined,
     });
   }
@@ -48,7 +42,7 @@ export class KvRun implements Subject {
     await this.cluster.start(
       (server): Record<string, string> => (scenario === 'kv-torn' && server === 1 ? tears : {}),
     );
-    this.#note('started');
+    this.note('started');
     this.clients.start();
     await this.clients.more(before);
     await this.#harm();
@@ -56,7 +50,7 @@ export class KvRun implements Subject {
     await this.clients.stop();
     const last = await this.clients.readAll();
     // Reads need leases: each server that has keys has found the coordinator again.
-    if (this.#killed) this.#requireAll(this.#killed);
+    if (this.killed) this.requireAll(this.killed);
     return check(this.clients.operations, this.clients.together, last);
   }
 
@@ -74,16 +68,15 @@ export class KvRun implements Subject {
     if (scenario === 'kv-coordinator') return this.#awayCoordinator([]);
     if (scenario === 'kv-coordinator-pause') return this.#pauseCoordinator();
     if (scenario === 'kv-return') return this.#return();
-    if (scenario === 'kv-hand-over') return this.#handOver();
-    if (scenario === 'kv-join') return this.#join();
-    if (scenario === 'kv-drain') return this.#drain();
+    const move = MOVES[scenario];
+    if (move) return move(this);
     if (scenario === 'kv-standby') return this.#followEachOther();
     if (scenario === 'kv-partition') return this.#cutOff();
-    const victims = this.#random.shuffled(this.#living());
+    const victims = this.random.shuffled(this.living());
     const [first] = victims;
     if (scenario === 'kv-torn') {
       const torn = this.cluster.servers[0]!;
-      this.#note(`${torn.name} dies after ${tearAfterBytes} bytes of writes`);
+      this.note(`${torn.name} dies after ${tearAfterBytes} bytes of writes`);
       while (!torn.gone) await delay(5);
     } else if (scenario === 'kv-stopped') await this.#stop(first!);
     else if (scenario === 'kv-coordinator-server') await this.#awayCoordinator([first!]);
@@ -91,40 +84,40 @@ export class KvRun implements Subject {
     else {
       // For each log of these servers: its primary, and r − 1 of its backups.
       const dead = scenario === 'kv-server' ? [first!] : victims.slice(0, shape.replicas);
-      await this.#killAll(dead);
+      await this.killAll(dead);
     }
   }
 
   /** The coordinator dies, with servers or alone, and is started again; then the servers. Writes to the others go on. */
   async #awayCoordinator(servers: readonly KvProcess[]): Promise<void> {
     const { coordinator } = this.cluster;
-    this.#note(`kill -9 of ${[coordinator, ...servers].map(({ name }) => name).join(', ')}`);
+    this.note(`kill -9 of ${[coordinator, ...servers].map(({ name }) => name).join(', ')}`);
     await Promise.all([coordinator, ...servers].map((each) => each.kill('SIGKILL')));
     if (servers.length === 0) await this.clients.more(this.plan.away);
-    await this.#coordinate();
-    for (const server of servers) await this.#startAgain(server);
-    this.#requireAll();
+    await this.coordinate();
+    for (const server of servers) await this.startAgain(server);
+    this.requireAll();
   }
 
   /** The coordinator is stopped, and continues. A server may die before, so that the takeover is stopped, or meanwhile, or then. */
   async #pauseCoordinator(): Promise<void> {
     const { coordinator } = this.cluster;
-    const pauseMs = this.#random.integer(...PAUSE_MS);
-    const death = this.#random.pick(['none', 'before', 'meanwhile', 'then'] as const);
-    const earlyMs = death === 'meanwhile' ? this.#random.integer(0, pauseMs) : pauseMs;
-    this.#killed = death === 'none' ? [] : [this.#random.pick(this.#living())];
+    const pauseMs = this.random.integer(...PAUSE_MS);
+    const death = this.random.pick(['none', 'before', 'meanwhile', 'then'] as const);
+    const earlyMs = death === 'meanwhile' ? this.random.integer(0, pauseMs) : pauseMs;
+    this.killed = death === 'none' ? [] : [this.random.pick(this.living())];
     this.clients.betweenMs = CALM_MS;
     if (death === 'before') {
-      await this.#killAll(this.#killed);
-      await delay(this.#random.integer(0, LONGEST_TAKEOVER_MS));
+      await this.killAll(this.killed);
+      await delay(this.random.integer(0, LONGEST_TAKEOVER_MS));
     }
-    this.#note('SIGSTOP of the coordinator');
+    this.note('SIGSTOP of the coordinator');
     coordinator.signal('SIGSTOP');
     await delay(earlyMs);
-    if (death !== 'before') await this.#killAll(this.#killed);
+    if (death !== 'before') await this.killAll(this.killed);
     await delay(pauseMs - earlyMs);
     this.clients.betweenMs = 0;
-    this.#note(`SIGCONT of the coordinator, after ${pauseMs} ms`);
+    this.note(`SIGCONT of the coordinator, after ${pauseMs} ms`);
     coordinator.signal('SIGCONT');
     await this.clients.more(this.plan.away);
   }
@@ -134,30 +127,29 @@ export class KvRun implements Subject {
    * one of the rounds a server dies: before, at the same moment, or when the next one leads.
    */
   async #followEachOther(): Promise<void> {
-    const rounds = this.#random.integer(1, 3);
-    const death = this.#random.pick(['none', 'before', 'meanwhile', 'then'] as const);
-    const fatal = this.#random.integer(1, rounds);
-    this.#killed = death === 'none' ? [] : [this.#random.pick(this.#living())];
+    const rounds = this.random.integer(1, 3);
+    const death = this.random.pick(['none', 'before', 'meanwhile', 'then'] as const);
+    const fatal = this.random.integer(1, rounds);
+    this.killed = death === 'none' ? [] : [this.random.pick(this.living())];
     for (let round = 1; round <= rounds; round += 1) {
-      const killed = round === fatal ? this.#killed : [];
-      if (death === 'before') await this.#killAll(killed);
-      const [leader, term] = this.#leader();
-      const isStop = this.#random.integer(0, 1) === 1;
-      this.#note(`${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}`);
+      const killed = round === fatal ? this.killed : [];
+      if (death === 'before') await this.killAll(killed);
+      const [leader, term] = this.leader();
+      const isStop = this.random.integer(0, 1) === 1;
+      this.note(`${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}`);
       if (isStop) leader.signal('SIGSTOP');
       else await leader.kill('SIGKILL');
-      if (death === 'meanwhile') await this.#killAll(killed);
+      if (death === 'meanwhile') await this.killAll(killed);
       const others = this.cluster.coordinators.filter((each) => each !== leader);
-      await this.#calmly(() => Promise.race(others.map((each) => each.leads(term))));
-      this.#note(`${this.#leader(leader)[0].name} leads`);
-      if (death === 'then') await this.#killAll(killed);
+      await this.calmly(() => Promise.race(others.map((each) => each.leads(term))));
+      this.note(`${this.leader(leader)[0].name} leads`);
+      if (death === 'then') await this.killAll(killed);
       await this.clients.more(this.plan.away);
-      await this.#calmly(() => delay(this.#random.integer(0, LONGEST_TAKEOVER_MS)));
+      await this.calmly(() => delay(this.random.integer(0, LONGEST_TAKEOVER_MS)));
       if (isStop) leader.signal('SIGCONT');
-      await this.#calmly(async () => (isStop ? leader.waits() : this.cluster.rejoinCoordinator(leader)));
+      await this.calmly(async () => (isStop ? leader.waits() : this.cluster.rejoinCoordinator(leader)));
     }
-    const ended = this.cluster.coordinators.filter(({ gone }) => gone);
-    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+    this.requireCoordinators();
   }
 
   /**
@@ -166,28 +158,27 @@ export class KvRun implements Subject {
    */
   async #cutOff(): Promise<void> {
     const lab = this.cluster.lab!;
-    this.#killed = [];
-    const rounds = this.#random.integer(1, 3);
+    this.killed = [];
+    const rounds = this.random.integer(1, 3);
     for (let round = 1; round <= rounds; round += 1) {
-      const [leader] = this.#leader();
+      const [leader] = this.leader();
       const led = this.cluster.coordinators.indexOf(leader);
       const other = this.cluster.coordinators.findIndex((each) => each !== leader);
-      const host = this.#random.pick([hostOf(led), hostOf(led), hostOf(other), ETCD_HOST]);
-      this.#note(`the link of ${host} is cut; ${leader.name} leads`);
+      const host = this.random.pick([hostOf(led), hostOf(led), hostOf(other), ETCD_HOST]);
+      this.note(`the link of ${host} is cut; ${leader.name} leads`);
       await lab.cut(host);
       await this.clients.more(this.plan.away);
-      await this.#calmly(() => delay(this.#random.integer(...PAUSE_MS)));
+      await this.calmly(() => delay(this.random.integer(...PAUSE_MS)));
       await lab.heal(host);
-      this.#note(`${host} is joined again`);
-      await this.#calmly(() => this.#untilOneLeads());
+      this.note(`${host} is joined again`);
+      await this.calmly(() => this.untilOneLeads());
       await this.clients.more(this.plan.away);
     }
-    const ended = this.cluster.coordinators.filter(({ gone }) => gone);
-    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+    this.requireCoordinators();
   }
 
   /** As far as all of them know: a coordinator that was cut off hears of it after a while. */
-  async #untilOneLeads(): Promise<void> {
+  async untilOneLeads(): Promise<void> {
     const leading = (): number => this.cluster.coordinators.filter(({ term }) => term > 0).length;
     while (leading() !== 1) {
       if (this.cluster.coordinators.every(({ gone }) => gone)) throw new Error('no coordinator runs');
@@ -196,130 +187,87 @@ export class KvRun implements Subject {
   }
 
   /** The coordinator with the highest term, and that term. */
-  #leader(but?: KvProcess): [KvProcess, number] {
+  leader(but?: KvProcess): [KvProcess, number] {
     const all = this.cluster.coordinators.filter((each) => each !== but);
     const leader = all.reduce((one, other) => (other.term > one.term ? other : one));
     return [leader, leader.term];
   }
 
-  async #killAll(victims: readonly KvProcess[]): Promise<void> {
-    if (victims.length > 0) this.#note(`kill -9 of ${victims.map(({ name }) => name).join(', ')}`);
+  async killAll(victims: readonly KvProcess[]): Promise<void> {
+    if (victims.length > 0) this.note(`kill -9 of ${victims.map(({ name }) => name).join(', ')}`);
     await Promise.all(victims.map((each) => each.kill('SIGKILL')));
   }
 
   /** The coordinator dies while a dead server's log is taken over, at any moment of that. */
   async #duringTakeover(victim: KvProcess): Promise<void> {
-    this.#note(`kill -9 of ${victim.name}, then of the coordinator`);
+    this.note(`kill -9 of ${victim.name}, then of the coordinator`);
     await victim.kill('SIGKILL');
-    await this.#calmly(() => delay(this.#random.integer(0, LONGEST_TAKEOVER_MS)));
+    await this.calmly(() => delay(this.random.integer(0, LONGEST_TAKEOVER_MS)));
     await this.cluster.coordinator.kill('SIGKILL');
-    await this.#coordinate();
-    if (this.plan.away > 50) await this.#startAgain(victim);
-    this.#requireAll(this.plan.away > 50 ? [] : [victim]);
+    await this.coordinate();
+    if (this.plan.away > 50) await this.startAgain(victim);
+    this.requireAll(this.plan.away > 50 ? [] : [victim]);
   }
 
   /** A server dies and returns; when it is a backup again, another one dies. */
   async #return(): Promise<void> {
-    const [first, second] = this.#random.shuffled(this.#living());
-    this.#note(`kill -9 of ${first!.name}`);
+    const [first, second] = this.random.shuffled(this.living());
+    this.note(`kill -9 of ${first!.name}`);
     await first!.kill('SIGKILL');
     await this.clients.more(this.plan.away);
-    await this.#startAgain(first!);
+    await this.startAgain(first!);
     await this.clients.more(this.plan.after);
-    this.#note(`kill -9 of ${second!.name}`);
+    this.note(`kill -9 of ${second!.name}`);
     await second!.kill('SIGKILL');
     await this.clients.more(this.plan.after);
-    this.#requireAll([second!]);
+    this.requireAll([second!]);
   }
 
-  /** A server dies and returns; while slots are handed over to it, it dies, or another server, or the coordinator. */
-  async #handOver(): Promise<void> {
-    const [first, other] = this.#random.shuffled(this.#living());
-    this.#note(`kill -9 of ${first!.name}`);
-    await first!.kill('SIGKILL');
-    await this.clients.more(this.plan.away);
-    const returned = await this.#startAgain(first!);
-    await this.#amongMoves([returned, other!]);
+  async coordinate(): Promise<void> {
+    await this.calmly(() => this.cluster.restartCoordinator());
+    this.note('the coordinator was started again, and every slot has a server');
   }
 
-  /** A further server joins; while it gets slots, one of the processes dies. */
-  async #join(): Promise<void> {
-    const [other] = this.#random.shuffled(this.#living());
-    const joined = await this.#calmly(() => this.cluster.join());
-    this.#note(`${joined.name} has joined`);
-    await this.#amongMoves([joined, other!]);
-  }
-
-  /** A server is drained, and gets slots again, so that some slots are at it for a second time; then a server dies. */
-  async #drain(): Promise<void> {
-    const [first, other] = this.#random.shuffled(this.#living());
-    const id = first!.name.replace(/\D/g, '');
-    const { coordinator } = this.cluster;
-    const before = coordinator.balances;
-    this.#note(`drain of ${first!.name}: ${await other!.admin('DRAIN', id)}`);
-    if (this.plan.away > 70) return this.#amongMoves([first!, other!]);
-    await this.#calmly(() => coordinator.balanced(before));
-    await this.clients.more(this.plan.after);
-    const again = coordinator.balances;
-    this.#note(`end of the drain of ${first!.name}: ${await other!.admin('UNDRAIN', id)}`);
-    await this.#calmly(() => coordinator.balanced(again));
-    await this.clients.more(this.plan.after);
-    await this.#killAll([this.#random.pick([first!, other!])]);
-  }
-
-  /** While slots are handed over, the coordinator dies, or one of the servers, or nobody. */
-  async #amongMoves(servers: readonly KvProcess[]): Promise<void> {
-    const moves = this.#random.integer(0, MOST_MOVES);
-    await this.#calmly(() => this.cluster.coordinator.moves(moves));
-    await delay(this.#random.integer(0, LONGEST_MOVE_MS));
-    const victim = this.#random.pick([...servers, this.cluster.coordinator, undefined]);
-    if (victim === undefined) return;
-    this.#note(`kill -9 of ${victim.name}, among hand-overs`);
-    await victim.kill('SIGKILL');
-    if (victim !== this.cluster.coordinator) return;
-    await this.#coordinate();
-    this.#requireAll();
-  }
-
-  async #coordinate(): Promise<void> {
-    await this.#calmly(() => this.cluster.restartCoordinator());
-    this.#note('the coordinator was started again, and every slot has a server');
-  }
-
-  async #startAgain(server: KvProcess): Promise<KvProcess> {
+  async startAgain(server: KvProcess): Promise<KvProcess> {
     const { hasFiles } = this.plan;
-    const started = await this.#calmly(() => this.cluster.restartServer(server, hasFiles));
-    this.#note(`${server.name} was started again, ${hasFiles ? 'with' : 'without'} its files`);
+    const started = await this.calmly(() => this.cluster.restartServer(server, hasFiles));
+    this.note(`${server.name} was started again, ${hasFiles ? 'with' : 'without'} its files`);
     return started;
   }
 
+  /** No coordinator has ended by itself. */
+  requireCoordinators(): void {
+    const ended = this.cluster.coordinators.filter(({ gone }) => gone);
+    if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
+  }
+
   /** No server has ended by itself. */
-  #requireAll(but: readonly KvProcess[] = []): void {
+  requireAll(but: readonly KvProcess[] = []): void {
     const ended = this.cluster.servers.filter((server) => server.gone && !but.includes(server));
     if (ended.length > 0) throw new Error(`ended by itself: ${ended.map(({ name }) => name).join(', ')}`);
   }
 
   async #power(): Promise<void> {
-    this.#note('SIGTERM to all');
+    this.note('SIGTERM to all');
     await this.cluster.powerFailure();
     await this.clients.stop();
     await this.cluster.start();
-    this.#note('started again');
+    this.note('started again');
     this.clients.start();
   }
 
   /** Stops a server until the others have taken over: then the keys that it had are writable. */
   async #stop(victim: KvProcess): Promise<void> {
-    this.#note(`SIGSTOP of ${victim.name}`);
+    this.note(`SIGSTOP of ${victim.name}`);
     victim.signal('SIGSTOP');
     await this.clients.more(this.plan.after);
-    await this.#calmly(() => delay(this.#random.integer(0, LONGEST_STOP_MS)));
-    this.#note(`SIGCONT of ${victim.name}`);
+    await this.calmly(() => delay(this.random.integer(0, LONGEST_STOP_MS)));
+    this.note(`SIGCONT of ${victim.name}`);
     victim.signal('SIGCONT');
   }
 
   /** Clients go on, and leave the processors to what is waited for. */
-  async #calmly<T>(wait: () => Promise<T>): Promise<T> {
+  async calmly<T>(wait: () => Promise<T>): Promise<T> {
     this.clients.betweenMs = CALM_MS;
     try {
       return await wait();
@@ -328,12 +276,12 @@ export class KvRun implements Subject {
     }
   }
 
-  #living(): KvProcess[] {
+  living(): KvProcess[] {
     const living = this.cluster.servers.filter(({ gone }) => !gone);
     return living.length > 0 ? living : [...this.cluster.servers];
   }
 
-  #note(event: string): void {
+  note(event: string): void {
     this.events.push(
       `${performance.now().toFixed(0)} ms, ${this.clients.acknowledged} acknowledged: ${event}`,
     );

@@ -10,6 +10,7 @@ const SMALL = ['packages/group/test/small-ring.test.ts'];
 const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
 const MANY = ['packages/group/test/many-order.test.ts', 'packages/group/test/many-model.test.ts'];
+const LOOP_BACK = ['packages/group/test/loop-back.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
@@ -207,8 +208,8 @@ export const group: readonly Mutant[] = [
     id: 'group/buffer-freed-under-send',
     package: PACKAGE,
     function: 'ReceiveSide.freeBuffer',
-    find: 'message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0',
-    replace: 'message.buffer === -1 || !message.placed',
+    find: 'message.buffer === -1 || !message.placed || message.isWriting || message.sendsFromBuffer > 0',
+    replace: 'message.buffer === -1 || !message.placed || message.isWriting',
     fault: 'The first-block buffer is used again while a send reads from it.',
     tests: MACHINE,
   },
@@ -216,10 +217,55 @@ export const group: readonly Mutant[] = [
     id: 'group/first-block-not-copied',
     package: PACKAGE,
     function: 'ReceiveSide.place',
-    find: 'length > 0',
-    replace: 'length > 1',
+    find: 'length === 0',
+    replace: 'length <= 1',
     fault: 'A first block of one byte stays in its buffer.',
     tests: MACHINE,
+  },
+  {
+    id: 'group/buffer-freed-under-write',
+    package: PACKAGE,
+    function: 'ReceiveSide.freeBuffer',
+    find: 'message.buffer === -1 || !message.placed || message.isWriting || message.sendsFromBuffer > 0',
+    replace: 'message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0',
+    fault: 'The first-block buffer is used again while a loop-back WRITE reads from it.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/finished-under-write',
+    package: PACKAGE,
+    function: 'OpenMessage.finished',
+    find: '!this.isWriting',
+    replace: 'true',
+    fault: 'A message is delivered before the loop-back WRITE has placed its first block.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/relays-under-write',
+    package: PACKAGE,
+    function: 'OpenMessage.isInBuffer',
+    find: '!this.placed || (this.isWriting && block === this.firstBlock)',
+    replace: '!this.placed',
+    fault: 'The first block is relayed from its place before the loop-back WRITE has placed it.',
+    tests: MACHINE,
+  },
+  {
+    id: 'group/loop-back-without-receive',
+    package: PACKAGE,
+    function: 'LoopBackPair.#settle',
+    find: 'this.#sent > 0 && this.#arrived > 0',
+    replace: 'this.#sent > 0',
+    fault: 'A loop-back WRITE counts as executed although its target has not completed a receive.',
+    tests: LOOP_BACK,
+  },
+  {
+    id: 'group/loop-back-retries-without-end',
+    package: PACKAGE,
+    function: 'LoopBack.#mayRetry',
+    find: '!this.#retried.has(write)',
+    replace: 'true',
+    fault: 'A WRITE that is flushed with each pair is posted for ever.',
+    tests: LOOP_BACK,
   },
   {
     id: 'group/header-number-unchecked',

@@ -8,6 +8,7 @@ const SNAPSHOT = ['apps/kv/test/snapshot-parts.test.ts'];
 const TENURES = ['apps/kv/test/tenure.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const INCOMING = ['apps/kv/test/incoming.test.ts'];
+const ORDERS = ['apps/kv/test/hand-overs.test.ts'];
 
 /** Slots that move between servers that run. */
 export const kvHandOver: readonly Mutant[] = [
@@ -136,5 +137,51 @@ export const kvHandOver: readonly Mutant[] = [
     replace: '',
     fault: 'A snapshot has a write of its turn that the log did not take.',
     tests: SNAPSHOT,
+  },
+  {
+    id: 'kv/late-announcement',
+    package: PACKAGE,
+    function: 'Incoming.#requireLast',
+    find: 'this.#last[slot]! > number',
+    replace: 'false',
+    fault:
+      'The first message of a hand-over that a takeover has overtaken has the target forget what the takeover brought.',
+    tests: INCOMING,
+  },
+  {
+    id: 'kv/announcement-of-a-former-run',
+    package: PACKAGE,
+    function: 'Incoming.#requireLast',
+    find: 'number < this.#overBelow',
+    replace: 'false',
+    fault: 'The first message of a hand-over of a former run of the coordinator has an effect.',
+    tests: INCOMING,
+  },
+  {
+    id: 'kv/unknown-hand-over-not-dropped',
+    package: PACKAGE,
+    function: 'HandOvers.#settle',
+    find: "if (kept.outcome === 'kept') void this.#drop(number, move?.target.member ?? message.target);",
+    replace: '',
+    fault: 'Entries of a hand-over that nobody knows any more stay in the index of its target.',
+    tests: ORDERS,
+  },
+  {
+    id: 'kv/hand-over-into-a-full-log',
+    package: PACKAGE,
+    function: 'Incoming.begin',
+    find: 'this.#requireRoom(bytes);',
+    replace: '',
+    fault: 'Slots go to a server whose log is almost full.',
+    tests: INCOMING,
+  },
+  {
+    id: 'kv/held-requests-outlive-connection',
+    package: PACKAGE,
+    function: 'PeerSink.#runHeld',
+    find: 'this.#isClosed ? undefined : this.#go(frame.held.values())',
+    replace: 'this.#go(frame.held.values())',
+    fault: 'A request runs when its connection has ended, and its sender may have sent it again.',
+    tests: ['apps/kv/test/peers.test.ts'],
   },
 ];

@@ -90,7 +90,7 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/tcp-remote-bounds',
     ...PACKAGE,
-    function: 'tcpPermits',
+    function: 'tcpRegion',
     find: 'address - region->address <= region->length - length',
     replace: 'true',
     fault: 'A WRITE over TCP may go beyond the end of its region.',
@@ -99,7 +99,7 @@ export const verbs: readonly Mutant[] = [
   {
     id: 'verbs/tcp-revoked',
     ...PACKAGE,
-    function: 'tcpPermits',
+    function: 'tcpRegion',
     find: '!region->revoked.load(std::memory_order_seq_cst)',
     replace: 'true',
     fault: 'A WRITE over TCP goes into a region that was revoked.',

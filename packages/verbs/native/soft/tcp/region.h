@@ -7,17 +7,27 @@
 
 namespace rdmc {
 
-inline bool tcpPermits(const QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access) {
-  Region* region;
-  if (length == 0) return true;
+// The region, where it permits that access to at least one byte; else nullptr. It does not go while memory is touched.
+inline const Region* tcpRegion(const QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access) {
+  const Region* region;
   try {
     region = &qp.device().regions().at(key);
   } catch (const Failure&) {
-    return false;  // no region there
+    return nullptr;
   }
-  return !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
-         region->protectionDomain == qp.protectionDomain() && address >= region->address && length <= region->length &&
-         address - region->address <= region->length - length;
+  const bool permits = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
+                       region->protectionDomain == qp.protectionDomain() && address >= region->address &&
+                       length <= region->length && address - region->address <= region->length - length;
+  return permits ? region : nullptr;
+}
+
+inline bool tcpPermits(const QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access) {
+  return length == 0 || tcpRegion(qp, key, address, length, access) != nullptr;
+}
+
+// Where the NIC thread reads and writes it, if that is permitted then; nullptr where no region has the key.
+inline void* tcpMemory(const QueuePair& qp, uint32_t key, uint64_t address) {
+  return qp.device().regions().deviceMemory(key, address);
 }
 
 }  // namespace rdmc

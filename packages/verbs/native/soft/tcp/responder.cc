@@ -193,7 +193,7 @@ bool TcpResponder::receiverReady() {
 bool TcpResponder::beginWrite() {
   if (request_.length == 0) return true;
   if (!mayPlace()) return refuse(kRemoteAccessError);
-  sink_.add(reinterpret_cast<void*>(request_.remote), request_.length);
+  sink_.add(tcpMemory(*qp_, request_.rkey, request_.remote), request_.length);
   return true;
 }
 
@@ -203,7 +203,8 @@ bool TcpResponder::beginSend() {
   for (uint32_t i = 0; i < entries; ++i) room += slot_.sge[i].length;
   if (request_.length > room) return refuse(kRemoteInvalidRequest, true);
   for (uint32_t i = 0; i < entries; ++i) {
-    sink_.add(reinterpret_cast<void*>(slot_.sge[i].address()), slot_.sge[i].length);
+    const Sge& sge = slot_.sge[i];
+    sink_.add(tcpMemory(*qp_, sge.lkey, sge.address()), sge.length);
   }
   sink_.limit(request_.length);
   return true;
@@ -231,10 +232,11 @@ bool TcpResponder::atomic() {
   }
   if ((request_.remote & 7) || request_.length != 8) return refuse(kRemoteInvalidRequest);
   nic_.touch().enter();
-  const bool allowed = !wire_->closed() && tcpPermits(*qp_, request_.rkey, request_.remote, 8, kRemoteAtomic);
+  const Region* region =
+      wire_->closed() ? nullptr : tcpRegion(*qp_, request_.rkey, request_.remote, 8, kRemoteAtomic);
   uint64_t before = request_.compare;
-  if (allowed) {
-    auto* word = reinterpret_cast<uint64_t*>(request_.remote);
+  if (region) {
+    auto* word = reinterpret_cast<uint64_t*>(region->deviceMemory(request_.remote));
     if (request_.opcode == kFetchAndAdd) {
       before = __atomic_fetch_add(word, request_.compare, __ATOMIC_SEQ_CST);
     } else {
@@ -242,7 +244,7 @@ bool TcpResponder::atomic() {
     }
   }
   nic_.touch().leave();
-  if (!allowed) return refuse(kRemoteAccessError);
+  if (!region) return refuse(kRemoteAccessError);
   replies_.push_back({sequence_, false, 0, 0, 0, before});
   return finish();
 }

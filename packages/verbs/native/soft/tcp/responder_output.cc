@@ -104,10 +104,11 @@ TcpMoved TcpResponder::sendSome() {
     moved = tcpSend(fd(), pieces, count, sent);
   } else {
     nic_.touch().enter();
-    const bool allowed =
-        !wire_->closed() && !pieceLost_ && tcpPermits(*qp_, piece_.rkey, piece_.remote, piece_.length, kRemoteRead);
-    if (!allowed) pieceLost_ = true;
-    const void* from = allowed ? reinterpret_cast<const void*>(piece_.remote) : kZeros;
+    const Region* region = wire_->closed() || pieceLost_ ? nullptr
+                                                         : tcpRegion(*qp_, piece_.rkey, piece_.remote, piece_.length,
+                                                                     kRemoteRead);
+    if (!region) pieceLost_ = true;
+    const void* from = region ? region->deviceMemory(piece_.remote) : kZeros;
     pieces[count++] = {const_cast<void*>(from), payload};
     moved = tcpSend(fd(), pieces, count, sent);
     nic_.touch().leave();
