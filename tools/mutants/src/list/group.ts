@@ -70,15 +70,6 @@ export const group: readonly Mutant[] = [
     tests: MACHINE,
   },
   {
-    id: 'group/header-sleeps-through',
-    package: PACKAGE,
-    function: 'SendSide.#mayPost',
-    find: 'message.has(sends.block(index)) || this.#headersAhead.isDue(message, pair)',
-    replace: 'message.has(sends.block(index))',
-    fault: 'A member sleeps although the completion of its own send would let a header go ahead.',
-    tests: MACHINE,
-  },
-  {
     id: 'group/header-ahead-unchecked',
     package: PACKAGE,
     function: 'ReceiveSide.#headerCame',
