@@ -178,7 +178,7 @@ longLabTest(
       const next = hosts.splice(0, STARTED_AT_ONCE);
       receivers.push(...(await Promise.all(next.map((host) => lab.receive(host, { once: true })))));
     }
-    const cast = lab.cast(path, lab.receivers, '--stall-timeout', '60s');
+    const cast = lab.cast(path, lab.receivers, '--stall-timeout', '60s', '--connect-timeout', '90s');
     expect(await cast.ended, cast.stderr).toBe(0);
     for (const { ended } of receivers) expect(await ended).toBe(0);
     for (const { stderr } of [cast, ...receivers]) expect(stderr).toBe('');
