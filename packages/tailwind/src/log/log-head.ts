@@ -105,10 +105,11 @@ export class LogHead {
   async leave(member: number): Promise<void> {
     // Those that are opened from now on are at others.
     for (let left = 2; left > 0 && this.#isAt(member); left -= 1) {
-      // Appends may need it meanwhile.
-      while (!this.#next && this.#preparing) await this.#prepared;
+      const { ended } = this.environment;
+      // Appends may need it meanwhile. Where it cannot be opened, the log has ended.
+      while (!this.#next && this.#preparing && !ended.aborted) await this.#prepared;
       const hasRoom = this.table.count + left <= this.#limit(false);
-      if (this.environment.ended.aborted || !hasRoom || !this.#rotate(NO_REMOVAL)) return;
+      if (ended.aborted || !hasRoom || !this.#rotate(NO_REMOVAL)) return;
       this.advance();
     }
   }
