@@ -25,6 +25,7 @@ export default suite({
     'test/serve-on.test.ts',
     'test/shards.test.ts',
     'test/shared-memory.test.ts',
+    'test/spare-node.test.ts',
     'test/stall.test.ts',
     'test/stream.test.ts',
     'test/tracing.test.ts',

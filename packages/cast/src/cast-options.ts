@@ -93,7 +93,7 @@ export interface CastOptions {
   readonly numericIds?: boolean | undefined;
   /** Ports of this machine, both included, that receivers connect to: two for each cast at a time. Default: any. */
   readonly meshPorts?: readonly [first: number, last: number] | undefined;
-  /** Largest message in bytes, 64 KiB to 1 GiB, default 12 MiB. Every member holds three. */
+  /** Largest message in bytes, 64 KiB to 1 GiB, default 8 MiB. Every member holds three. */
   readonly messageBytes?: number | undefined;
   /** Bytes per second the sender feeds into the group, at least 64 KiB (default: no limit). */
   readonly bandwidthLimit?: number | undefined;

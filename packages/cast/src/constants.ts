@@ -15,9 +15,9 @@ export const MAX_TIMER_MS = 0x7fff_ffff;
 export const MIN_MESSAGE_BYTES = 64 * KIB;
 /**
  * The largest message of a cast unless another limit is given: every member holds three. Larger ones were not faster
- * (docs/results/network.md).
+ * (docs/results/network.md): less of them stays in the caches of processors.
  */
-export const DEFAULT_MESSAGE_BYTES = 12 * MIB;
+export const DEFAULT_MESSAGE_BYTES = 8 * MIB;
 export const MAX_MESSAGE_BYTES = 1024 * MIB;
 /** Least size of messages of a small cast, unless the limit is smaller. */
 export const SMALL_MESSAGE_BYTES = 4 * MIB;

@@ -134,6 +134,8 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
 
   #receive({ channel, frames, invitation }: NonNullable<Awaited<ReturnType<typeof handshake>>>): void {
     const report = (event: ReceiverEvent): void => this.events.push(event);
+    // Threads of the next cast would take time and memory from this one.
+    clearTimeout(this.#refilling);
     const ending = [...this.#receptions].flatMap(([each, over]) => (each.isEnding ? [over] : []));
     const { options, writers } = this;
     const { gathering } = invitation;
@@ -155,7 +157,7 @@ class ListeningReceiver extends KeyedListener<ReceiverEvent> implements FileRece
 
   /** A receiver that is closed after its cast, or gets the next one at once, starts no threads that nobody needs. */
   #refillLater(): void {
-    if (this.isClosing) return;
+    if (this.isClosing || this.#receptions.size > 0) return;
     clearTimeout(this.#refilling);
     this.#refilling = setTimeout(() => this.#refill(), REFILL_DELAY_MS).unref();
   }

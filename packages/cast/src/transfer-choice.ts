@@ -20,7 +20,7 @@ export interface TransferWishes {
   readonly algorithm?: Algorithm | undefined;
   /** 'auto': what the facts say. */
   readonly blockBytes: 'auto' | number;
-  /** Most bytes of a message (default: 12 MiB). */
+  /** Most bytes of a message (default: 8 MiB). */
   readonly messageBytes?: number | undefined;
   /** Bytes per second of the sender (default: no limit). */
   readonly bandwidthLimit?: number | undefined;

@@ -21,10 +21,10 @@ describe('the size of messages', () => {
     [0, 4 * MIB],
     [100, 4 * MIB],
     [8 * MIB, 4 * MIB + 64 * KIB],
-    [40 * MIB, 8.0625 * MIB],
-    [64 * MIB, 12 * MIB],
-    [256 * MIB, 12 * MIB],
-    [10 * 1024 * MIB, 12 * MIB],
+    [30 * MIB, 6.0625 * MIB],
+    [64 * MIB, 8 * MIB],
+    [256 * MIB, 8 * MIB],
+    [10 * 1024 * MIB, 8 * MIB],
   ])('for %i bytes is %i', (total, size) => {
     expect(messageSize(total, DEFAULT_MESSAGE_BYTES)).toBe(size);
   });

@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
+import { PassThrough, Readable } from 'node:stream';
+import { castStream } from '@rdmc/cast';
+import { expect, it, onTestFinished } from 'vitest';
+import { HEARTBEAT_MS, REFILL_DELAY_MS } from '../src/constants.js';
 import { SpareNode } from '../src/spare-node.js';
+import { startReceivers } from './support/receivers.js';
 
 it('gives each worker to one cast, and starts the next one when it is asked', async () => {
   const spare = new SpareNode();
@@ -26,4 +30,30 @@ it('ends the worker that no cast has taken, and starts no other one then', async
   expect(spare.take()).toBeUndefined();
   spare.refill();
   expect(spare.take()).toBeUndefined();
+});
+
+it('a receiver starts no threads of the next cast while one is in progress', async () => {
+  const [first] = await startReceivers(1);
+  const { receiver, to } = first!;
+  await castStream(Readable.from([Buffer.from('first')]), { name: 'first', to: [to] }).finished;
+  let started = 0;
+  const count = (): void => {
+    started += 1;
+  };
+  process.on('worker', count);
+  onTestFinished(() => void process.off('worker', count));
+  const input = new PassThrough();
+  input.write('second');
+  const second = castStream(input, { name: 'second', to: [to] });
+  // A receiver that rests has started them by then.
+  const enough = 2 + Math.ceil(REFILL_DELAY_MS / HEARTBEAT_MS);
+  let reports = 0;
+  for await (const { type } of receiver) {
+    if (type === 'progress') reports += 1;
+    if (reports === enough) break;
+  }
+  // Two of the sender, and two of the receiver: those that it had started ahead took part in the first cast.
+  expect(started).toBe(4);
+  input.end();
+  await second.finished;
 });

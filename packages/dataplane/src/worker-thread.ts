@@ -5,6 +5,7 @@ import { EventFd } from '@rdmc/verbs/loop';
 import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
+import { giveRing, takeRing } from './ring-memory.js';
 import { THREAD_NAME } from './thread-name.js';
 import type { TraceSource } from './trace/trace-file.js';
 import type { ReadyMessage, WorkerInput } from './worker-input.js';
@@ -61,8 +62,8 @@ export class WorkerThread {
 
   constructor(options: CheckedOptions) {
     this.#trace = options.trace?.file.source(options.trace.member);
-    this.commandRing = new SharedArrayBuffer(options.commandRingBytes);
-    this.eventRing = new SharedArrayBuffer(options.eventRingBytes);
+    this.commandRing = takeRing(options.commandRingBytes);
+    this.eventRing = takeRing(options.eventRingBytes);
     try {
       this.#worker = this.#launch(options);
     } catch (error) {
@@ -139,10 +140,16 @@ export class WorkerThread {
       this.#worker.once('exit', (code) => {
         this.#trace?.close();
         resolve({ code, error });
-        // After the listeners of the exit have stopped watching the eventfds.
-        setImmediate(() => this.#closeEventFds());
+        // After the listeners of the exit have stopped watching the eventfds, and read what the worker has left in its ring.
+        setImmediate(() => this.#release());
       });
     });
+  }
+
+  #release(): void {
+    this.#closeEventFds();
+    giveRing(this.commandRing);
+    giveRing(this.eventRing);
   }
 
   #closeEventFds(): void {
