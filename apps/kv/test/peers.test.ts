@@ -83,13 +83,14 @@ describe('of a server that has a newer slot table', () => {
 
   it('runs what it has the slots of, and the rest in order when it has the table', async () => {
     const replies: string[] = [];
-    const asked = ['SET theirs 1', 'SET mine 1', 'APPEND theirs 2', 'GET theirs', 'DBSIZE'].map((text) =>
-      pair.ask([text.split(' ')]).then(([reply]) => replies.push(`${text}: ${reply!.trim()}`)),
-    );
+    const ask = (text: string): Promise<number> =>
+      pair.ask([text.split(' ')]).then(([reply]) => replies.push(`${text}: ${reply!.trim()}`));
+    const asked = ['SET theirs 1', 'SET mine 1', 'APPEND theirs 2', 'GET theirs'].map(ask);
     await asked[1];
     // In a later frame.
     expect(await pair.ask([['GET', 'mine']])).toEqual(['$1\r\n1\r\n']);
     expect(replies).toEqual(['SET mine 1: +OK']);
+    asked.push(ask('DBSIZE'));
     pair.isOwn = () => true;
     table.resolve();
     await Promise.all(asked);
@@ -99,6 +100,39 @@ describe('of a server that has a newer slot table', () => {
       'GET theirs: $2\r\n12',
       'DBSIZE: :2',
     ]);
+  });
+
+  it('keeps requests of a slot in order when an earlier table gives it the slot', async () => {
+    const asked = [pair.ask([['SET', 'theirs', '1']])];
+    await pair.ask([['SET', 'mine', '1']]);
+    pair.isOwn = () => true;
+    asked.push(pair.ask([['APPEND', 'theirs', '2']]), pair.ask([['GET', 'theirs']]));
+    await pair.ask([['GET', 'mine']]);
+    expect(pair.store.keyspace.size).toBe(1);
+    table.resolve();
+    expect((await Promise.all(asked)).flat()).toEqual(['+OK\r\n', ':2\r\n', '$2\r\n12\r\n']);
+  });
+
+  it('keeps requests of a slot in order while those that were held are run', async () => {
+    const many = Array.from({ length: 200 }, (_, i) => pair.ask([['APPEND', 'theirs', `${i};`]]));
+    await pair.ask([['SET', 'mine', '1']]);
+    Object.defineProperty(pair.executor, 'mustYield', { get: () => true });
+    pair.isOwn = () => true;
+    table.resolve();
+    pair.table = undefined;
+    many.push(pair.ask([['APPEND', 'theirs', 'last']]));
+    await Promise.all(many);
+    const text = `${Array.from({ length: 200 }, (_, i) => `${i};`).join('')}last`;
+    expect(await pair.ask([['GET', 'theirs']])).toEqual([`$${text.length}\r\n${text}\r\n`]);
+  });
+
+  it('runs what follows a held command for all slots after it', async () => {
+    const all = pair.ask([['FLUSHALL']]);
+    const after = pair.ask([['SET', 'mine', '1']]);
+    pair.isOwn = () => true;
+    table.resolve();
+    expect((await Promise.all([all, after])).flat()).toEqual(['+OK\r\n', '+OK\r\n']);
+    expect(await pair.ask([['GET', 'mine']])).toEqual(['$1\r\n1\r\n']);
   });
 
   it('refuses what is not its own by that table either', async () => {

@@ -23,3 +23,11 @@ export function ownsAll(command: Command, args: Arguments, isOwn: (slot: number)
   }
   return true;
 }
+
+/** Adds the slots of all keys of a command to a set. */
+export function addSlots(command: Command, args: Arguments, slots: Set<number>): void {
+  ownsAll(command, args, (slot) => {
+    slots.add(slot);
+    return true;
+  });
+}

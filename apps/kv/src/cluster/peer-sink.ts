@@ -5,11 +5,13 @@ import type { Command, Route } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
 import { KvError } from '../errors.js';
 import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
+import type { Arguments } from '../resp/arguments.js';
 import { RequestParser } from '../resp/parser.js';
 import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
 import { refusalOf } from '../server/refusals.js';
 import { Chunk, type Sink } from '../server/sink.js';
+import { HeldRequests, type PeerRequest, type RequestsFrame } from './held-requests.js';
 import { INTERNAL_SESSION } from './internal-session.js';
 import { ownsAll } from './owned.js';
 import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
@@ -17,15 +19,6 @@ import { errorReply } from './request.js';
 
 /** A command that runs at the server of the client. */
 const NOT_SENT: ReadonlySet<Route> = new Set(['here', 'transaction', 'cluster']);
-
-type RequestOfPeer = { readonly id: number; readonly version: RespVersion; readonly bytes: Buffer };
-
-/** A frame of a server that has a newer slot table than this one. */
-interface FrameAhead {
-  /** Its requests for slots that were not this server's, in order, until that table is here. */
-  readonly held: RequestOfPeer[];
-  isAhead: boolean;
-}
 
 /** The connection for replies. */
 export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
@@ -40,7 +33,9 @@ export class PeerSink implements Sink {
   #chunks: Chunk[] = [];
   #queuedBytes = 0;
   #resume: (() => void)[] = [];
-  #heldBytes = 0;
+  readonly #held = new HeldRequests();
+  /** Resolves when the held requests that could be run were run; never rejects. */
+  #drained: Promise<void> = Promise.resolve();
   #isClosed = false;
   /** Of requests that were held; the connection ends with it at its next frame. */
   #failure: unknown;
@@ -64,17 +59,16 @@ export class PeerSink implements Sink {
    */
   run(payload: Buffer, table?: Promise<void>): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure;
-    if (!table) return this.#go(requestsIn(payload));
-    const frame: FrameAhead = { held: [], isAhead: true };
+    const frame: RequestsFrame = { hasTable: !table };
     const done = this.#go(requestsIn(payload), frame);
-    table
-      .then(() => this.#runHeld(frame))
-      .catch((error: unknown) => {
-        this.#failure = error;
-      });
-    const isFull = (): boolean => this.#heldBytes > PEER_WINDOW_BYTES;
-    if (done) return done.then(() => (isFull() ? table : undefined));
-    return isFull() ? table : undefined;
+    if (!table) return done;
+    const drained = table.then(() => {
+      frame.hasTable = true;
+      return this.#drain();
+    });
+    const room = (): Promise<void> | undefined =>
+      this.#held.bytes > PEER_WINDOW_BYTES ? drained : undefined;
+    return done ? done.then(room) : room();
   }
 
   /** The connection has ended: what is held is not run any more. */
@@ -110,22 +104,23 @@ export class PeerSink implements Sink {
     });
   }
 
-  #runHeld(frame: FrameAhead): Promise<void> | undefined {
-    frame.isAhead = false;
-    for (const { bytes } of frame.held) this.#heldBytes -= bytes.length;
-    return this.#isClosed ? undefined : this.#go(frame.held.values());
+  /** Runs the held requests whose table is here. One such run follows the other, so that requests stay in order. */
+  #drain(): Promise<void> {
+    this.#drained = this.#drained
+      .then(() => (this.#isClosed ? undefined : this.#go(this.#held.ready())))
+      .catch((error: unknown) => {
+        this.#failure = error;
+      });
+    return this.#drained;
   }
 
-  #go(requests: Iterator<RequestOfPeer>, frame?: FrameAhead): Promise<void> | undefined {
+  /** @param frame the frame of the requests; undefined: they were held, and do not wait any more */
+  #go(requests: Iterator<PeerRequest>, frame?: RequestsFrame): Promise<void> | undefined {
     const { executor } = this;
     executor.begin(this);
     for (let next = requests.next(); !next.done; next = requests.next()) {
-      const { version, bytes } = next.value;
-      this.version = version;
-      if (!this.#runOne(next.value, frame?.isAhead ?? false)) {
-        frame!.held.push(next.value);
-        this.#heldBytes += bytes.length;
-      }
+      this.version = next.value.version;
+      this.#runOne(next.value, frame);
       if (executor.isFull) {
         executor.endRun();
         executor.end();
@@ -164,23 +159,26 @@ export class PeerSink implements Sink {
     for (const resume of this.#resume.splice(0)) resume();
   }
 
-  /** Returns false where it must be held. */
-  #runOne({ id, bytes }: RequestOfPeer, isAhead: boolean): boolean {
+  /** Runs a request, refuses it, or holds it: it waits for the table of its frame, or for requests before it. */
+  #runOne(request: PeerRequest, frame: RequestsFrame | undefined): void {
     const { executor } = this;
     const { writer } = executor;
+    const { id, bytes } = request;
     const before = executor.runState;
     const at = writer.length;
     const command = this.#commandIn(bytes);
-    const isHere =
-      command.route === 'everywhere'
-        ? !isAhead && this.servesAll()
-        : ownsAll(command, this.#parser.arguments, this.isOwn);
-    if (!isHere) {
-      if (!isAhead) writer.frame(id, NOT_OWNER);
-      return !isAhead;
+    const args = this.#parser.arguments;
+    const isOwn = this.#isHere(command, args, frame?.hasTable ?? true);
+    if (frame && (this.#held.blocks(command, args) || !(isOwn || frame.hasTable))) {
+      this.#held.add(request, frame, command, args);
+      return;
+    }
+    if (!isOwn) {
+      writer.frame(id, NOT_OWNER);
+      return;
     }
     writer.frame(id, 0);
-    executor.run(command, this.#parser.arguments, INTERNAL_SESSION, true);
+    executor.run(command, args, INTERNAL_SESSION, true);
     if (writer.length - at > FULL_FRAME_BYTES) {
       writer.truncate(at + 8);
       writer.error(`ERR a reply between servers is over ${FULL_FRAME_BYTES} bytes`);
@@ -190,7 +188,12 @@ export class PeerSink implements Sink {
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
     if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
-    return true;
+  }
+
+  /** Commands for all slots wait for the table: by an earlier one, a slot may be another server's. */
+  #isHere(command: Command, args: Arguments, hasTable: boolean): boolean {
+    if (command.route === 'everywhere') return hasTable && this.servesAll();
+    return ownsAll(command, args, this.isOwn);
   }
 
   /** One whole command, in the parser. Servers forward only commands that they have checked. */

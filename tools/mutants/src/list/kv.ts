@@ -144,7 +144,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/slots-of-others',
     package: PACKAGE,
     function: 'PeerSink.#runOne',
-    find: '!isHere',
+    find: '!isOwn',
     replace: 'false',
     fault: 'A server runs commands for slots that it does not own.',
     tests: PEERS,
