@@ -1,6 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-// slow: casts to receivers, each of which takes several threads or processes.
+// slow: casts to receivers, each of which takes several threads or processes, and searches.
 export default suite({
   slow: [
     'test/archive.test.ts',
@@ -17,9 +17,11 @@ export default suite({
     'test/hostile.test.ts',
     'test/keys.test.ts',
     'test/memory.test.ts',
+    'test/piece-store.test.ts',
     'test/programs.test.ts',
     'test/pull-hostile.test.ts',
     'test/pull.test.ts',
+    'test/replay.test.ts',
     'test/resume-killed.test.ts',
     'test/resume.test.ts',
     'test/serve-on.test.ts',

@@ -114,8 +114,6 @@ export const HANDOVER_TOTAL_MS = 600_000;
 export const SETTLE_RETRY_MS = 100;
 /** The wait before slots are handed over again where that failed. */
 export const HANDOVER_RETRY_MS = 2000;
-/** Servers make the replicas that a drained server keeps elsewhere one after another, this time apart. */
-export const RETIRE_TURN_MS = 500;
 /** A server whose log would be fuller than this does not get further slots. */
 export const FULL_PERCENT = 80;
 /** How long a takeover may take before it is tried again, and the wait before that. */

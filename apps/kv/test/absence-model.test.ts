@@ -31,7 +31,7 @@ const unsafeRules: [string, Partial<AbsenceRules>][] = [
 
 describe('wrong variants are found', () => {
   it.each(unsafeRules)('%s', { timeout: 240_000 }, (_name, rules) => {
-    const { unsafe } = exploreObjects(new AbsenceModel({ ...ABSENCE_RULES, ...rules }));
+    const { unsafe } = exploreObjects(new AbsenceModel({ ...ABSENCE_RULES, ...rules }), { deep: true });
     expect(unsafe?.reason).toMatch(/another one reaches/);
   });
 });

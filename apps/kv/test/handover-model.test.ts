@@ -48,7 +48,7 @@ const unsafeRules: [string, Partial<HandOverRules>, RegExp][] = [
 
 describe('wrong variants are found', () => {
   it.each(unsafeRules)('%s', { timeout: 240_000 }, (_name, rules, reason) => {
-    const { unsafe } = exploreObjects(new HandOverModel({ ...HAND_OVER_RULES, ...rules }));
+    const { unsafe } = exploreObjects(new HandOverModel({ ...HAND_OVER_RULES, ...rules }), { deep: true });
     expect(unsafe?.reason).toMatch(reason);
   });
 

@@ -115,3 +115,30 @@ it.each([
   const { state, logs } = twoLogs(source, target);
   expect(await rejection(state.commit(COMMIT, logs))).toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
 });
+
+it('what is remembered is what the store has, after each kind of change, also of another process', async () => {
+  const store = new FakeStore();
+  store.values.set('kv/slots', { value: '[[0,16383,"1"]]', revision: 1 });
+  const records = [record(1, 'live'), record(2, 'live'), record(3, 'live')];
+  const logs = async () => records;
+  const state = new PlacementState(store);
+  const other = new PlacementState(store);
+  const changes: (() => Promise<unknown>)[] = [
+    () => state.commit(COMMIT, logs),
+    () => state.keep([6], '1', logs),
+    () => other.commit({ ...COMMIT, slots: [9] }, logs),
+    () => state.plan('2', [[5, 5, '3', 90, 0] as const, [9, 9, '1', 90, 4] as const], logs),
+    async () => records.splice(1, 1, record(2, 'recovered')),
+    () => state.commit({ slots: [5], epochs: [90], source: '3', target: '1', floor: 8 }, logs),
+    () => other.plan('3', [], logs),
+    () => other.keep([9], '1', logs),
+  ];
+  for (const change of changes) {
+    await change();
+    const stored = await new PlacementState(store).storedTenures(records);
+    expect(await state.storedTenures(records)).toEqual(stored);
+    expect((await state.numbered(logs)).tenures).toEqual(stored);
+  }
+  const { 5: fifth, 9: ninth } = (await state.storedTenures(records))!;
+  expect([fifth?.logId, ninth?.logId]).toEqual(['1', '1']);
+});

@@ -47,7 +47,7 @@ export const MIN_BANDWIDTH_LIMIT = 64 * KIB;
 export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 /** Members of a mesh that form it within the limit for one receiver, and the time that each further one may take. */
 export const MESH_MEMBERS_IN_TIME = 16;
-export const MESH_MS_PER_MEMBER = 500;
+export const MESH_MS_PER_MEMBER = 1_000;
 export const DEFAULT_STALL_TIMEOUT_MS = 30_000;
 export const MIN_STALL_TIMEOUT_MS = 1_000;
 /** The longest time that devices wait for a silent neighbour. */

@@ -10,7 +10,7 @@
  */
 import { SerialQueue } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
-import { BUFFERS_PER_SLAB, EAGER_BYTES, SPARE_BUFFERS } from './constants.js';
+import { BUFFERS_PER_SLAB, EAGER_BYTES, EAGER_NETWORK_BYTES, SPARE_BUFFERS } from './constants.js';
 import type { SlabSetup } from './records.js';
 
 /** The functions of the node that its slabs call. */
@@ -28,9 +28,10 @@ interface Size {
   groups: number;
 }
 
-/** Bytes of a first-block buffer of a group with blocks of up to that many bytes. */
-export function bufferBytes(maxBlockBytes: number): number {
-  return Math.min(EAGER_BYTES, 2 ** Math.ceil(Math.log2(maxBlockBytes)));
+/** Bytes of a first-block buffer of a group with blocks of up to that many bytes, over these transports. All members have the same. */
+export function bufferBytes(maxBlockBytes: number, transports: readonly string[]): number {
+  const most = transports.every((name) => name === 'shm') ? EAGER_BYTES : EAGER_NETWORK_BYTES;
+  return Math.min(most, 2 ** Math.ceil(Math.log2(maxBlockBytes)));
 }
 
 /** The first-block buffers of a node, in the application's thread: allocates them for groups, and frees them with the last one. */
@@ -40,7 +41,7 @@ export class BufferSlabs {
 
   constructor(private readonly port: SlabPort) {}
 
-  /** A group that receives blocks is about to be opened. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  /** A group that receives blocks is about to start. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   join(bytes: number): Promise<void> {
     return this.#jobs.run(async () => {
       const size = this.#sizes.get(bytes) ?? { regions: [], groups: 0 };

@@ -26,9 +26,11 @@ export const MAX_WINDOW = 64;
 export const OPEN_MESSAGES = 4;
 /**
  * Blocks of up to that many bytes are sent before their receiver has memory for the message, into a first-block buffer. If the
- * blocks of a message are longer, its header goes ahead. It is the automatic block size of short messages in shared memory.
+ * blocks of a message are longer, its header goes ahead. They are the automatic block sizes of short messages, in shared
+ * memory and over a network.
  */
 export const EAGER_BYTES = 256 * KIB;
+export const EAGER_NETWORK_BYTES = 64 * KIB;
 /** First-block buffers of a node beyond one for each of its groups, for messages that follow one another closely. */
 export const SPARE_BUFFERS = 12;
 /** First-block buffers that a node allocates at once. */
@@ -66,7 +68,7 @@ export const DEFAULT_STREAM_MESSAGE_BYTES = 1 * MIB;
 export const READABLE_CHUNK_BYTES = 256 * KIB;
 
 /** Announcements in flight per neighbour before further ones wait; they are cumulative, so a later one covers them. */
-export const CONTROL_SEND_DEPTH = 64;
+export const CONTROL_SEND_DEPTH = 32;
 /** Each announcement whose number is a multiple of this is signalled; its completion frees the send queue. */
 export const CONTROL_SIGNAL_EVERY = 16;
 

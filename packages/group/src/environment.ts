@@ -20,6 +20,8 @@ export interface GroupEnvironment {
   portIsDown(): boolean;
   /** Memory of the node's pool. */
   allocate(byteLength: number, options?: { signal?: AbortSignal }): Promise<MemoryRegion>;
+  /** The same; its pages are not faulted in yet. */
+  allocateUnpopulated(byteLength: number, signal?: AbortSignal): Promise<MemoryRegion>;
   /** Whether a region came from `allocate`. */
   allocated(region: MemoryRegion): boolean;
 }

@@ -58,8 +58,8 @@ export class Formation {
   /** Messages of members whose group already exists. */
   readonly early: [number, MemberMessage][] = [];
   #region: MemoryRegion | undefined;
-  /** The size of the first-block buffers, of which this group has one; 0: it has none. */
-  #joinedBytes = 0;
+  /** Resolves when this group has a first-block buffer; and their size. */
+  #joined: { readonly bytes: number; readonly done: Promise<void> } | undefined;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -116,8 +116,10 @@ export class Formation {
       await this.#orFail(this.#connectedAll.promise);
       if (this.#gathers) for (const to of this.#others) this.#sendConnected(to, this.transports);
       // Watches for failures up to the end, so that a loss during the start fails the creation.
+      const bufferBytes = await this.#orFail(this.#joinBuffers());
       const { sendWindow, readyWindow } = this.#windows();
-      await this.#orFail(this.environment.link.commands.start(this.slot.number, sendWindow, readyWindow));
+      const { commands } = this.environment.link;
+      await this.#orFail(commands.start(this.slot.number, sendWindow, readyWindow, bufferBytes));
     } catch (error) {
       await this.#undo(error);
       throw error;
@@ -129,10 +131,7 @@ export class Formation {
 
   /** Frees the group's memory: the worker has closed its queue pairs. */
   async free(): Promise<void> {
-    const bytes = this.#joinedBytes;
-    this.#joinedBytes = 0;
-    const left = bytes > 0 ? this.environment.slabs.leave(bytes) : undefined;
-    await Promise.all([this.#region?.close(), this.links.close(), left]);
+    await Promise.all([this.#region?.close(), this.links.close(), this.#leaveBuffers()]);
   }
 
   fail(error: GroupError | AbortError): void {
@@ -209,13 +208,10 @@ export class Formation {
     const { weight, trafficClass, serviceLevel } = options;
     const { rank, neighbours, firstPair } = this.neighbourhood;
     const { maxBlockBytes } = this;
-    const receivesBlocks = rank !== 0 && !options.senders;
     const relaysAhead = options.relay === 'device' ? receiveWindow : 0;
     const windows = { receiveWindow, sendWindow, relaysAhead, maxBlockBytes };
     this.#region = await environment.allocate(groupMemoryBytes(windows));
-    const bytes = bufferBytes(maxBlockBytes);
-    if (receivesBlocks) await this.#joinBuffers(bytes);
-    const slots = receivesBlocks ? await reception.prepare() : null;
+    const slots = this.#receivesBlocks ? await reception.prepare() : null;
     const links = await this.links.allocate();
     const setup = {
       group: slot.number,
@@ -230,7 +226,7 @@ export class Formation {
       slots,
       ...links,
     };
-    const queues = { ...windows, bufferBytes: bytes, retryTimeoutMs, region: this.#region.handle };
+    const queues = { ...windows, retryTimeoutMs, region: this.#region.handle };
     const priority = { weight, trafficClass, serviceLevel };
     await environment.link.open({ ...setup, ...queues, ...priority }, events);
     await Promise.all(
@@ -374,8 +370,29 @@ export class Formation {
     await this.free();
   }
 
-  async #joinBuffers(bytes: number): Promise<void> {
-    await this.environment.slabs.join(bytes);
-    this.#joinedBytes = bytes;
+  get #receivesBlocks(): boolean {
+    return this.neighbourhood.rank !== 0 && !this.options.senders;
+  }
+
+  /** Resolves with the size of the first-block buffers, when this member has one, if it needs one. */
+  async #joinBuffers(): Promise<number> {
+    const bytes = bufferBytes(this.maxBlockBytes, this.transports);
+    if (this.#receivesBlocks) {
+      this.#joined = { bytes, done: this.environment.slabs.join(bytes) };
+      await this.#joined.done;
+    }
+    return bytes;
+  }
+
+  /** Also where the group has failed while its buffer was being allocated. */
+  async #leaveBuffers(): Promise<void> {
+    const joined = this.#joined;
+    this.#joined = undefined;
+    if (!joined) return;
+    const hasOne = await joined.done.then(
+      () => true,
+      () => false,
+    );
+    if (hasOne) await this.environment.slabs.leave(joined.bytes);
   }
 }

@@ -82,8 +82,17 @@ export class Groups {
     const signal = signalOption('allocate', options.signal);
     integerOption('allocate', 'byteLength', byteLength, 0, Number.MAX_SAFE_INTEGER);
     this.#assertOpen();
+    return this.#allocate(byteLength, signal, true);
+  }
+
+  async #allocate(
+    byteLength: number,
+    signal: AbortSignal | undefined,
+    populated: boolean,
+  ): Promise<MemoryRegion> {
     throwIfAborted('The allocation', signal);
-    const region = await this.#context.plane.protectionDomain.allocate(Math.max(1, byteLength));
+    const bytes = Math.max(1, byteLength);
+    const region = await this.#context.plane.protectionDomain.allocate(bytes, { populated });
     if (signal?.aborted) {
       await region.close();
       throw new AbortError('The allocation', signal);
@@ -167,6 +176,7 @@ export class Groups {
       slabs: this.#slabs,
       portIsDown: () => this.#port.isDown,
       allocate: (byteLength, options) => this.allocate(byteLength, options),
+      allocateUnpopulated: (byteLength, signal) => this.#allocate(byteLength, signal, false),
       allocated: (region) => this.#allocated.has(region),
     };
   }

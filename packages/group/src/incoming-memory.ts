@@ -2,6 +2,7 @@ import type { LocalKey, MemoryRegion } from '@rdmc/verbs';
 import { UNREAD_MESSAGES } from './constants.js';
 import type { GroupEnvironment } from './environment.js';
 import type { IncomingHandler } from './group-options.js';
+import { receiveMemory } from './late-memory.js';
 import { applicationMemory, type MessageMemory, ReceivedMessage, wholeRegions } from './received-message.js';
 import { NO_RKEY } from './records.js';
 import { checkRange, checkWritable } from './region-range.js';
@@ -91,12 +92,17 @@ export class IncomingMemory {
     this.#waiting.length = 0;
   }
 
+  /** Memory was handed out, and its pages cannot be had. */
+  #late(error: unknown): void {
+    if (!this.#controller.signal.aborted) this.ports.failed(error);
+  }
+
   async #obtain({ number, byteLength }: Begun): Promise<void> {
     try {
       const { signal } = this.#controller;
       const given = await (this.handler
         ? this.handler(byteLength, { signal })
-        : this.environment.allocate(byteLength, { signal }));
+        : receiveMemory(this.environment, byteLength, signal, (error) => this.#late(error)));
       const { region, offset } = checkRange('incoming', given, byteLength, this.environment.device);
       checkWritable(region);
       // If `incoming` gave a part, other messages may use the same region.

@@ -5,6 +5,7 @@ import type { GroupEnvironment } from './environment.js';
 import { messageOf } from './errors.js';
 import type { GroupReception, ReceptionPort } from './group-reception.js';
 import { IncomingMemory } from './incoming-memory.js';
+import { receiveMemory } from './late-memory.js';
 import { ReceiveMemory, receiveBytes } from './receive-memory.js';
 import type { ReceivedMessage } from './received-message.js';
 import type { SlotSetup } from './records.js';
@@ -97,7 +98,10 @@ export class Reception implements GroupReception {
   async prepare(): Promise<SlotSetup | null> {
     const { receive } = this.options;
     if (!receive) return null;
-    const region: MemoryRegion = await this.environment.allocate(receiveBytes(receive));
+    const failed = (error: unknown): void => {
+      if (!this.#isOver) this.port.failed(`memory ahead: ${messageOf(error)}`, error);
+    };
+    const region = await receiveMemory(this.environment, receiveBytes(receive), undefined, failed);
     const { commands } = this.environment.link;
     const giveBack = (slot: number) => commands.releaseSlot(this.group, slot);
     this.#ahead = new ReceiveMemory(receive, region, giveBack, this.options.members[0]!);

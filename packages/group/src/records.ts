@@ -13,7 +13,7 @@ export const NO_RKEY = -1;
 
 export const groupRecords = recordTable({
   commands: {
-    /** Memory for first-block buffers, before a group that needs it is opened. */
+    /** Memory for first-block buffers, before a group that needs it starts. */
     addBuffers: call(json<SlabSetup>()),
     /** No group uses buffers of that size any more. */
     dropBuffers: call(numbers<[bufferBytes: number]>(1)),
@@ -24,8 +24,8 @@ export const groupRecords = recordTable({
       json<{ readonly group: number; readonly pair: number; readonly address: PairAddress }>(),
       json<string>(),
     ),
-    /** With the windows, which depend on the transports. */
-    start: call(numbers<[group: number, sendWindow: number, readyWindow: number]>(3)),
+    /** With the windows and the size of a first-block buffer, which depend on the transports. */
+    start: call(numbers<[group: number, sendWindow: number, readyWindow: number, bufferBytes: number]>(4)),
     send: post(
       numbers<
         [
@@ -109,8 +109,6 @@ export interface GroupSetup {
   readonly trafficClass: number;
   readonly serviceLevel: number;
   readonly maxBlockBytes: number;
-  /** Bytes of a first-block buffer: of the node's slabs, drawn in `buffer-slabs.ts`. */
-  readonly bufferBytes: number;
   /** Region for headers, laid out in `group-memory.ts`. */
   readonly region: number;
   /** Memory ahead, at a receiver with the option `receive`. */

@@ -34,12 +34,12 @@ function relay({ skipsNumbers = false, bufferBytes = MAX_BLOCK } = {}) {
       sendWindow: WINDOW,
       maxBlockBytes: MAX_BLOCK,
       skipsNumbers,
-      buffers: oneGroupsBuffers(bufferBytes),
       headers,
       counters: createCounters(),
     },
     port,
   );
+  machine.start(oneGroupsBuffers(bufferBytes));
   machine.advance();
   return { machine, headers, posted };
 }

@@ -121,13 +121,13 @@ export class Member implements GroupPort, HostedMember, BlockSender {
         sendWindow: windows.send,
         readyTokens: windows.ready,
         maxBlockBytes: group.blockBytes,
-        buffers: buffersOf(group.blockBytes),
         headers: this.#headers,
         counters: createCounters(),
         trace,
       },
       this,
     );
+    this.machine.start(buffersOf(group.blockBytes));
     this.neighbours.forEach((_, pair) => {
       this.machine.prepare(pair);
     });

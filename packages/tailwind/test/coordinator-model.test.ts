@@ -35,7 +35,7 @@ const unsafeRules: [string, Partial<Rules>, RegExp][] = [
 
 describe('wrong variants are found', () => {
   it.each(unsafeRules)('%s', { timeout: 240_000 }, (_name, rules, reason) => {
-    const { unsafe } = exploreObjects(new CoordinatorModel({ ...RULES, ...rules }));
+    const { unsafe } = exploreObjects(new CoordinatorModel({ ...RULES, ...rules }), { deep: true });
     expect(unsafe?.reason).toMatch(reason);
   });
 

@@ -32,7 +32,7 @@ const unsafeRules: [string, Partial<Rules>, RegExp][] = [
 
 describe('wrong variants are found', () => {
   it.each(unsafeRules)('%s', { timeout: 240_000 }, (_name, rules, reason) => {
-    const { unsafe } = exploreObjects(new ParallelRecoveryModel({ ...RULES, ...rules }, 0));
+    const { unsafe } = exploreObjects(new ParallelRecoveryModel({ ...RULES, ...rules }, 0), { deep: true });
     expect(unsafe?.reason).toMatch(reason);
   });
 });

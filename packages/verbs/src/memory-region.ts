@@ -106,6 +106,16 @@ export class MemoryRegion {
     return new Uint8Array(this.#buffer(offset, byteLength));
   }
 
+  /**
+   * Faults in the pages of a region of `allocate` with `populated: false`, in a thread of its own, the last ones first; it may be
+   * used meanwhile.
+   * @throws VerbsError ERR_RDMC_REGION_CLOSED, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_SYSTEM
+   */
+  async populate(): Promise<void> {
+    this.#checkRange(0, 0);
+    await native().regionPopulate(this.device.handle, this.handle);
+  }
+
   /** An entry for a work request's scatter/gather list. */
   sge(offset = 0, byteLength = this.byteLength - offset): ScatterGatherEntry {
     this.#checkRange(offset, byteLength);

@@ -51,14 +51,17 @@ export interface NativeBinding {
   protectionDomainCreate(device: number): number;
   protectionDomainDestroy(device: number, pd: number): void;
 
-  /** Resolves to the region's handle once its pages are faulted in. */
+  /** Resolves to the region's handle; with `populated` once its pages are faulted in. */
   regionAllocate(
     device: number,
     pd: number,
     byteLength: number,
     access: number,
     hostAccess: boolean,
+    populated: boolean,
   ): Promise<number>;
+  /** Faults the pages of an allocated region in. */
+  regionPopulate(device: number, region: number): Promise<void>;
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
   /** The caller keeps the descriptor. */
   regionRegisterDmabuf(

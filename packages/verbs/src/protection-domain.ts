@@ -31,6 +31,12 @@ export interface AllocateOptions extends AccessOptions {
    * `registerDmabuf` is for them.
    */
   readonly hostAccess?: boolean;
+  /**
+   * All pages are faulted in when the promise resolves (default true). With false the soft device faults each one in at its first
+   * use, unless `region.populate` was earlier; then a machine without memory ends the process that uses the page. RDMA devices
+   * always fault memory in.
+   */
+  readonly populated?: boolean;
 }
 
 function accessBits(where: string, access: AccessOptions = {}): number {
@@ -56,17 +62,20 @@ export class ProtectionDomain {
   ) {}
 
   /**
-   * Memory that peers and all threads of this process can map, faulted in when the promise resolves.
+   * Memory that peers and all threads of this process can map, by default faulted in when the promise resolves.
    * Contents are undefined (it may come from a pool).
    * @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_DEVICE_LIMIT; ERR_RDMC_UNSUPPORTED for
    *   memory without host access on an RDMA device
    */
   async allocate(byteLength: number, options: AllocateOptions = {}): Promise<MemoryRegion> {
     integerOption('allocate', 'byteLength', byteLength, 1, Number.MAX_SAFE_INTEGER);
-    const { hostAccess = true, ...access } = options;
+    const { hostAccess = true, populated = true, ...access } = options;
     const bits = accessBits('allocate', access);
-    if (typeof hostAccess !== 'boolean') {
-      throw new VerbsError('ERR_RDMC_INVALID_OPTION', 'allocate: hostAccess must be true or false');
+    if (typeof hostAccess !== 'boolean' || typeof populated !== 'boolean') {
+      throw new VerbsError(
+        'ERR_RDMC_INVALID_OPTION',
+        'allocate: hostAccess and populated must be true or false',
+      );
     }
     const handle = await native().regionAllocate(
       this.device.handle,
@@ -74,6 +83,7 @@ export class ProtectionDomain {
       byteLength,
       bits,
       hostAccess,
+      populated,
     );
     return new MemoryRegion(this.device, handle);
   }

@@ -88,7 +88,7 @@ describe.skipIf(lacking)(`an addon built without the header of libibverbs ${lack
     const folder = build.stdout.trim();
     restore.push(() => rmSync(folder, { recursive: true }));
     const script = `
-      import { openDevice, surveyRdmaDevices } from ${JSON.stringify(pathToFileURL(join(folder, 'dist', 'index.js')).href)};
+      import { openDevice, surveyRdmaDevices } from ${JSON.stringify(pathToFileURL(join(folder, 'dist', 'all.js')).href)};
       const codeOf = (options) => openDevice(options).catch(({ code }) => code);
       const { problem, devices } = surveyRdmaDevices();
       const auto = await openDevice();

@@ -145,7 +145,7 @@ describe.skipIf(fakeLibrary.missing)(`opening an RDMA device ${fakeLibrary.missi
   it('the memlock limit that memory for peers needs counts it twice', () => {
     fake({ REG_ERRNO: String(ENOMEM) });
     const script = `
-      import { openDevice } from ${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)};
+      import { openDevice } from ${JSON.stringify(new URL('../dist/all.js', import.meta.url).href)};
       const domain = (await openDevice({ device: 'fake0' })).allocateProtectionDomain();
       await domain.allocate(1 << 20, { remoteWrite: true }).catch(({ code, message }) => console.log(code, message));
       process.exit();`;

@@ -3,7 +3,10 @@
 // without root. Prints MiB of all processes together: before a group is open, with idle groups, and after a large and a
 // small message of each group. PSS counts a page that processes share once; kernel memory of sockets is not in it.
 //
-//   node tools/bench/network/groups-memory.mjs [--block KIB|auto] [--transport tcp|shm] [--mib 1] [--groups 455] [--json]
+//   node tools/bench/network/groups-memory.mjs [--block KIB|auto] [--transport tcp|shm] [--mib 1] [--groups 455]
+//     [--small 0] [--json]
+//
+// --small: smallMessageBytes; 0 leaves the rings of small messages out.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { allGroups } from '@rdmc/lab';
@@ -21,6 +24,7 @@ const { values } = parseArgs({
     transport: { type: 'string', default: 'tcp' },
     mib: { type: 'string', default: '1' },
     groups: { type: 'string', default: '455' },
+    small: { type: 'string' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -60,7 +64,8 @@ const measure = (when) => rows.push({ when, ...memoryOf(cluster.pids()) });
 try {
   measure('no group');
   const began = performance.now();
-  const groups = await openAll(cluster, { bytes, blockBytes });
+  const small = values.small === undefined ? {} : { smallMessageBytes: Number(values.small) };
+  const groups = await openAll(cluster, { bytes, blockBytes, ...small });
   const formed = (performance.now() - began) / 1000;
   measure(`${groups.length} groups, idle`);
   for (const group of groups) await cluster.multicast(group, bytes);

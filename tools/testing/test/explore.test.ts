@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { explore } from '../src/explore.js';
+import { exploreObjects } from '../src/explore-objects.js';
 import { ModelMemory } from '../src/model-memory.js';
 
 const SIZE = 100;
@@ -61,6 +62,41 @@ it('finds a state from which there is no way to the end', () => {
 
 it('does not visit more states than its limit', () => {
   expect(() => explore(new Counters(), 50)).toThrow('more than 50 states');
+});
+
+/** The same counters as an object; the last state has an unsafe step, or none. */
+class CountersObject {
+  readonly counts = [0, 0];
+
+  constructor(private readonly hasUnsafe: boolean) {}
+
+  steps(): string[] {
+    const steps = ['x', 'y'].filter((_, index) => this.counts[index]! < SIZE - 1);
+    return this.hasUnsafe && steps.length === 0 ? ['fail'] : steps;
+  }
+
+  take(step: string): void {
+    if (step === 'fail') throw new Error('unsafe');
+    this.counts[step === 'x' ? 0 : 1]! += 1;
+  }
+
+  key(): string {
+    return this.counts.join();
+  }
+
+  done(): boolean {
+    return this.counts.every((count) => count === SIZE - 1);
+  }
+}
+
+it('visits every state of an object, deep first as well, which finds an unsafe last step after few states', () => {
+  const all = { states: SIZE * SIZE, unsafe: undefined, stuck: undefined };
+  expect(exploreObjects(new CountersObject(false))).toEqual(all);
+  expect(exploreObjects(new CountersObject(false), { deep: true })).toEqual(all);
+  expect(exploreObjects(new CountersObject(true)).states).toBe(SIZE * SIZE);
+  const { states, unsafe } = exploreObjects(new CountersObject(true), { deep: true });
+  expect(unsafe!.trace).toHaveLength(2 * (SIZE - 1) + 1);
+  expect(states).toBeLessThan((SIZE * SIZE) / 10);
 });
 
 it('a queue in a state gives its numbers in order, and is equal to one that never held them', () => {

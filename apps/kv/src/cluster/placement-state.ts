@@ -41,6 +41,14 @@ export interface Commit {
   readonly floor: number;
 }
 
+interface Known {
+  /** The stored layout. */
+  readonly slots: string;
+  /** The takeovers that have ended, with their plans. */
+  readonly takeovers: string;
+  readonly tenures: readonly Tenure[];
+}
+
 /** All logs that were ever created. */
 type LogRecords = () => Promise<readonly LogRecord[]>;
 
@@ -51,8 +59,8 @@ export class PlacementState {
   /** The last number, and the last one that is reserved durably: a hand-over needs several, and slots wait for them. */
   #last = 0;
   #reserved = 0;
-  /** The last tenures that were read, and what they were made of: a hand-over needs them several times. */
-  #read: { readonly from: string; readonly tenures: readonly Tenure[] } | undefined;
+  /** The last tenures that were read or written, and what they are made of: a hand-over needs them several times. */
+  #known: Known | undefined;
 
   constructor(private readonly store: StateStore) {}
 
@@ -68,15 +76,17 @@ export class PlacementState {
   /** The tenure of each slot; undefined where slots were never given out. */
   async storedTenures(logs: readonly LogRecord[]): Promise<readonly Tenure[] | undefined> {
     const stored = await this.store.get(SLOTS_KEY);
-    return stored && this.#tenuresOf(stored.value, logs);
+    return stored && (await this.#read(stored.value, logs)).tenures;
   }
 
-  async #tenuresOf(slots: string, logs: readonly LogRecord[]): Promise<readonly Tenure[]> {
+  async #read(slots: string, logs: readonly LogRecord[]): Promise<Known> {
     const recovered = recoveredOf(logs);
     const plans = recovered.size === 0 ? new Map() : await this.store.list(TAKEOVER_PREFIX);
-    const from = JSON.stringify([slots, [...recovered], ...plans]);
-    if (this.#read?.from !== from) this.#read = { from, tenures: tenuresOf(read(slots), recovered, plans) };
-    return this.#read.tenures;
+    const takeovers = JSON.stringify([[...recovered], ...plans]);
+    if (this.#known?.slots !== slots || this.#known.takeovers !== takeovers) {
+      this.#known = { slots, takeovers, tenures: tenuresOf(read(slots), recovered, plans) };
+    }
+    return this.#known;
   }
 
   /**
@@ -200,10 +210,13 @@ export class PlacementState {
       const stored = await this.store.get(SLOTS_KEY);
       if (!stored) throw new KvError('ERR_RDMC_KV_HANDOVER_FAILED', 'slots were never given out');
       const records = await logs();
-      const tenures = [...(await this.#tenuresOf(stored.value, records))];
+      const { takeovers, ...before } = await this.#read(stored.value, records);
+      const tenures = [...before.tenures];
       if (!change(tenures, records)) return;
+      const slots = textOf(tenureRanges(tenures));
       try {
-        await this.store.put(SLOTS_KEY, textOf(tenureRanges(tenures)), stored.revision);
+        await this.store.put(SLOTS_KEY, slots, stored.revision);
+        this.#known = { slots, takeovers, tenures };
         return;
       } catch (error) {
         if (codeOf(error) !== 'ERR_RDMC_STATE_CONFLICT') throw error;
@@ -236,7 +249,7 @@ export class PlacementState {
 
   /** The tenure of each slot, after all recoveries that ended. */
   async tenures(initial: readonly TenureRange[], logs: readonly LogRecord[]): Promise<readonly Tenure[]> {
-    return this.#tenuresOf(textOf(initial), logs);
+    return (await this.#read(textOf(initial), logs)).tenures;
   }
 }
 

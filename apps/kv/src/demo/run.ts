@@ -30,6 +30,10 @@ const BATCH = 50;
 /** Between two looks at whether reads are answered. */
 const READABLE_MS = 50;
 const VALUE_BYTES = 100;
+/** Between two batches while the cluster heals: all its processes share the processors of one machine with the writer. */
+const PAUSE_MS = 10;
+/** Servers that poll would take the processors from the others. */
+const WITHOUT_POLLING = ['--window-ms', '0'];
 /** Batches of writes after the server was killed. */
 const BATCHES_AFTER_KILL = 40;
 
@@ -45,9 +49,10 @@ class Loader {
 
   constructor(private readonly connection: Connection) {}
 
-  /** Some keys above all before. */
-  more(): Promise<void> {
-    return this.load(this.#next, BATCH);
+  /** Some keys above all before, and a pause. */
+  async more(): Promise<void> {
+    await this.load(this.#next, BATCH);
+    await delay(PAUSE_MS);
   }
 
   async load(from: number, count: number): Promise<void> {
@@ -100,7 +105,8 @@ export async function runDemo(
   say: (line: string) => void,
 ): Promise<DemoResult> {
   say(`starting a coordinator and ${servers} servers …`);
-  return withLocalCluster({ servers, serverArguments, hasStandby: true }, async (cluster) => {
+  const all = [...WITHOUT_POLLING, ...serverArguments];
+  return withLocalCluster({ servers, serverArguments: all, hasStandby: true }, async (cluster) => {
     say(`ready: redis-cli ${tls ? '--tls ' : ''}-p ${cluster.ports[0]} (any of ${cluster.ports.join(', ')})`);
     const connection = await Connection.open('127.0.0.1', cluster.ports[0]!, tls);
     const loader = new Loader(connection);

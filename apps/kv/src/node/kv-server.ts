@@ -12,7 +12,7 @@ import { KvError } from '../errors.js';
 import { DrainedServers } from '../handover/drained-servers.js';
 import { HandOverService } from '../handover/handover-service.js';
 import { Incoming } from '../handover/incoming.js';
-import { DEFAULT_REPLICAS, RETIRE_TURN_MS } from '../limits.js';
+import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { CloseStack } from './close-stack.js';
@@ -119,9 +119,9 @@ async function startServing(
   const backups = (): number[] => servers().filter((id) => id !== options.id && !drained.has(id));
   const { logId, log, lease, retire, close } = await openLog(options, logs, coordinator, backups, keyspace);
   closers.add(close);
-  closers.add(
-    retireInTurn(drained, () => backups().filter((id) => id < options.id).length, retire, options.id),
-  );
+  drained.onEmpty((member) => {
+    if (member !== options.id) retire(member);
+  });
   const store = new Store(keyspace, log);
   const service = serveCommands({ membership, store, lease, logId, backup, options, events, closers });
   const { executor, peers } = service;
@@ -156,30 +156,6 @@ async function startServing(
   closers.add(() => registration.close());
   await registration.registered();
   return { backup, service };
-}
-
-/**
- * Has other backups keep what a drained server keeps of this one. Servers take turns: new replicas are read, checked and written to
- * files, which would take the processors from clients if all did it at once. Returns how to end that.
- */
-function retireInTurn(
-  drained: DrainedServers,
-  place: () => number,
-  retire: (member: number) => void,
-  self: number,
-): () => void {
-  const timers = new Set<NodeJS.Timeout>();
-  drained.onEmpty((member) => {
-    if (member === self) return;
-    const timer = setTimeout(() => {
-      timers.delete(timer);
-      if (drained.has(member)) retire(member);
-    }, place() * RETIRE_TURN_MS);
-    timers.add(timer);
-  });
-  return () => {
-    for (const timer of timers) clearTimeout(timer);
-  };
 }
 
 /** Follows the coordinator's slot table, and the other servers. Without the coordinator this server serves what it has. */

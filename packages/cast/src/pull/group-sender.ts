@@ -1,5 +1,6 @@
 import { onAbort } from '@rdmc/common';
 import type { Group, RdmcNode } from '@rdmc/group';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import type { Pump } from '../sender/pump.js';
 import { connectedTo } from './connected.js';
 
@@ -43,7 +44,8 @@ export async function sendInGroup(pump: Pump, sent: SentGroup): Promise<void> {
 }
 
 async function form(sent: SentGroup): Promise<Group> {
-  const { node, id, members, blockBytes, signal, connectTimeoutMs: timeoutMs, stallTimeoutMs } = sent;
+  const { node, id, members, blockBytes, signal, stallTimeoutMs } = sent;
+  const timeoutMs = meshTimeoutMs(sent.connectTimeoutMs, members.length);
   await connectedTo(node, members, { timeoutMs, signal });
   return node.createGroup({
     ...{ id, members, blockBytes, timeoutMs, signal },

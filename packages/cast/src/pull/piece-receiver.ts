@@ -2,6 +2,7 @@ import { anySignal, type Logger, onAbort } from '@rdmc/common';
 import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import type { Transport } from '@rdmc/verbs';
 import { joinNode } from '../join-node.js';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import { listenWithin, type PortRange, portOf } from '../ports.js';
 import { MessageBuffers } from '../receiver/message-buffers.js';
 import { connectedTo } from './connected.js';
@@ -155,7 +156,7 @@ export class PieceReceiver {
     { run: id, members, algorithm, blockBytes }: ServerFrameOf<'run'>,
     signal: AbortSignal,
   ): Promise<Group> {
-    const { connectTimeoutMs: timeoutMs } = this.mesh;
+    const timeoutMs = meshTimeoutMs(this.mesh.connectTimeoutMs, members.length);
     await connectedTo(this.node, members, { timeoutMs, signal });
     return this.node.createGroup({
       ...{ id, members, algorithm, blockBytes, signal, timeoutMs },

@@ -3,6 +3,7 @@ import type { Group, RdmcNode, ReceivedMessage } from '@rdmc/group';
 import type { Algorithm } from '@rdmc/schedule';
 import type { GroupFacts, Invitation } from '../control/frames.js';
 import { protocolError } from '../errors.js';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import { MessageBuffers } from './message-buffers.js';
 import type { Outlines } from './outlines.js';
 import type { WriterThread } from './writer-thread.js';
@@ -120,7 +121,7 @@ export class StreamReceiver {
       incoming: this.#buffers.incoming,
       smallMessageBytes: 0,
       retryTimeoutMs: this.cast.stallTimeoutMs,
-      timeoutMs: this.cast.connectTimeoutMs,
+      timeoutMs: meshTimeoutMs(this.cast.connectTimeoutMs, members.length),
     });
   }
 

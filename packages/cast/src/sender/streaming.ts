@@ -4,6 +4,7 @@ import type { CheckedCastOptions } from '../checked-cast-options.js';
 import { FIRST_GROUP_ID, LOSS_GRACE_MS, MAX_BLAMES, SENDER_ID } from '../constants.js';
 import type { GroupFacts } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import { meshTimeoutMs } from '../mesh-timeout.js';
 import { newSecret } from '../seal/run-key.js';
 import { groupFacts } from './membership.js';
 import type { FormedMesh } from './mesh-formation.js';
@@ -125,7 +126,7 @@ export class Streaming {
       smallMessageBytes: 0,
       // The stall watch decides which member has stalled: it has more information than the devices.
       retryTimeoutMs: stallTimeoutMs,
-      timeoutMs: connectTimeoutMs,
+      timeoutMs: meshTimeoutMs(connectTimeoutMs, members.length),
       signal: this.signal,
     });
     forming.then(

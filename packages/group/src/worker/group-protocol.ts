@@ -40,7 +40,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     connectTable: ({ group, link, address }) => this.#groups.get(group)!.table!.connect(link, address),
     kickTable: (group) => this.#groups.get(group)?.advanceSoon(),
     settleTable: (group, skipped) => this.#groups.get(group)?.table?.settle(skipped),
-    start: (group, ...windows) => this.#groups.get(group)?.start(...windows),
+    start: (group, sendWindow, readyWindow, bufferBytes) =>
+      this.#groups.get(group)?.start(sendWindow, readyWindow, this.#buffersOf(bufferBytes)),
     send: (group, ...message) => this.#groups.get(group)?.send(...message),
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
     releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
@@ -101,8 +102,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    const buffers = this.#buffersOf(setup.bufferBytes);
-    const share = { counters, buffers, loopBack: this.#loopBack };
+    const share = { counters, loopBack: this.#loopBack };
     this.#groups.set(setup.group, new WorkerGroup(this.context, setup, share, this.#want));
   }
 

@@ -9,7 +9,6 @@ import type { Plans } from './plans.js';
  * that of the header. So the header reaches all members at once, while the first block waits for memory.
  */
 export class HeadersAhead {
-  readonly #bufferBytes: number;
   /** Neighbours whose first block comes from this member. */
   readonly #led: readonly number[];
   /** By neighbour: whether it is led. */
@@ -20,9 +19,12 @@ export class HeadersAhead {
   #message = -1;
   #left = 0;
 
-  constructor({ buffers, maxBlockBytes, neighbours }: MachineConfig, plans: Plans) {
-    this.#bufferBytes = buffers.bytes;
-    this.#led = maxBlockBytes > buffers.bytes ? plans.led : [];
+  constructor(
+    { maxBlockBytes, neighbours }: MachineConfig,
+    private readonly bufferBytes: number,
+    plans: Plans,
+  ) {
+    this.#led = maxBlockBytes > bufferBytes ? plans.led : [];
     this.#isLed = new Uint8Array(neighbours.length);
     for (const pair of this.#led) this.#isLed[pair] = 1;
     this.#headerOf = new Float64Array(neighbours.length).fill(-1);
@@ -33,7 +35,7 @@ export class HeadersAhead {
     return (
       this.#isLed[pair] === 1 &&
       this.#headerOf[pair] !== number &&
-      goesAhead(byteLength, blockBytes, this.#bufferBytes)
+      goesAhead(byteLength, blockBytes, this.bufferBytes)
     );
   }
 
@@ -42,9 +44,7 @@ export class HeadersAhead {
     if (this.#led.length === 0) return this.#led;
     if (this.#message !== message.number) {
       this.#message = message.number;
-      this.#left = goesAhead(message.byteLength, message.blockBytes, this.#bufferBytes)
-        ? this.#led.length
-        : 0;
+      this.#left = goesAhead(message.byteLength, message.blockBytes, this.bufferBytes) ? this.#led.length : 0;
     }
     return this.#left === 0 ? NONE : this.#led;
   }

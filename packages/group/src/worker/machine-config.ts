@@ -1,4 +1,3 @@
-import type { FirstBuffers } from './first-buffers.js';
 import type { GroupTrace } from './group-trace.js';
 import type { Topology } from './plans.js';
 import type { LoopBackPort, RelayPort } from './port.js';
@@ -35,11 +34,6 @@ export interface MachineConfig {
   readonly skipsNumbers?: boolean | undefined;
   /** Largest block of the group. */
   readonly maxBlockBytes: number;
-  /**
-   * The first-block buffers; groups share them. The header of a message goes ahead of blocks that do not fit into one, so the
-   * size of a buffer is the same at all members.
-   */
-  readonly buffers: FirstBuffers;
   /** Headers: first those of the receive slots (`receiveSlots` of `group-memory.ts`), then those of the send slots. */
   readonly headers: Uint32Array;
   /** The counters of the group, as of `createCounters`; the machine adds to them. */

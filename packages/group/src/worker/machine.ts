@@ -2,6 +2,7 @@ import type { LocalKey, RemoteKey } from '@rdmc/verbs';
 import { blockCount } from '../blocks.js';
 import { Announcements } from './announcements.js';
 import { Counter } from './counters.js';
+import type { FirstBuffers } from './first-buffers.js';
 import type { MachineConfig } from './machine-config.js';
 import { OpenMessage } from './open-message.js';
 import { Plans } from './plans.js';
@@ -57,6 +58,15 @@ export class GroupMachine {
   limit(sends: number, ready: number): void {
     this.#sendSide.limit(sends, ready);
     if (ready < this.config.receiveWindow) this.#announcements.limit(ready);
+  }
+
+  /**
+   * The first-block buffers, which groups share. The header of a message goes ahead of blocks that do not fit into one, so their
+   * size is the same at all members. Call it once, before the first `advance`.
+   */
+  start(buffers: FirstBuffers): void {
+    this.#receiveSide.start(buffers);
+    this.#sendSide.start(buffers);
   }
 
   /** Posts all requests that are possible now. */

@@ -5,6 +5,7 @@ import type { Announcements } from './announcements.js';
 import { BlockRange } from './block-range.js';
 import { BufferShare } from './buffer-share.js';
 import { Counter } from './counters.js';
+import type { FirstBuffers } from './first-buffers.js';
 import {
   goesAhead,
   HEADER_AHEAD,
@@ -37,8 +38,8 @@ import { ReceiveSlots } from './receive-slots.js';
 export class ReceiveSide {
   readonly slots: ReceiveSlots;
   readonly #range = new BlockRange();
-  /** The first-block buffers of the group; undefined at the root. */
-  readonly #buffers: BufferShare | undefined;
+  /** The first-block buffers of the group; undefined at the root, and before the start. */
+  #buffers: BufferShare | undefined;
   /** The buffer that waits for the first block of the next message, or −1. */
   #waitingBuffer = -1;
   #nextNumber = 0;
@@ -55,7 +56,10 @@ export class ReceiveSide {
   ) {
     const { receiveWindow, neighbours, relays } = config;
     this.slots = new ReceiveSlots(receiveWindow, relays?.ahead ?? 0, neighbours.length);
-    if (config.firstPair !== -1) this.#buffers = new BufferShare(config.buffers);
+  }
+
+  start(buffers: FirstBuffers): void {
+    if (this.config.firstPair !== -1) this.#buffers = new BufferShare(buffers);
   }
 
   /** Posts all receives that are possible now. */
@@ -131,7 +135,7 @@ export class ReceiveSide {
   }
 
   #isAhead({ byteLength, blockBytes }: OpenMessage): boolean {
-    return goesAhead(byteLength, blockBytes, this.config.buffers.bytes);
+    return goesAhead(byteLength, blockBytes, this.#buffers!.bytes);
   }
 
   /**
@@ -145,7 +149,7 @@ export class ReceiveSide {
     if (message.buffer === -1) return;
     const length = message.length(message.firstBlock);
     const to = message.place(message.firstBlock);
-    const { buffers, loopBack } = this.config;
+    const buffers = this.#buffers!;
     const from = buffers.address(message.buffer);
     if (length === 0) this.freeBuffer(message);
     else if (rkey === undefined) {
@@ -154,7 +158,7 @@ export class ReceiveSide {
     } else {
       message.isWriting = true;
       const range = this.#range.at(from, length, buffers.lkey(message.buffer));
-      loopBack!.writeFirst(message.number, { address: to, rkey }, range);
+      this.config.loopBack!.writeFirst(message.number, { address: to, rkey }, range);
     }
   }
 
@@ -186,11 +190,12 @@ export class ReceiveSide {
 
   #postFirst(): boolean {
     if (this.#waitingBuffer !== -1 || this.open.length >= OPEN_MESSAGES) return false;
-    const buffer = this.#buffers!.take();
+    const buffers = this.#buffers!;
+    const buffer = buffers.take();
     if (buffer === -1) return false;
     this.#waitingBuffer = buffer;
     const slot = this.#take(this.config.firstPair, undefined, 0);
-    const { firstPair, maxBlockBytes, buffers } = this.config;
+    const { firstPair, maxBlockBytes } = this.config;
     const bytes = Math.min(buffers.bytes, maxBlockBytes);
     this.port.postReceive(
       firstPair,

@@ -2,6 +2,7 @@ import { receiveSlots } from '../group-memory.js';
 import type { Announcements } from './announcements.js';
 import { BlockRange, NO_KEY } from './block-range.js';
 import { Counter } from './counters.js';
+import type { FirstBuffers } from './first-buffers.js';
 import { HEADER_AHEAD, writeHeader } from './header.js';
 import { HeadersAhead } from './headers-ahead.js';
 import type { MachineConfig } from './machine-config.js';
@@ -32,7 +33,10 @@ export class SendSide {
   readonly #lengths: Float64Array;
   readonly #range = new BlockRange();
   readonly #relays: RelaySide | undefined;
-  readonly #headersAhead: HeadersAhead;
+  /** The first-block buffers, from the start on. */
+  #buffers!: FirstBuffers;
+  #headersAhead!: HeadersAhead;
+  readonly #plans: Plans;
   /** The first header of the send slots. */
   readonly #headersAt: number;
   /** Messages that have begun and not finished, in order of number. */
@@ -48,7 +52,7 @@ export class SendSide {
     { plans, open }: { readonly plans: Plans; readonly open: OpenMessage[] },
   ) {
     this.open = open;
-    this.#headersAhead = new HeadersAhead(config, plans);
+    this.#plans = plans;
     const slots = config.sendWindow;
     this.#freeSlots = Uint8Array.from({ length: slots }, (_, index) => slots - 1 - index);
     this.#freeCount = slots;
@@ -60,6 +64,11 @@ export class SendSide {
     this.#headersAt = receiveSlots({ receiveWindow, relaysAhead });
     this.#relays = relays && new RelaySide(relays, slots, receiveSide.slots);
     this.#lengths = new Float64Array(slots + relaysAhead);
+  }
+
+  start(buffers: FirstBuffers): void {
+    this.#buffers = buffers;
+    this.#headersAhead = new HeadersAhead(this.config, buffers.bytes, this.#plans);
   }
 
   /** The number of sends that have not completed. */
@@ -242,9 +251,8 @@ export class SendSide {
     // Only the first block: before the application gives memory no other block is here.
     if (fromBuffer) {
       message.sendsFromBuffer += 1;
-      const { buffers } = this.config;
-      const address = buffers.address(message.buffer);
-      const range = this.#range.at(address, length, buffers.lkey(message.buffer));
+      const address = this.#buffers.address(message.buffer);
+      const range = this.#range.at(address, length, this.#buffers.lkey(message.buffer));
       this.port.postSend(pair, slot, block, range, wakes);
     } else {
       this.port.postSend(

@@ -1,25 +1,17 @@
 import type { MemoryRegion } from '@rdmc/verbs';
 import { groupMemoryBytes } from '../group-memory.js';
 import type { GroupSetup } from '../records.js';
-import type { FirstBuffers } from './first-buffers.js';
 import type { GroupTrace } from './group-trace.js';
 import type { MachineConfig } from './machine-config.js';
 import type { LoopBackPort, RelayPort } from './port.js';
-
-/** What the machine calls, beside the neighbours. */
-interface MachineParts {
-  readonly port: RelayPort & LoopBackPort;
-  /** Those of the node, of the size `setup.bufferBytes`. */
-  readonly buffers: FirstBuffers;
-  readonly trace: GroupTrace | undefined;
-}
 
 /** The configuration of a live group's machine. `region` is the group's memory: see `group-memory.ts`. */
 export function setupConfig(
   setup: GroupSetup,
   region: MemoryRegion,
   counters: Float64Array,
-  { port, buffers, trace }: MachineParts,
+  port: RelayPort & LoopBackPort,
+  trace?: GroupTrace,
 ): MachineConfig {
   const { neighbours, firstPair, receiveWindow, sendWindow, relaysAhead, maxBlockBytes } = setup;
   const { algorithm, nodes, rank, racks, small } = setup;
@@ -27,7 +19,7 @@ export function setupConfig(
   const headers = region.view(0, headerBytes);
   return {
     topology: { algorithm, nodes, rank, racks },
-    ...{ neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, counters, buffers, trace },
+    ...{ neighbours, firstPair, receiveWindow, sendWindow, maxBlockBytes, counters, trace },
     relays: relaysAhead > 0 ? { ahead: relaysAhead, port } : undefined,
     loopBack: port,
     skipsNumbers: small !== null,

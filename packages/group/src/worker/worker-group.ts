@@ -28,8 +28,6 @@ import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown, troubleOfWrite }
 /** What a group has of its node. */
 export interface GroupShare {
   readonly counters: Float64Array;
-  /** First-block buffers of the size `bufferBytes` of the setup. */
-  readonly buffers: FirstBuffers;
   readonly loopBack: LoopBack;
 }
 
@@ -59,7 +57,7 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    { counters, buffers, loopBack }: GroupShare,
+    { counters, loopBack }: GroupShare,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
   ) {
@@ -73,8 +71,7 @@ export class WorkerGroup
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    const parts = { port: this, buffers, trace: this.#trace };
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, parts), this);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */
@@ -90,8 +87,9 @@ export class WorkerGroup
     return this.#pairs[pair]!.connect(peer, connectOptions(this.setup));
   }
 
-  /** The windows are those that a neighbour can rely on from the first block on: nothing is posted before. */
-  start(sendWindow: number, readyWindow: number): void {
+  /** Windows and buffers are those that a neighbour can rely on from the first block on: nothing is posted before. */
+  start(sendWindow: number, readyWindow: number, buffers: FirstBuffers): void {
+    this.machine.start(buffers);
     this.machine.limit(sendWindow, readyWindow);
     this.#state = 'running';
     this.wantAdvance(this);

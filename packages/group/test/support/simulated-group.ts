@@ -149,12 +149,12 @@ class Member implements GroupPort, RelayPort, LoopBackPort {
         relays: relaysAhead > 0 ? { ahead: relaysAhead, port: this } : undefined,
         loopBack: simulation.loopBack ? this : undefined,
         maxBlockBytes,
-        buffers: oneGroupsBuffers(bufferBytes, buffers),
         headers: this.headers,
         counters: this.counters,
       },
       this,
     );
+    this.machine.start(oneGroupsBuffers(bufferBytes, buffers));
     const { limits } = simulation;
     if (limits) this.machine.limit(limits.sends, limits.ready);
   }

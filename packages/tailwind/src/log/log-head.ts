@@ -5,8 +5,6 @@ import type { PendingAppend } from './pending-append.js';
 import type { Segment } from './segment.js';
 import type { SegmentTable } from './segment-table.js';
 
-const NO_REMOVAL = { isRemoval: false } as const;
-
 /** The part of a cleaner that LogHead uses. */
 export interface HeadCleaner {
   /** Segments that heads must leave free. */
@@ -35,8 +33,6 @@ export class LogHead {
   #head: Segment | undefined;
   #next: Segment | undefined;
   #preparing = false;
-  /** Settles when no segment is being opened in advance. */
-  #prepared: Promise<void> = Promise.resolve();
   /** Reason why the segment after the head cannot be opened now. */
   #nextRefusal: Error | undefined;
   /** A segment beyond the limit for objects, so that a full log still takes tombstones. */
@@ -98,26 +94,6 @@ export class LogHead {
   }
 
   /**
-   * Ends the use of a member as a backup of the head and of the segment after it, as if both were full: no append waits for a
-   * replacement, and closed replicas can be replaced while appends go on. Where there is no room for further segments, they stay.
-   * Resolves when their successors take appends; they may not be closed yet.
-   */
-  async leave(member: number): Promise<void> {
-    // Those that are opened from now on are at others.
-    for (let left = 2; left > 0 && this.#isAt(member); left -= 1) {
-      // Appends may need it meanwhile.
-      while (!this.#next && this.#preparing) await this.#prepared;
-      const hasRoom = this.table.count + left <= this.#limit(false);
-      if (this.environment.ended.aborted || !hasRoom || !this.#rotate(NO_REMOVAL)) return;
-      this.advance();
-    }
-  }
-
-  #isAt(member: number): boolean {
-    return [this.#head, this.#next].some((segment) => segment?.replicas.members.includes(member) ?? false);
-  }
-
-  /**
    * Sets the reason why the next segment cannot be opened (too few backups, or no memory); undefined when it can be
    * again.
    */
@@ -132,7 +108,7 @@ export class LogHead {
   }
 
   /** Makes the next segment the head, if it is durably open. */
-  #rotate({ isRemoval }: Pick<PendingAppend, 'isRemoval'>): boolean {
+  #rotate({ isRemoval }: PendingAppend): boolean {
     const [before, next] = [this.#head!, this.#next];
     if (!next || (next === this.#forRemovals && !isRemoval)) return false;
     this.#head = next;
@@ -156,7 +132,7 @@ export class LogHead {
     if (this.table.count >= this.#limit(isRemoval)) return;
     const isSpare = this.table.count >= this.#limit(false);
     this.#preparing = true;
-    this.#prepared = this.#open().then(
+    this.#open().then(
       (segment) => {
         this.#preparing = false;
         this.#next = segment;

@@ -194,15 +194,11 @@ export class Log {
 
   /**
    * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
-   * more. Open segments are closed before, where the log has room for others. So their replicas are replaced one after the other while
-   * appends go on. Without room, appends wait for a moment, as after the loss of a backup. Resolves when the last one has begun.
+   * more. Closed segments come first, one after the other, while appends go on; then, for the open one, appends wait for a moment, as
+   * after the loss of a backup. Resolves when that has begun.
    */
   async retire(member: number): Promise<void> {
-    await this.#head.leave(member);
-    for (const segment of [...this.#segments.all()]) {
-      // It rejects where the log has ended.
-      if (segment.isClosing) await segment.closed.catch(() => {});
-      const { replicas, certificate } = segment;
+    for (const { replicas, certificate } of [...this.#segments.all()]) {
       if (certificate) await replicas.retire(member, certificate);
     }
     this.#memberLost(member);

@@ -18,6 +18,8 @@ double measureCopy(uint64_t totalBytes, uint64_t blockBytes, uint32_t threads) {
   for (uint32_t i = 0; i < threads; ++i) {
     from.push_back(pool->allocate(totalBytes));
     to.push_back(pool->allocate(totalBytes));
+    ArenaPool::populate(*from.back());
+    ArenaPool::populate(*to.back());
   }
   std::atomic<uint32_t> ready{0};
   std::atomic<bool> go{false};

@@ -10,21 +10,23 @@ namespace {
 class Allocation : public Napi::AsyncWorker {
  public:
   Allocation(Napi::Env env, std::shared_ptr<Device> device, uint32_t pd, uint64_t length, uint32_t access,
-             bool hostAccess)
+             bool hostAccess, bool populated)
       : Napi::AsyncWorker(env),
         device_(std::move(device)),
         deferred_(Napi::Promise::Deferred::New(env)),
         pd_(pd),
         length_(length),
         access_(access),
-        hostAccess_(hostAccess) {}
+        hostAccess_(hostAccess),
+        populated_(populated) {}
   Napi::Promise promise() const { return deferred_.Promise(); }
 
  protected:
   void Execute() override {
     try {
-      handle_ = hostAccess_ ? device_->allocateRegion(pd_, length_, access_)
-                            : device_->allocateWithoutHostAccess(pd_, length_, access_);
+      handle_ = !hostAccess_ ? device_->allocateWithoutHostAccess(pd_, length_, access_)
+                : populated_ ? device_->allocateRegion(pd_, length_, access_)
+                             : device_->allocateUnpopulated(pd_, length_, access_);
     } catch (const std::exception&) {
       failure_ = std::make_unique<Failure>(caughtFailure());
     }
@@ -43,16 +45,56 @@ class Allocation : public Napi::AsyncWorker {
   uint32_t pd_;
   uint64_t length_;
   uint32_t access_;
-  bool hostAccess_;
+  bool hostAccess_, populated_;
   uint32_t handle_ = 0;
   std::unique_ptr<Failure> failure_;
 };
 
 Napi::Value regionAllocate(const Napi::CallbackInfo& info) {
   auto* allocation = new Allocation(info.Env(), deviceArgument(info), u32(info, 1), u53(info, 2), u32(info, 3),
-                                    info[4].ToBoolean().Value());
+                                    info[4].ToBoolean().Value(), info[5].ToBoolean().Value());
   const Napi::Promise promise = allocation->promise();
   allocation->Queue();
+  return promise;
+}
+
+// On the thread pool, as an allocation.
+class Population : public Napi::AsyncWorker {
+ public:
+  Population(Napi::Env env, std::shared_ptr<Device> device, uint32_t region)
+      : Napi::AsyncWorker(env),
+        device_(std::move(device)),
+        deferred_(Napi::Promise::Deferred::New(env)),
+        region_(region) {}
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override {
+    try {
+      device_->populateRegion(region_);
+    } catch (const std::exception&) {
+      failure_ = std::make_unique<Failure>(caughtFailure());
+    }
+  }
+  void OnOK() override {
+    if (failure_) {
+      deferred_.Reject(toError(Env(), *failure_).Value());
+    } else {
+      deferred_.Resolve(Env().Undefined());
+    }
+  }
+
+ private:
+  std::shared_ptr<Device> device_;
+  Napi::Promise::Deferred deferred_;
+  uint32_t region_;
+  std::unique_ptr<Failure> failure_;
+};
+
+Napi::Value regionPopulate(const Napi::CallbackInfo& info) {
+  auto* population = new Population(info.Env(), deviceArgument(info), u32(info, 1));
+  const Napi::Promise promise = population->promise();
+  population->Queue();
   return promise;
 }
 
@@ -131,7 +173,8 @@ Napi::Value copy(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const uint64_t to = u53(info, 1), from = u53(info, 2), length = u53(info, 3);
   if (!device->regions().contains(to, length) || !device->regions().contains(from, length)) {
-    throw Failure("ERR_RDMC_OUT_OF_BOUNDS", "copy: a range lies outside the registered memory that this process can access");
+    throw Failure("ERR_RDMC_OUT_OF_BOUNDS",
+                  "copy: a range lies outside the registered memory that this process can access");
   }
   std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), length);
   return info.Env().Undefined();
@@ -141,6 +184,7 @@ Napi::Value copy(const Napi::CallbackInfo& info) {
 
 void bindRegion(Napi::Env env, Napi::Object exports) {
   bind<regionAllocate>(env, exports, "regionAllocate");
+  bind<regionPopulate>(env, exports, "regionPopulate");
   bind<regionRegister>(env, exports, "regionRegister");
   bind<regionRegisterDmabuf>(env, exports, "regionRegisterDmabuf");
   bind<regionInfo>(env, exports, "regionInfo");

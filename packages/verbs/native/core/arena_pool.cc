@@ -172,7 +172,7 @@ void ArenaPool::populate(Extent& extent) {
   Arena& arena = *extent.arena;
   const size_t first = extent.offset / kChunkBytes;
   const size_t last = (extent.offset + extent.length - 1) / kChunkBytes;
-  for (size_t chunk = first; chunk <= last; ++chunk) {
+  for (size_t chunk = last + 1; chunk-- > first;) {
     if (arena.populated[chunk].load(std::memory_order_relaxed)) continue;
     populateRange(arena.memory.data() + chunk * kChunkBytes, kChunkBytes);
     arena.populated[chunk].store(true, std::memory_order_relaxed);
@@ -180,13 +180,8 @@ void ArenaPool::populate(Extent& extent) {
 }
 
 std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
-  std::shared_ptr<Extent> extent;
-  {
-    std::lock_guard guard(mutex_);
-    extent = carve(length);
-  }
-  populate(*extent);  // outside the lock: other threads may allocate meanwhile
-  return extent;
+  std::lock_guard guard(mutex_);
+  return carve(length);
 }
 
 std::shared_ptr<Arena> ArenaPool::find(uint32_t id) {

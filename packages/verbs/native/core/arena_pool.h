@@ -56,8 +56,11 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
     onGone_ = callback;
     onGoneContext_ = context;
   }
-  // Faulted in when it returns. Callable from any thread; may take long.
+  // Both are callable from any thread. `allocate` has not faulted memory in that is new: `populate` does, and may take
+  // long.
   std::shared_ptr<Extent> allocate(size_t length);
+  // From the end on: who fills the memory meanwhile does so from the beginning.
+  static void populate(Extent& extent);
   // The memfd of an arena, for a peer; nullptr when it is gone.
   std::shared_ptr<Arena> find(uint32_t id);
   // Gives an extent fresh memory at the same address, copied from the old; processes that still map the old pages keep
@@ -70,7 +73,6 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
  private:
   std::shared_ptr<Arena> createArena(size_t length, bool shared);
   std::shared_ptr<Extent> carve(size_t length);
-  static void populate(Extent& extent);
   void trim(std::vector<uint32_t>& gone);
 
   std::mutex mutex_;
@@ -85,8 +87,8 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
 void populateRange(uint8_t* base, size_t length);
 // Maps a memfd shared and writable, aligned so that huge pages are possible.
 Mapping mapArena(int fd, size_t length);
-// The extent's pages at another address, at which they can be neither read nor written (PROT_NONE). `ArenaPool::replace`
-// does not change it.
+// The extent's pages at another address, at which they can be neither read nor written (PROT_NONE). It does not change
+// with `ArenaPool::replace`.
 Mapping mapInaccessible(const Extent& extent);
 
 }  // namespace rdmc

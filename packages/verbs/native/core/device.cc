@@ -9,6 +9,12 @@ namespace {
 
 }  // namespace
 
+void Device::populateRegion(uint32_t region) {
+  if (const auto extent = regions().extent(RegionTable::indexOf(regions().at(region).key.load()))) {
+    ArenaPool::populate(*extent);
+  }
+}
+
 uint32_t Device::allocateWithoutHostAccess(uint32_t, uint64_t, uint32_t) {
   unsupported(*this, "memory of its own without host access: register memory of another device by its dma-buf");
 }

@@ -78,6 +78,12 @@ class Device {
   virtual uint32_t createProtectionDomain() = 0;
   virtual void destroyProtectionDomain(uint32_t pd) = 0;
   virtual uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) = 0;
+  // Its pages are not there yet: each comes with its first use, or with `populateRegion`. RDMA devices fault them in.
+  virtual uint32_t allocateUnpopulated(uint32_t pd, uint64_t length, uint32_t access) {
+    return allocateRegion(pd, length, access);
+  }
+  // Faults in the memory of a region that was allocated here; may take long. The region may be closed meanwhile.
+  void populateRegion(uint32_t region);
   // Memory that only the device and peers can read and write. Throws ERR_RDMC_UNSUPPORTED where the device cannot.
   virtual uint32_t allocateWithoutHostAccess(uint32_t pd, uint64_t length, uint32_t access);
   virtual uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) = 0;

@@ -80,7 +80,7 @@ class RegionTable {
   // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
   // Increments `outstanding` on success.
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
-  // Where a software device reads and writes that address of the region with this key; nullptr: there is no such region.
+  // Where a software device reads and writes that address of the region with this key; nullptr: there is none.
   uint8_t* deviceMemory(uint32_t key, uint64_t address) const;
   // Whether a region with host access contains this range; for copies by address.
   bool contains(uint64_t address, uint64_t length);

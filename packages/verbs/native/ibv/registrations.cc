@@ -94,7 +94,9 @@ void IbvRegistrations::registerKeys(uint32_t region, uint32_t pdIndex, uint64_t 
 uint32_t IbvRegistrations::allocate(uint32_t pd, uint64_t length, uint32_t access) {
   std::shared_lock gate(context_.gate);
   context_.checkOpen();
-  const uint32_t handle = regions_.addExtent(pool_->allocate(length), length, access, pd);
+  auto extent = pool_->allocate(length);
+  ArenaPool::populate(*extent);
+  const uint32_t handle = regions_.addExtent(std::move(extent), length, access, pd);
   registerOrRemove(handle, pd, length, access);
   return handle;
 }

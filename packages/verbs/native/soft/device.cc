@@ -142,6 +142,14 @@ void SoftDevice::destroyProtectionDomain(uint32_t pd) {
 uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t access) {
   checkUsable();
   checkProtectionDomain(pd);
+  auto extent = pool_->allocate(length);
+  ArenaPool::populate(*extent);
+  return regions_.addExtent(std::move(extent), length, access, pd);
+}
+
+uint32_t SoftDevice::allocateUnpopulated(uint32_t pd, uint64_t length, uint32_t access) {
+  checkUsable();
+  checkProtectionDomain(pd);
   return regions_.addExtent(pool_->allocate(length), length, access, pd);
 }
 
@@ -149,6 +157,7 @@ uint32_t SoftDevice::allocateWithoutHostAccess(uint32_t pd, uint64_t length, uin
   checkUsable();
   checkProtectionDomain(pd);
   auto extent = pool_->allocate(length);
+  ArenaPool::populate(*extent);
   Mapping inaccessible = mapInaccessible(*extent);
   return regions_.addExtent(std::move(extent), length, access, pd, std::move(inaccessible));
 }

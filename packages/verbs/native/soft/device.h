@@ -65,6 +65,7 @@ class SoftDevice final : public Device {
   void destroyProtectionDomain(uint32_t pd) override;
 
   uint32_t allocateRegion(uint32_t pd, uint64_t length, uint32_t access) override;
+  uint32_t allocateUnpopulated(uint32_t pd, uint64_t length, uint32_t access) override;
   // The extent is mapped for the device as ever. The region's address is that of a second mapping, which is PROT_NONE.
   uint32_t allocateWithoutHostAccess(uint32_t pd, uint64_t length, uint32_t access) override;
   uint32_t registerRegion(uint32_t pd, uint8_t* memory, uint64_t length, uint32_t access) override;
