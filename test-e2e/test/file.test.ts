@@ -33,7 +33,7 @@ describe('a file to seven receivers, by the binomial pipeline', () => {
   const ids = [0, 1, 2, 3, 4, 5, 6, 7];
   const blockBytes = MIB;
 
-  it('arrives everywhere, with one copied block and little more memory than the message', async () => {
+  it('arrives everywhere, without a copied block and with little more memory than the message', async () => {
     const cluster = await Cluster.start(ids.length);
     await cluster.createGroup(GROUP, ids, { algorithm: 'binomial-pipeline', blockBytes, keep: 1 });
     const before = await system(cluster);
@@ -49,12 +49,11 @@ describe('a file to seven receivers, by the binomial pipeline', () => {
       expect(progress).toMatchObject<Partial<GroupProgress>>({
         blocksReceived: blocks,
         bytesReceived: fileBytes,
-        firstBlockCopies: 1,
+        // Blocks are longer than first-block buffers: their header has gone ahead.
+        firstBlockCopies: 0,
+        bytesCopied: 0,
         messagesReceived: 1,
       });
-      // The last block is the only one that can be shorter.
-      expect(progress.bytesCopied).toBeGreaterThan(0);
-      expect(progress.bytesCopied).toBeLessThanOrEqual(blockBytes);
     }
     expect(closed.reduce((sum, { progress }) => sum + progress.blocksSent, 0)).toBe(7 * blocks);
     const after = await system(cluster);
