@@ -2,7 +2,6 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'packages/group';
 const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/violations.test.ts'];
-const BUFFERS = ['packages/group/test/first-buffers.test.ts'];
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const LARGE = ['packages/group/test/formation-large.test.ts'];
@@ -10,7 +9,6 @@ const SMALL = ['packages/group/test/small-ring.test.ts'];
 const TREE = ['packages/group/test/tree-model.test.ts'];
 const STABLE = ['packages/group/test/stable-model.test.ts', 'packages/group/test/stable-table.test.ts'];
 const MANY = ['packages/group/test/many-order.test.ts', 'packages/group/test/many-model.test.ts'];
-const LOOP_BACK = ['packages/group/test/loop-back.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** RDMC's machine: one member of one group. */
@@ -41,69 +39,6 @@ export const group: readonly Mutant[] = [
     replace: '',
     fault: 'More sends than the window are posted.',
     tests: MACHINE,
-  },
-  {
-    id: 'group/block-before-its-header',
-    package: PACKAGE,
-    function: 'SendSide.advance',
-    find: 'if (this.#headersAhead.isDue(message, pair)) return;',
-    replace: '',
-    fault: 'A long block is sent into a first-block buffer, because its header has not gone ahead.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/header-without-announcement',
-    package: PACKAGE,
-    function: 'SendSide.#sendHeaders',
-    find: '!this.#headersAhead.isDue(message, pair) || !this.announcements.mayUse(pair)',
-    replace: '!this.#headersAhead.isDue(message, pair)',
-    fault: 'A header goes ahead although its target has not announced a receive.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/header-window-overrun',
-    package: PACKAGE,
-    function: 'SendSide.#sendHeaders',
-    find: 'if (this.#freeCount === 0) return;',
-    replace: '',
-    fault: 'Headers that go ahead are more sends than the window.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/header-ahead-unchecked',
-    package: PACKAGE,
-    function: 'ReceiveSide.#headerCame',
-    find: 'immediate !== HEADER_AHEAD || block !== HEADER_AHEAD || bytes !== HEADER_BYTES',
-    replace: 'block !== HEADER_AHEAD || bytes !== HEADER_BYTES',
-    fault: 'A block is taken for a header that goes ahead.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/spare-buffer-kept',
-    package: PACKAGE,
-    function: 'BufferShare.free',
-    find: 'this.#held.size === 1',
-    replace: 'true',
-    fault: 'An idle group keeps the first-block buffers that belong to all.',
-    tests: BUFFERS,
-  },
-  {
-    id: 'group/buffers-of-others-taken',
-    package: PACKAGE,
-    function: 'FirstBufferPool.take',
-    find: 'this.#spareInUse === this.spare',
-    replace: 'this.#free.length === 0',
-    fault: 'Busy groups take the first-block buffer of a group that is being opened.',
-    tests: BUFFERS,
-  },
-  {
-    id: 'group/buffers-freed-under-groups',
-    package: PACKAGE,
-    function: 'BufferSlabs.#shrink',
-    find: 'groups > 0',
-    replace: 'groups > 1',
-    fault: 'The memory of first-block buffers is freed while a group has one.',
-    tests: BUFFERS,
   },
   {
     id: 'group/origin-in-a-circle',
@@ -169,15 +104,6 @@ export const group: readonly Mutant[] = [
     tests: MACHINE,
   },
   {
-    id: 'group/relayed-header-reused',
-    package: PACKAGE,
-    function: 'ReceiveSlots.#freeUnused',
-    find: 'this.#isFilled[slot] === 0 || this.#relays[slot]! > 0',
-    replace: 'this.#isFilled[slot] === 0',
-    fault: 'A header is received into memory from which a relay still reads.',
-    tests: MACHINE,
-  },
-  {
     id: 'group/relay-sleeps-through',
     package: PACKAGE,
     function: 'SendSide.#begin',
@@ -194,69 +120,6 @@ export const group: readonly Mutant[] = [
     replace: 'false',
     fault: 'A member sleeps although the completion of its own send would let it go on.',
     tests: MACHINE,
-  },
-  {
-    id: 'group/buffer-freed-under-send',
-    package: PACKAGE,
-    function: 'ReceiveSide.freeBuffer',
-    find: 'message.buffer === -1 || !message.placed || message.isWriting || message.sendsFromBuffer > 0',
-    replace: 'message.buffer === -1 || !message.placed || message.isWriting',
-    fault: 'The first-block buffer is used again while a send reads from it.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/first-block-not-copied',
-    package: PACKAGE,
-    function: 'ReceiveSide.place',
-    find: 'length === 0',
-    replace: 'length <= 1',
-    fault: 'A first block of one byte stays in its buffer.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/buffer-freed-under-write',
-    package: PACKAGE,
-    function: 'ReceiveSide.freeBuffer',
-    find: 'message.buffer === -1 || !message.placed || message.isWriting || message.sendsFromBuffer > 0',
-    replace: 'message.buffer === -1 || !message.placed || message.sendsFromBuffer > 0',
-    fault: 'The first-block buffer is used again while a loop-back WRITE reads from it.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/finished-under-write',
-    package: PACKAGE,
-    function: 'OpenMessage.finished',
-    find: '!this.isWriting',
-    replace: 'true',
-    fault: 'A message is delivered before the loop-back WRITE has placed its first block.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/relays-under-write',
-    package: PACKAGE,
-    function: 'OpenMessage.isInBuffer',
-    find: '!this.placed || (this.isWriting && block === this.firstBlock)',
-    replace: '!this.placed',
-    fault: 'The first block is relayed from its place before the loop-back WRITE has placed it.',
-    tests: MACHINE,
-  },
-  {
-    id: 'group/loop-back-without-receive',
-    package: PACKAGE,
-    function: 'LoopBackPair.#settle',
-    find: 'this.#sent > 0 && this.#arrived > 0',
-    replace: 'this.#sent > 0',
-    fault: 'A loop-back WRITE counts as executed although its target has not completed a receive.',
-    tests: LOOP_BACK,
-  },
-  {
-    id: 'group/loop-back-retries-without-end',
-    package: PACKAGE,
-    function: 'LoopBack.#mayRetry',
-    find: '!this.#retried.has(write)',
-    replace: 'true',
-    fault: 'A WRITE that is flushed with each pair is posted for ever.',
-    tests: LOOP_BACK,
   },
   {
     id: 'group/header-number-unchecked',

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 import { cast } from './cast.js';
 import { dataplane } from './dataplane.js';
 import { group } from './group.js';
+import { groupFirstBlocks } from './group-first-blocks.js';
 import { hipower } from './hipower.js';
 import { kv } from './kv.js';
 import { kvHandOver } from './kv-hand-over.js';
@@ -17,6 +18,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...cast,
   ...dataplane,
   ...group,
+  ...groupFirstBlocks,
   ...hipower,
   ...kv,
   ...kvHandOver,
