@@ -212,6 +212,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
 
   /** A removed device refuses memory before its event and its failed requests arrive here. */
   #noMemory(reason: string, error: unknown): void {
+    // Memory ahead whose pages cannot be had: the group does not open. A removed device fails the formation itself.
+    if (this.#isEarly(() => this.#noMemory(reason, error))) {
+      this.#core.formation.fail(new GroupError('ERR_RDMC_INCOMING_FAILED', reason, { cause: error }));
+      return;
+    }
     if (codeOf(error) === DEVICE_REMOVED.code) this.deviceRemoved();
     else this.#failure.failedHere('ERR_RDMC_INCOMING_FAILED', reason, error);
   }

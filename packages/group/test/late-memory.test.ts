@@ -1,5 +1,6 @@
-import type { MemoryRegion } from '@rdmc/verbs';
-import { describe, expect, it } from 'vitest';
+import { RdmcNode } from '@rdmc/group';
+import { MemoryRegion } from '@rdmc/verbs';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { receiveMemory } from '../src/late-memory.js';
 
 const MIB = 1_048_576;
@@ -37,4 +38,19 @@ describe('receiveMemory', () => {
     await new Promise(setImmediate);
     expect(failures).toHaveLength(reports);
   });
+});
+
+it('a group does not open where the pages of its memory ahead cannot be had', async () => {
+  const nodes = await RdmcNode.loopback(2);
+  onTestFinished(async () => {
+    vi.restoreAllMocks();
+    await Promise.all(nodes.map((node) => node.close()));
+  });
+  vi.spyOn(MemoryRegion.prototype, 'populate').mockRejectedValue(new Error('no memory'));
+  const receive = { messages: 1, byteLength: 16 * MIB };
+  const [root, receiver] = await Promise.allSettled(
+    nodes.map((node) => node.createGroup({ id: 1, members: [0, 1], receive })),
+  );
+  expect(receiver).toMatchObject({ status: 'rejected', reason: { code: 'ERR_RDMC_INCOMING_FAILED' } });
+  expect(root).toMatchObject({ status: 'rejected' });
 });

@@ -22,6 +22,8 @@ class Bench {
   readonly #held: (() => void)[] = [];
   #holds: number | undefined;
   readonly queuePairs: QueuePair[] = [];
+  /** Queue pairs that were created after `refuseSecond`, and closed. */
+  closed = 0;
   readonly outcomes: (CompletionFailure | 'done' | undefined)[] = [];
   readonly loopBack: LoopBack;
 
@@ -52,8 +54,8 @@ class Bench {
     return new Bench(device);
   }
 
-  /** As many WRITEs, the one at `bad` with a key that is not valid. Returns source and target. */
-  async write(count: number, bad = -1): Promise<[Uint8Array, Uint8Array]> {
+  /** As many WRITEs, those at `bad` with a key that is not valid. Returns source and target. */
+  async write(count: number, ...bad: number[]): Promise<[Uint8Array, Uint8Array]> {
     const [from, to] = await Promise.all([
       this.protectionDomain.allocate(count * BYTES),
       this.protectionDomain.allocate(count * BYTES, { remoteWrite: true }),
@@ -63,7 +65,7 @@ class Bench {
     });
     to.view().fill(255);
     for (let i = 0; i < count; i += 1) {
-      const rkey = i === bad ? remoteKey(to.rkey ^ 0x8000_0000) : to.rkey;
+      const rkey = bad.includes(i) ? remoteKey(to.rkey ^ 0x8000_0000) : to.rkey;
       this.loopBack.write({
         to: { address: to.address + i * BYTES, rkey },
         ...{ fromAddress: from.address + i * BYTES, fromKey: from.lkey, byteLength: BYTES },
@@ -92,6 +94,23 @@ class Bench {
   release(): void {
     this.#holds = undefined;
     for (const take of this.#held.splice(0)) take();
+  }
+
+  /** The device has only one queue pair left. Closing the device fails where one is open. */
+  refuseSecond(): void {
+    const create = this.protectionDomain.createQueuePair.bind(this.protectionDomain);
+    let count = 0;
+    this.protectionDomain.createQueuePair = (options) => {
+      count += 1;
+      if (count % 2 === 0) throw new Error('no queue pair is left');
+      const queuePair = create(options);
+      const close = queuePair.close.bind(queuePair);
+      queuePair.close = () => {
+        this.closed += 1;
+        return close();
+      };
+      return queuePair;
+    };
   }
 
   /** Holds the completions of that queue pair. */
@@ -160,6 +179,29 @@ describe('LoopBack', () => {
     from.fill(255, 5 * BYTES, 6 * BYTES);
     expect(Buffer.compare(from, to)).toBe(0);
     expect(bench.queuePairs).toHaveLength(4);
+    await bench.loopBack.close();
+  });
+
+  it('executes the others however many WRITEs are bad', async () => {
+    const bench = await Bench.open();
+    const [from, to] = await bench.write(WRITES, 1, 2, 3);
+    await bench.finish(WRITES);
+    for (const bad of [1, 2, 3]) {
+      expect(bench.outcomes[bad]).toMatchObject({ status: 'REMOTE_ACCESS_ERROR' });
+      from.fill(255, bad * BYTES, (bad + 1) * BYTES);
+    }
+    expect(bench.outcomes.filter((each) => each === 'done')).toHaveLength(WRITES - 3);
+    expect(Buffer.compare(from, to)).toBe(0);
+    await bench.loopBack.close();
+  });
+
+  it('leaves no queue pair behind where there is only one', async () => {
+    const bench = await Bench.open();
+    bench.refuseSecond();
+    await bench.write(1);
+    await bench.finish(1);
+    expect(bench.outcomes).toMatchObject([{ status: 'GENERAL_ERROR' }]);
+    expect(bench.closed).toBe(1);
     await bench.loopBack.close();
   });
 

@@ -49,6 +49,11 @@ export class HeadersAhead {
     return this.#left === 0 ? NONE : this.#led;
   }
 
+  /** Whether neighbours need the header of the message that was looked at last. */
+  get areLeft(): boolean {
+    return this.#left > 0;
+  }
+
   /** The header was sent to that neighbour. */
   sent({ number }: OpenMessage, pair: number): void {
     this.#headerOf[pair] = number;

@@ -75,7 +75,12 @@ export class LoopBackPair {
     const { protectionDomain, completionQueue } = context;
     const queues = { sendQueue: completionQueue, receiveQueue: completionQueue };
     this.#out = protectionDomain.createQueuePair({ ...queues, sendDepth: DEPTH, receiveDepth: 1 });
-    this.#into = protectionDomain.createQueuePair({ ...queues, sendDepth: 1, receiveDepth: DEPTH });
+    try {
+      this.#into = protectionDomain.createQueuePair({ ...queues, sendDepth: 1, receiveDepth: DEPTH });
+    } catch (error) {
+      this.#out.close().catch(() => {});
+      throw error;
+    }
     context.attach(this.#out, { onCompletion: (words, base) => this.#onSent(words, base) });
     context.attach(this.#into, { onCompletion: (words, base) => this.#onArrived(words, base) });
     for (let i = 0; i < DEPTH; i += 1) this.#into.postReceive(RECEIVE);

@@ -1,16 +1,17 @@
 import { Fifo } from '@rdmc/common';
 import type { ProtocolContext } from '@rdmc/dataplane';
+import type { CompletionFailure } from '@rdmc/verbs';
 import { type LoopBackHost, LoopBackPair, type LoopBackWrite, type Unexecuted } from './loop-back-pair.js';
 
 /**
  * Copies within this node by its device, for memory that the processor cannot access. All groups of the node share one pair
  * of queue pairs, which is connected at the first need. A pair that breaks is replaced: the WRITE that broke it fails, and those
- * that were flushed with it are posted once more.
+ * that were flushed with it are posted again; only once where no WRITE is known that broke the pair.
  */
 export class LoopBack implements LoopBackHost {
   readonly #waiting = new Fifo<LoopBackWrite>();
   #pair: LoopBackPair | undefined;
-  /** Those that were flushed once, with a pair that broke. */
+  /** Those that were flushed once, with a pair that no WRITE is known to have broken. */
   readonly #retried = new WeakSet<LoopBackWrite>();
 
   constructor(private readonly context: ProtocolContext) {}
@@ -33,9 +34,10 @@ export class LoopBack implements LoopBackHost {
 
   drained(pair: LoopBackPair, left: readonly Unexecuted[]): void {
     this.#discard(pair);
-    const retries = left.filter((each) => this.#mayRetry(each)).map(({ write }) => write);
+    const hasCulprit = left.some(({ failure }) => !isFlushed(failure));
+    const retries = left.filter((each) => this.#mayRetry(each, hasCulprit)).map(({ write }) => write);
     const failed = left.filter(({ write }) => !retries.includes(write));
-    for (const write of retries) this.#retried.add(write);
+    for (const write of retries) if (!hasCulprit) this.#retried.add(write);
     for (const write of [...retries, ...this.#waiting.drain()]) this.#waiting.push(write);
     for (const { write, failure } of failed) write.done(failure);
     this.advance();
@@ -71,8 +73,9 @@ export class LoopBack implements LoopBackHost {
     this.context.wake();
   }
 
-  #mayRetry({ write, failure }: Unexecuted): boolean {
-    return failure.status === 'WORK_REQUEST_FLUSHED' && !this.#retried.has(write);
+  /** @param hasCulprit a WRITE is known that broke the pair, and is not posted again: so the others are fewer each time */
+  #mayRetry({ write, failure }: Unexecuted, hasCulprit: boolean): boolean {
+    return isFlushed(failure) && (hasCulprit || !this.#retried.has(write));
   }
 
   /** There is no pair: everything that waits fails. */
@@ -87,4 +90,8 @@ export class LoopBack implements LoopBackHost {
     if (this.#pair === pair) this.#pair = undefined;
     pair.close().catch(() => {});
   }
+}
+
+function isFlushed({ status }: CompletionFailure): boolean {
+  return status === 'WORK_REQUEST_FLUSHED';
 }

@@ -87,7 +87,8 @@ export class SendSide {
   get waitsForOwn(): boolean {
     if (this.outstanding === 0) return false;
     if (this.#cursor > 0 && this.open[0]!.received === this.open[0]!.blocks) return true;
-    return (this.#freeCount === 0 && this.#mayPost()) || this.#relayWaitsForSlot();
+    const waitsForSlot = this.#headersAhead.areLeft || this.#mayPost();
+    return (this.#freeCount === 0 && waitsForSlot) || this.#relayWaitsForSlot();
   }
 
   /** The neighbours for whose blocks the device waits before it sends others to `pair`. */

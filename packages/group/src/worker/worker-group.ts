@@ -110,6 +110,8 @@ export class WorkerGroup
 
   /** Memory for a message that began: of the application, or a slot of memory ahead. */
   place(message: number, address: number, lkey: LocalKey, rkey: number = NO_RKEY): void {
+    // The group has ended, and waits for no further WRITE: nothing may use the memory any more.
+    if (this.#state !== 'running') return;
     const writeKey = rkey === NO_RKEY ? undefined : remoteKey(rkey);
     this.#guard(() => this.machine.place(message, address, lkey, writeKey));
     this.wantAdvance(this);

@@ -142,4 +142,13 @@ export const groupFirstBlocks: readonly Mutant[] = [
     fault: 'A WRITE that is flushed with each pair is posted for ever.',
     tests: LOOP_BACK,
   },
+  {
+    id: 'group/loop-back-counts-innocent-flushes',
+    package: PACKAGE,
+    function: 'LoopBack.#mayRetry',
+    find: 'hasCulprit || !this.#retried.has(write)',
+    replace: '!this.#retried.has(write)',
+    fault: 'A WRITE fails because two others broke the pairs on which it was flushed.',
+    tests: LOOP_BACK,
+  },
 ];

@@ -116,7 +116,7 @@ export const group: readonly Mutant[] = [
     id: 'group/completion-sleeps-through',
     package: PACKAGE,
     function: 'SendSide.waitsForOwn',
-    find: 'this.#freeCount === 0 && this.#mayPost()',
+    find: 'this.#freeCount === 0 && waitsForSlot',
     replace: 'false',
     fault: 'A member sleeps although the completion of its own send would let it go on.',
     tests: MACHINE,
