@@ -1,4 +1,4 @@
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import type { Command } from '../commands/command.js';
 import type { Arguments } from '../resp/arguments.js';
 import type { RespVersion } from '../resp/writer.js';
@@ -41,8 +41,9 @@ export class HeldRequests {
     return !ownsAll(command, args, (slot) => !this.#slots.has(slot));
   }
 
+  /** Copies the bytes: they are a part of a frame, which may be much longer. */
   add(request: PeerRequest, frame: RequestsFrame, command: Command, args: Arguments): void {
-    this.#queue.push({ request, frame });
+    this.#queue.push({ request: { ...request, bytes: Buffer.from(request.bytes) }, frame });
     this.bytes += request.bytes.length;
     if (command.route === 'everywhere') this.#isWhole = true;
     else addSlots(command, args, this.#slots);
@@ -52,10 +53,17 @@ export class HeldRequests {
   *ready(): Generator<PeerRequest, void, void> {
     for (let first = this.#queue[0]; first?.frame.hasTable; first = this.#queue[0]) {
       yield first.request;
+      if (this.#queue[0] !== first) return;
       this.#queue.shift();
       this.bytes -= first.request.bytes.length;
     }
-    if (this.#queue.length > 0) return;
+    if (this.#queue.length === 0) this.clear();
+  }
+
+  /** Forgets them. */
+  clear(): void {
+    this.#queue.length = 0;
+    this.bytes = 0;
     this.#slots.clear();
     this.#isWhole = false;
   }

@@ -74,6 +74,7 @@ export class PeerSink implements Sink {
   /** The connection has ended: what is held is not run any more. */
   close(): void {
     this.#isClosed = true;
+    this.#held.clear();
   }
 
   take(chunk: Chunk): void {
