@@ -272,6 +272,32 @@ it('a table that the store did not allow after a hand-over is made later, althou
   await placement.close();
 });
 
+it.each(['kept', 'moved'])(
+  'a source that asks another run before all servers are there, and hears %s, does not take their slots',
+  async (outcome) => {
+    const store = new FakeStore();
+    const records = [1, 2, 3].map((id) => record(id, 'live'));
+    await firstRun(store, records);
+    const mesh = new FakeMesh([1, 2, 3]);
+    const placement = start(mesh, store, records, {});
+    await mesh.register(1);
+    await placement.idle();
+    const slot = outcome === 'kept' ? 7 : 16_383;
+    const body = { number: 1, ranges: [[slot, slot]], logId: '1', floor: 0, isReady: true, target: 3 };
+    const answer = await mesh.settle(1, body);
+    expect(answer).toMatchObject({ outcome });
+    await new Promise(setImmediate);
+    for (const id of [2, 3]) await mesh.register(id);
+    await expect.poll(() => epochsOf(mesh).at(-1)).toBeGreaterThan((answer as { epoch: number }).epoch);
+    await placement.idle();
+    const owners = mesh.told
+      .flatMap((told) => readShape(tableMessage, told).ranges)
+      .map(([, , owner]) => owner);
+    expect(new Set(owners)).toEqual(new Set([1, 2, 3]));
+    await placement.close();
+  },
+);
+
 it('a source that asks a second time gets a table above the second answer, although it says the same', async () => {
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));

@@ -33,7 +33,7 @@ export class AnnouncedTable {
   #served: string | undefined;
   /** Servers that were not here when the table was told. */
   readonly #untold = new Set<number>();
-  /** A table with a new number could not be made: the next one has it, whatever it says. */
+  /** A table with a new number could not be made yet: the next one has it, whatever it says. */
   #isOwed = false;
   readonly #announcing = new SerialQueue();
 
@@ -61,6 +61,8 @@ export class AnnouncedTable {
 
   async #announce(owners: readonly string[], servers: Servers, isNew: boolean): Promise<void> {
     if (isNew) this.#isOwed = true;
+    // The first table of a run comes when the servers are here: until then they serve by that of the run before.
+    if (isNew && !this.#last) return;
     const isKnown = [rangesBy(owners, servers.here), rangesBy(owners, servers.known)].some(
       (ranges) => JSON.stringify(ranges) === this.#last?.text,
     );
