@@ -16,6 +16,8 @@ const MOVE: Move = {
 class Orders {
   readonly dropped: [server: number, number: number][] = [];
   readonly handOvers: HandOvers;
+  /** The numbers of the tables that servers were told. */
+  readonly told: number[] = [];
   /** Answers the order to hand over; by its number. */
   carryOut: (number: number) => Promise<unknown> = async () => ({ outcome: 'moved' });
   #settle: (from: number, body: unknown) => unknown = () => undefined;
@@ -39,7 +41,9 @@ class Orders {
       state,
       logs: async () => [record(1, 'live'), record(2, 'live')],
       ended: new AbortController().signal,
-      onChange: async () => {},
+      onChange: async () => {
+        this.told.push(await state.next());
+      },
     });
   }
 
@@ -86,4 +90,41 @@ it('the target of a hand-over that has happened is not told to forget the slots'
   // An answer that was lost: it asks again.
   expect(await orders.settle({ number: 1 })).toMatchObject({ outcome: 'moved' });
   expect(orders.dropped).toEqual([]);
+});
+
+it('a commit that the store has applied, and did not answer, is told when the source asks again', async () => {
+  const orders = await new Orders().start();
+  const { store } = orders;
+  const put = store.put.bind(store);
+  let isLost = true;
+  store.put = async (key, value, revision) => {
+    const stored = await put(key, value, revision);
+    if (key !== 'kv/slots' || !isLost) return stored;
+    isLost = false;
+    throw Object.assign(new Error('out of reach'), { code: 'ERR_RDMC_STATE_UNREACHABLE' });
+  };
+  let answer: unknown;
+  orders.carryOut = async (number) => {
+    await expect(orders.settle({ number })).rejects.toMatchObject({ code: 'ERR_RDMC_STATE_UNREACHABLE' });
+    expect(orders.told).toEqual([]);
+    answer = await orders.settle({ number });
+    return answer;
+  };
+  await orders.handOvers.run(MOVE);
+  expect(answer).toMatchObject({ outcome: 'moved' });
+  expect(orders.told).toHaveLength(1);
+  expect(orders.told[0]).toBeGreaterThan((answer as { epoch: number }).epoch);
+});
+
+it('a source whose answer was lost, and that asks again, gets a table above the second answer', async () => {
+  const orders = await new Orders().start();
+  let second!: { epoch: number };
+  orders.carryOut = async (number) => {
+    await orders.settle({ number });
+    second = (await orders.settle({ number })) as typeof second;
+    return second;
+  };
+  await orders.handOvers.run(MOVE);
+  expect(second).toMatchObject({ outcome: 'moved' });
+  expect(orders.told.at(-1)).toBeGreaterThan(second.epoch);
 });

@@ -33,6 +33,8 @@ export class AnnouncedTable {
   #served: string | undefined;
   /** Servers that were not here when the table was told. */
   readonly #untold = new Set<number>();
+  /** A table with a new number could not be made yet: the next one has it, whatever it says. */
+  #isOwed = false;
   readonly #announcing = new SerialQueue();
 
   constructor(private readonly options: AnnouncedTableOptions) {}
@@ -58,10 +60,13 @@ export class AnnouncedTable {
   }
 
   async #announce(owners: readonly string[], servers: Servers, isNew: boolean): Promise<void> {
+    if (isNew) this.#isOwed = true;
+    // The first table of a run comes when the servers are here: until then they serve by that of the run before.
+    if (isNew && !this.#last) return;
     const isKnown = [rangesBy(owners, servers.here), rangesBy(owners, servers.known)].some(
       (ranges) => JSON.stringify(ranges) === this.#last?.text,
     );
-    if (isKnown && !isNew) {
+    if (isKnown && !this.#isOwed) {
       this.#tellLate();
       return;
     }
@@ -71,6 +76,7 @@ export class AnnouncedTable {
     const text = JSON.stringify(ranges);
     const message = { epoch, ranges: ranges.map(({ from, to, member }) => [from, to, member]), drained };
     this.options.orders.broadcast(Topic.TABLE, message);
+    this.#isOwed = false;
     this.#untold.clear();
     this.#last = { text, message };
     const isComplete = ranges.every(({ member }) => member !== NOBODY);

@@ -128,9 +128,10 @@ export class HandOvers {
   ): Promise<{ outcome: Outcome; epoch: number }> {
     const { state, logs, onChange } = this.options;
     const kept = await state.keep(slots, source, logs);
-    // Others hold requests for the slots until they get another table.
-    if (kept.outcome === 'kept') this.#told = onChange();
-    else if (this.#current.has(number)) this.#current.delete(number);
+    // Others hold requests for the slots until they get another table. Also 'moved': the answer of the commit, or of its store, may
+    // be lost, and the source waits for a table above this epoch.
+    this.#told = onChange();
+    if (kept.outcome === 'moved') this.#current.delete(number);
     return kept;
   }
 

@@ -159,6 +159,11 @@ export class Incoming {
     this.#endWhere((each) => overlaps(each.ranges, ranges), false);
   }
 
+  /** A later hand-over or takeover has brought the slot here, or is about to: the end of an earlier hand-over must not forget it. */
+  isLater(slot: number, number: number): boolean {
+    return this.#last[slot]! > number;
+  }
+
   /** A further run of the coordinator: it says itself which slots this server has, and hand-overs of former runs are over. */
   reset(below: number): void {
     this.#overBelow = Math.max(this.#overBelow, below);

@@ -6,6 +6,7 @@ import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { floorAnswer, type HandOverMessage, settleAnswer, Topic } from '../cluster/messages.js';
 import type { PeerLink } from '../cluster/peer-link.js';
 import type { PeerLinks } from '../cluster/peer-links.js';
+import { rangesOfSlots } from '../cluster/placement-state.js';
 import type { SlotTable } from '../cluster/slot-table.js';
 import { codeOf, KvError } from '../errors.js';
 import {
@@ -19,6 +20,7 @@ import {
 } from '../limits.js';
 import type { Store } from '../store/store.js';
 import type { Outcome } from './handover-rules.js';
+import type { Incoming } from './incoming.js';
 import { OutgoingMachine } from './outgoing-machine.js';
 import { SlotCopy } from './slot-copy.js';
 
@@ -28,6 +30,8 @@ export interface OutgoingOptions {
   readonly peers: Pick<PeerLinks, 'link'>;
   readonly store: Store;
   readonly table: SlotTable;
+  /** Slots that come to this server. */
+  readonly incoming: Pick<Incoming, 'isLater'>;
   /** This server's log. */
   readonly logId: bigint;
   /** Aborted when this server ends. */
@@ -84,8 +88,19 @@ export class Outgoing {
     this.#end();
     if (outcome === 'kept')
       throw this.#failure ?? failed(this.message.number, 'was cancelled by the coordinator');
-    await this.options.store.forget(this.message.ranges);
+    await this.#forget();
     return outcome;
+  }
+
+  /**
+   * The answer may be late: a takeover or a later hand-over may have brought slots back meanwhile. One that begins from now on
+   * forgets the slots behind this, and brings its entries after that: so the look at each slot comes just before `forget`,
+   * without a wait between them.
+   */
+  #forget(): Promise<void> {
+    const { store, incoming } = this.options;
+    const gone = this.#slots.filter((slot) => !incoming.isLater(slot, this.message.number));
+    return store.forget(rangesOfSlots(gone));
   }
 
   /** Does a step of the hand-over, behind which the machine goes on. */

@@ -85,6 +85,10 @@ export class FakeMesh {
   async register(id: number): Promise<void> {
     await this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
   }
+  /** As a source that asks what has become of a hand-over. */
+  async settle(from: number, body: unknown): Promise<unknown> {
+    return this.#handlers.get(Topic.SETTLE)!(from, body);
+  }
   /** A server has ended, and its connection. */
   lose(id: number): void {
     this.end(id);
