@@ -202,4 +202,22 @@ export const kvHandOver: readonly Mutant[] = [
     fault: 'A request passes an earlier command for all slots, which waits for a slot table.',
     tests: ['apps/kv/test/peers.test.ts'],
   },
+  {
+    id: 'kv/late-moved-forgets',
+    package: PACKAGE,
+    function: 'Outgoing.#forget',
+    find: '!incoming.isLater(slot, this.message.number)',
+    replace: 'true',
+    fault: 'The late answer of a hand-over deletes what a takeover has brought back.',
+    tests: ['apps/kv/test/outgoing.test.ts'],
+  },
+  {
+    id: 'kv/moved-slots-not-announced',
+    package: PACKAGE,
+    function: 'HandOvers.#keep',
+    find: 'this.#told = onChange();',
+    replace: "if (kept.outcome === 'kept') this.#told = onChange();",
+    fault: 'Slots have no server until the next table when the answer of their commit was lost.',
+    tests: ORDERS,
+  },
 ];
