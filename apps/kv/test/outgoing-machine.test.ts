@@ -29,7 +29,7 @@ it.each([0, 1])('a source that has stopped serves again only by the answer; %i s
   made.failed();
   expect(made.serves).toBe(false);
   expect(done.at(-1)).toBe('settle false');
-  // What ends late does not count any more.
+  // A step that ends late does not count any more.
   made.finished();
   made.failed();
   expect([made.serves, done.at(-1)]).toEqual([false, 'settle false']);

@@ -91,7 +91,7 @@ export class PlacementState {
 
   /**
    * A number above all before, also those of earlier runs: durable before it is used.
-   * @param more so many numbers that follow are durable, too: then they do not wait for the store
+   * @param more how many of the following numbers become durable with it, so that they do not wait for the store
    */
   next(more = 0): Promise<number> {
     return this.#numbers.run(async () => {

@@ -27,7 +27,7 @@ export class IncomingSlots {
   /**
    * Applies the entries one by one, and yields behind each.
    * @param frame a number, and entries
-   * @throws KvError, TailwindError for what is not valid, or does not fit into the log
+   * @throws KvError, TailwindError for entries that are not valid, or do not fit into the log
    */
   *apply(frame: Buffer): Generator<void, void> {
     for (const { type, payload } of recordsIn(frame)) {

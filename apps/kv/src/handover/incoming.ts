@@ -59,7 +59,7 @@ export class Incoming {
    * Slots come. Their entries in this log are of earlier tenures, and leave the index. Resolves with the last version of the log,
    * which the entries of the tenure come after; it is not below that of the source.
    * @throws KvError ERR_RDMC_KV_SERVER_FULL; ERR_RDMC_KV_HANDOVER_FAILED: it has ended meanwhile, or a later one or a takeover
-   *   has begun to bring some of the slots: what that has brought must not be forgotten
+   *   has begun to bring some of the slots: the entries that it brought must not be forgotten
    */
   async begin({ number, ranges, session, version, bytes }: Announcement): Promise<number> {
     const all = new Set(slotsIn(ranges));

@@ -53,7 +53,7 @@ export class LevelKeeper {
     const level = Math.max(before, ...members.map(([, levels]) => levels?.most ?? 0));
     const obstacles = members.flatMap(([id, levels]) => obstacleOf(id, levels, level));
     if (obstacles.length > 0) throw notAll(level, before, obstacles);
-    // Durable first: a coordinator that follows must not admit what this one refuses.
+    // Durable first: the next coordinator must not admit a process that this one refuses.
     await store.raiseLevel(level);
     if (level > before) orders.broadcast(Topic.LEVEL, { level });
     return { before, level };
