@@ -59,7 +59,7 @@ export class PieceLeader {
     const pump = new Pump(
       filler,
       new TokenBucket(undefined),
-      await this.#regions,
+      this.#regions,
       mesh.messageBytes,
       () => 0,
     );
