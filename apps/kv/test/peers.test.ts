@@ -142,6 +142,18 @@ describe('of a server that has a newer slot table', () => {
     expect(await asked).toEqual(['-REFUSED\r\n']);
   });
 
+  it('ends the connection at once where a request that has waited cannot be run', async () => {
+    const faulty = await pair.faulty();
+    faulty.connection.send(PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'theirs', '1'])));
+    await pair.ask([['SET', 'mine', '1']]);
+    pair.isOwn = () => true;
+    pair.executor.run = () => {
+      throw new Error('for the test');
+    };
+    table.resolve();
+    await faulty.ended();
+  });
+
   it('runs nothing that has waited when the connection has ended', async () => {
     const faulty = await pair.faulty();
     faulty.connection.send(PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'theirs', '1'])));

@@ -23,9 +23,10 @@ export class PeerRequests implements PeerListener {
     const sink = new PeerSink(connection, executor, commands, isOwn, () => !table.hasStopped);
     connection.signal.addEventListener('abort', () => {
       sink.close();
+      this.#waiters.forget(connection);
       executor.forget(sink);
     });
-    return (payload) => sink.run(payload, this.#waiters.reached(epochOf(payload)));
+    return (payload) => sink.run(payload, this.#waiters.reached(epochOf(payload), connection));
   }
 
   handOver(payload: Buffer, session: string): void {
