@@ -38,7 +38,7 @@ class FakeConnection {
   }
 }
 
-const asker: Asker = { refused() {}, lost() {} };
+const asker: Asker = { answered() {}, refused() {}, lost() {} };
 let connections: Map<number, FakeConnection>;
 let links: PeerLinks;
 let replies: number;
@@ -52,12 +52,12 @@ beforeEach(async () => {
   replies = 0;
 });
 
-function ask(member: number, value = 'v'): void {
+function ask(member: number, { value = 'v', epoch = 1 } = {}): void {
   const done = (): void => {
     replies += 1;
   };
   const bytes = encodeCommand(['SET', 'k', value]);
-  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, 1, asker);
+  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, epoch, asker);
 }
 
 /** Makes the servers as busy as they can be without a delay of requests: `member` has the first ids. */
@@ -115,11 +115,11 @@ it('requests are not collected any longer when they are half of those that clien
 it('short and long commands leave in order, each whole', () => {
   const words = ['a', 'x'.repeat(COPIED_REQUEST_BYTES), 'b', 'y'.repeat(COPIED_REQUEST_BYTES - 100), 'c'];
   const commands = Array.from({ length: 40 }, () => words).flat();
-  for (const word of commands) ask(2, word);
+  for (const word of commands) ask(2, { value: word });
   links.link(2)!.flush();
   const sent = connections.get(2)!.commands;
   expect(sent).toEqual(commands.map((word) => encodeCommand(['SET', 'k', word]).toString()));
-  ask(2, 'again');
+  ask(2, { value: 'again' });
   links.link(2)!.flush();
   expect(sent.at(-1)).toBe(encodeCommand(['SET', 'k', 'again']).toString());
 });
@@ -137,4 +137,12 @@ it('requests do not wait for an answer, and leave at once again after the answer
   ask(2);
   links.flush();
   expect(other.frames.at(-1)).toEqual([next + 1]);
+});
+
+it('a frame has the requests of one slot table', () => {
+  ask(2);
+  ask(2);
+  ask(2, { epoch: 2 });
+  links.flush();
+  expect(connections.get(2)!.frames).toEqual([[1, 2], [3]]);
 });

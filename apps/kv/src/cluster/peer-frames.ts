@@ -43,8 +43,14 @@ export function writeRequestHeader(
   to.writeUInt32LE(length, at + 5);
 }
 
-export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
+/** The epoch of the slot table that requests were sent by. */
+export function epochOf(payload: Buffer): number {
   if (payload.length < REQUESTS_EPOCH_BYTES) throw malformed();
+  return payload.readUInt32LE(0);
+}
+
+/** Behind the epoch. */
+export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
   for (let at = REQUESTS_EPOCH_BYTES; at < payload.length; ) {
     if (payload.length - at < REQUEST_HEADER_BYTES) throw malformed();
     const [id, version, length] = [payload.readUInt32LE(at), payload[at + 4]!, payload.readUInt32LE(at + 5)];
