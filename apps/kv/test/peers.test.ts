@@ -4,10 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Deferred } from '@rdmc/common';
 import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { PEER_PURPOSE, PeerFrame, u32 } from '../src/cluster/peer-frames.js';
 import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
 import { PeerPair } from './support/peer-pair.js';
+import { requestHeader } from './support/request-header.js';
 
 const MIB = 1024 * 1024;
 const LARGE = 'v'.repeat(MIB);
@@ -63,11 +64,11 @@ it('runs nothing for slots that it does not own, and says so', async () => {
   pair.isOwn = (slot) => slot === own;
   const commands = [
     ['SET', 'theirs', '1'],
-    ['MSET', 'mine', '1', 'theirs', '1'],
     ['SET', 'mine', '2'],
+    ['MSET', 'mine', '1', 'theirs', '1'],
     ['GET', 'theirs'],
   ];
-  expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n']);
+  expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n', '-REFUSED\r\n']);
   expect(pair.runs).toBe(1);
   expect(pair.store.keyspace.size).toBe(1);
 });
@@ -140,6 +141,18 @@ describe('of a server that has a newer slot table', () => {
     await pair.ask([['SET', 'mine', '1']]);
     table.resolve();
     expect(await asked).toEqual(['-REFUSED\r\n']);
+  });
+
+  it('ends the connection at once where a request that has waited cannot be run', async () => {
+    const faulty = await pair.faulty();
+    faulty.connection.send(PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'theirs', '1'])));
+    await pair.ask([['SET', 'mine', '1']]);
+    pair.isOwn = () => true;
+    pair.executor.run = () => {
+      throw new Error('for the test');
+    };
+    table.resolve();
+    await faulty.ended();
   });
 
   it('runs nothing that has waited when the connection has ended', async () => {
