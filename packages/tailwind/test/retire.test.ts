@@ -67,7 +67,7 @@ class Acknowledged {
     for (let index = 0; index < count; index += 1) {
       const number = this.#next;
       this.#next += 1;
-      const append = this.log.append(object(number));
+      const append = this.log.append(object(number, 20));
       await append.acknowledged;
       const { segmentId } = append.locations![0]!;
       this.keys.set(segmentId, (this.keys.get(segmentId) ?? new Set()).add(String(number)));
@@ -75,12 +75,16 @@ class Acknowledged {
   }
 }
 
-/** Throws for an open replica that recovery may use, and that lacks something acknowledged. */
-function requireAll(
+/**
+ * The segments of the open replicas that recovery may use.
+ * @throws for a replica that lacks something acknowledged
+ */
+function usable(
   point: CrashPoint,
   keys: ReadonlyMap<bigint, ReadonlySet<string>>,
   raised: TestAuthority['raised'],
-): void {
+): bigint[] {
+  const segments: bigint[] = [];
   const last = raised.at(-1) ?? { segmentId: 0n, epoch: 0 };
   for (const [member, found] of point) {
     for (const { entry, complete, committed } of found) {
@@ -93,8 +97,10 @@ function requireAll(
           present.add(Buffer.from(payload.subarray(12, 12 + payload[8]!)).toString());
       const lacking = [...(keys.get(segmentId) ?? [])].filter((key) => !present.has(key));
       if (lacking.length > 0) throw new Error(`backup ${member} lacks ${lacking} of segment ${segmentId}`);
+      segments.push(segmentId);
     }
   }
+  return segments;
 }
 
 /** What happens while the first backup's replica moves. */
@@ -192,14 +198,25 @@ describe('while an open replica moves', () => {
       const { members, log, authority, retire } = await startMove(6);
       const acknowledged = new Acknowledged(log);
       await acknowledged.append(20);
+      let counting: bigint[] = [];
       const points = new CrashPoints(members.slice(1), log.id, () => {
         const keys = new Map([...acknowledged.keys].map(([segmentId, all]) => [segmentId, new Set(all)]));
         const raised = [...authority.raised];
-        return (point) => requireAll(point, keys, raised);
+        return (point) => {
+          counting = usable(point, keys, raised);
+        };
       });
+      // Recovery must not use the old replica, however late it is freed.
+      const freeing = new Deferred<void>();
       authority.onRaise = async () => points.look('a minimum, before it is raised');
       begin(members, log);
       const [first] = log.backups;
+      const { backup } = members[first!]!;
+      const free = backup.freeReplica.bind(backup);
+      backup.freeReplica = async (ref) => {
+        await freeing.promise;
+        await free(ref);
+      };
       let isRetired = false;
       const retired = retire(first!).then(() => {
         isRetired = true;
@@ -211,10 +228,14 @@ describe('while an open replica moves', () => {
       }
       await retired;
       await acknowledged.append(20);
-      points.end();
+      points.look('the end');
       expect(await points.judged()).toBeGreaterThan(10);
+      const head = log.segmentIds.findLast((segmentId) => acknowledged.keys.has(segmentId));
+      expect(counting.filter((segmentId) => segmentId === head)).toHaveLength(2);
+      points.end();
+      freeing.resolve();
       expect(log.backups).not.toContain(first);
-      await until(() => members[first!]!.backup.logIds.length === 0);
+      await until(() => backup.logIds.length === 0);
     },
   );
 });

@@ -320,15 +320,6 @@ export const tailwind: readonly Mutant[] = [
     tests: RETIRE,
   },
   {
-    id: 'tailwind/move-commit-ignored',
-    package: PACKAGE,
-    function: 'OpenMoves.#join',
-    find: 'set.failed(replica, error);',
-    replace: '',
-    fault: 'A replica that is not committed takes the place of one that recovery may use.',
-    tests: RETIRE,
-  },
-  {
     id: 'tailwind/replica-not-synced',
     package: PACKAGE,
     function: 'ReplicaStore.write',
