@@ -66,19 +66,40 @@ export async function cluster(command, windowMs) {
 
 /** The same with so many servers; resolves with the port of each. */
 export async function clusterOf(command, count, windowMs) {
+  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
+  return (await startCluster(command, polling, [], count)).ports;
+}
+
+/**
+ * The same with more arguments of its servers; resolves with their processes too. `events`: of each server, by their names, as
+ * `ready` has its port.
+ */
+export async function startCluster(command, more = [], events = [], count = 4) {
   clusters += 1;
-  const ports = await Promise.all(Array.from({ length: count + 1 }, freePort));
-  const members = ports.map((port) => `127.0.0.1:${port}`).join(',');
+  const addresses = await Promise.all(Array.from({ length: count + 1 }, freePort));
+  const members = addresses.map((port) => `127.0.0.1:${port}`).join(',');
   const common = ['-m', members, '-d', join(directory, `cluster-${clusters}`)];
   const coordinator = member(command, ['coordinator', ...common]);
   const serving = event(coordinator, 'serving');
-  const polling = windowMs === undefined ? [] : ['--window-ms', windowMs];
   const servers = Array.from({ length: count }, (_, index) => index + 1).map((id) =>
-    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...polling]),
+    member(command, ['server', ...common, '-i', String(id), '-p', '0', ...more]),
   );
-  const ready = await Promise.all(servers.map((server) => event(server, 'ready')));
+  const told = servers.map((server) =>
+    Promise.all(events.map(async (name) => [name, await event(server, name)])),
+  );
+  const ports = await Promise.all(servers.map((server) => event(server, 'ready')));
   await serving;
-  return ready;
+  return {
+    port: ports[0],
+    ports,
+    all: ports.map((port) => `127.0.0.1:${port}`).join(),
+    servers: await Promise.all(
+      servers.map(async (child, index) => ({ pid: child.pid, ...Object.fromEntries(await told[index]) })),
+    ),
+    stop() {
+      for (const child of [coordinator, ...servers]) child.kill('SIGKILL');
+    },
+  };
 }
 
 /** One server without replication; resolves with its port. */
