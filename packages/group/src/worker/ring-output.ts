@@ -60,9 +60,6 @@ interface Link {
   bytes: number;
 }
 
-/** Messages, and their bytes, modulo 2^32. */
-type Counts = Pick<Growth, 'messages' | 'bytes'>;
-
 /** Writes what is new in the rings of this member into those of others. */
 export class RingOutput implements SmallLinkSide, SmallListener {
   readonly #first: MemoryRegion;
@@ -122,7 +119,7 @@ export class RingOutput implements SmallLinkSide, SmallListener {
    */
   write(head: number, messages: number, bytes: number, growth?: Growth): void {
     for (const link of this.#links) {
-      if (link.isConnected) this.#writeTo(link, head, { messages, bytes }, growth);
+      if (link.isConnected) this.#writeTo(link, head, messages, bytes, growth);
     }
   }
 
@@ -191,25 +188,25 @@ export class RingOutput implements SmallLinkSide, SmallListener {
     await Promise.all(this.#links.map(({ queue }) => queue.close()));
   }
 
-  #writeTo(link: Link, head: number, counts: Counts, growth: Growth | undefined): void {
+  #writeTo(link: Link, head: number, messages: number, bytes: number, growth: Growth | undefined): void {
     const { sender, queue } = link;
     const units = sender.next(head, growth?.at);
     if (units > 0) {
-      const batch = sender.batches;
       const endsThere = growth !== undefined && !sender.isGrown && (sender.sent + units) >>> 0 === growth.at;
       this.#post(link, units);
-      this.#mark(link, batch, endsThere ? growth : counts);
+      if (endsThere) this.#mark(link, growth.messages, growth.bytes);
+      else this.#mark(link, messages, bytes);
     }
     if (growth === undefined || !sender.mayGrow(growth.at)) return;
-    const batch = sender.batches;
     sender.grew();
     queue.notice(sender.sent);
-    this.#mark(link, batch, growth);
-    this.#writeTo(link, head, counts, growth);
+    this.#mark(link, growth.messages, growth.bytes);
+    this.#writeTo(link, head, messages, bytes, growth);
   }
 
-  /** The counts at the end of a batch that was posted. */
-  #mark({ at, marks, sender }: Link, batch: number, { messages, bytes }: Counts): void {
+  /** The counts at the end of the batch that was posted last. */
+  #mark({ at, marks, sender }: Link, messages: number, bytes: number): void {
+    const batch = (sender.batches - 1) >>> 0;
     const mark = (batch % MAX_BATCHES) * MARK_WORDS;
     this.host.trace?.written(at, batch);
     marks[mark] = sender.sent;
