@@ -110,7 +110,7 @@ export function partOf(...groups: readonly (readonly Entry[])[]): PartOfLog {
 }
 
 /** An entry as a segment has it; its checksum does not matter here. */
-function withHeader({ type, payload }: Entry): Buffer[] {
+export function withHeader({ type, payload }: Entry): Buffer[] {
   const header = Buffer.alloc(12);
   header[0] = type;
   header.writeUInt32LE(payload.length, 4);
