@@ -15,7 +15,7 @@ function hold(held: HeldRequests, hasTable: boolean): Buffer {
   parser.feed(bytes);
   parser.next();
   const command = commands.findOfServer(parser.arguments)!;
-  held.add({ id: 1, version: 2, bytes }, { hasTable }, command, parser.arguments);
+  held.add({ id: 1, version: 2, bytes }, { epoch: 1, hasTable }, command, parser.arguments);
   return payload;
 }
 

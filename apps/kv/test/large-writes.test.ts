@@ -56,6 +56,7 @@ class Peer {
   constructor(executor: Executor) {
     const connection: PeerConnection = {
       bufferedBytes: 0,
+      close: async () => {},
       onDrain: () => subscription(() => {}),
       send: (_type, ...parts) => {
         for (const { id, reply } of repliesIn(Buffer.concat(parts)))

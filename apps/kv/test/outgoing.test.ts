@@ -21,6 +21,7 @@ function start() {
   const { store, ...runner } = newRunner();
   const incoming = new Incoming(store);
   const [asked, answer] = [new Deferred<void>(), new Deferred<unknown>()];
+  const asks: unknown[] = [];
   const link = { session: 's', signal: new AbortController().signal, sendHandOver() {} };
   const outgoing = new Outgoing(
     {
@@ -29,7 +30,8 @@ function start() {
         request: async (_: number, topic: string) => (topic === Topic.INCOMING ? { floor: 0 } : null),
       } as never,
       coordinator: {
-        request: () => {
+        request: (topic: string) => {
+          asks.push(topic);
           asked.resolve();
           return answer.promise;
         },
@@ -43,7 +45,7 @@ function start() {
     },
     { number: NUMBER, ranges: RANGES, target: 2 },
   );
-  return { store, incoming, outgoing, asked: asked.promise, answer, ...runner };
+  return { store, incoming, outgoing, asks, asked: asked.promise, answer, ...runner };
 }
 
 function newRunner() {
@@ -99,4 +101,14 @@ it('what a takeover brings stays, if it begins just when the slots are about to 
   await brought;
   expect(source.textOf('a')).toBe('brought back');
   expect(source.textOf('b')).toBe(undefined);
+});
+
+it.each([
+  ['once more where the table came before the answer: others wait for the one after it', 0, 2],
+  ['once where the table comes after the answer', 5, 1],
+])('a source that keeps its slots asks %s', async (_, epoch, times) => {
+  const source = start();
+  source.answer.resolve({ outcome: 'kept', epoch });
+  await expect(source.outgoing.run()).rejects.toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
+  expect(source.asks).toEqual(Array(times).fill(Topic.SETTLE));
 });

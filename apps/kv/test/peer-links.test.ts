@@ -30,7 +30,7 @@ class FakeConnection {
   }
 }
 
-const asker: Asker = { refused() {}, lost() {} };
+const asker: Asker = { answered() {}, refused() {}, lost() {} };
 let connections: Map<number, FakeConnection>;
 let links: PeerLinks;
 let replies: number;
@@ -44,12 +44,12 @@ beforeEach(async () => {
   replies = 0;
 });
 
-function ask(member: number): void {
+function ask(member: number, epoch = 1): void {
   const done = (): void => {
     replies += 1;
   };
   const bytes = encodeCommand(['SET', 'k', 'v']);
-  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, 1, asker);
+  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, epoch, asker);
 }
 
 /** Makes the servers as busy as they can be without a delay of requests: `member` has the first ids. */
@@ -100,4 +100,12 @@ it('requests do not wait for an answer, and leave at once again after the answer
   ask(2);
   links.flush();
   expect(other.frames.at(-1)).toEqual([next + 1]);
+});
+
+it('a frame has the requests of one slot table', () => {
+  ask(2);
+  ask(2);
+  ask(2, 2);
+  links.flush();
+  expect(connections.get(2)!.frames).toEqual([[1, 2], [3]]);
 });

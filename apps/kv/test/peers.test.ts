@@ -63,11 +63,11 @@ it('runs nothing for slots that it does not own, and says so', async () => {
   pair.isOwn = (slot) => slot === own;
   const commands = [
     ['SET', 'theirs', '1'],
-    ['MSET', 'mine', '1', 'theirs', '1'],
     ['SET', 'mine', '2'],
+    ['MSET', 'mine', '1', 'theirs', '1'],
     ['GET', 'theirs'],
   ];
-  expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n']);
+  expect(await pair.ask(commands)).toEqual(['-REFUSED\r\n', '+OK\r\n', '-REFUSED\r\n', '-REFUSED\r\n']);
   expect(pair.runs).toBe(1);
   expect(pair.store.keyspace.size).toBe(1);
 });
@@ -140,6 +140,18 @@ describe('of a server that has a newer slot table', () => {
     await pair.ask([['SET', 'mine', '1']]);
     table.resolve();
     expect(await asked).toEqual(['-REFUSED\r\n']);
+  });
+
+  it('ends the connection at once where a request that has waited cannot be run', async () => {
+    const faulty = await pair.faulty();
+    faulty.connection.send(PeerFrame.REQUESTS, requests(encodeCommand(['SET', 'theirs', '1'])));
+    await pair.ask([['SET', 'mine', '1']]);
+    pair.isOwn = () => true;
+    pair.executor.run = () => {
+      throw new Error('for the test');
+    };
+    table.resolve();
+    await faulty.ended();
   });
 
   it('runs nothing that has waited when the connection has ended', async () => {

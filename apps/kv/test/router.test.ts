@@ -49,14 +49,14 @@ it('a command with many keys is split again where its keys come to lie at severa
   const first = await links.get(2)!.next();
   expect(wordsOf(first)).toEqual(['MGET', 'a', 'b', 'c']);
   assign(2, { a: 2, b: 0, c: 3 });
-  manual.router.refused(first);
+  links.get(2)!.refuse(first);
   const [toTwo, toThree] = await Promise.all([links.get(2)!.next(), links.get(3)!.next()]);
   expect([wordsOf(toTwo), wordsOf(toThree)]).toEqual([
     ['MGET', 'a'],
     ['MGET', 'c'],
   ]);
-  toThree.done(Buffer.from(`*1\r\n${bulk('of c')}`));
-  toTwo.done(Buffer.from(`*1\r\n${bulk('of a')}`));
+  links.get(3)!.answer(toThree, `*1\r\n${bulk('of c')}`);
+  links.get(2)!.answer(toTwo, `*1\r\n${bulk('of a')}`);
   const expected = `*3\r\n${bulk('of a')}$-1\r\n${bulk('of c')}`;
   expect(await client.until((text) => text.length >= expected.length)).toBe(expected);
 });
@@ -65,10 +65,10 @@ it('no key of another server is written here because the first one is ours by no
   client.send('MSET a 1 b 2\r\n');
   const first = await links.get(2)!.next();
   assign(2, { a: 0, b: 3 });
-  manual.router.refused(first);
+  links.get(2)!.refuse(first);
   const toThree = await links.get(3)!.next();
   expect(wordsOf(toThree)).toEqual(['MSET', 'b', '2']);
-  toThree.done(Buffer.from('+OK\r\n'));
+  links.get(3)!.answer(toThree, '+OK\r\n');
   await manual.log.made(1);
   expect(manual.store.keyspace.get(slot('b'), 'b')).toBeUndefined();
   manual.log.acknowledge();
@@ -84,7 +84,7 @@ it('what waited for a connection goes on when there is one again', async () => {
   other.close();
   links.set(2, link);
   linked();
-  (await link.next()).done(Buffer.from('+value\r\n'));
+  link.answer(await link.next(), '+value\r\n');
   expect(await client.until((text) => text !== '')).toBe('+value\r\n');
 });
 
@@ -98,8 +98,8 @@ it('what one client has others do is bounded in bytes, and goes on when they hav
   for (let i = 0; i < 20; i += 1) expect(await other.command('PING')).toBe('+PONG\r\n');
   other.close();
   expect(link.sent.length).toBe(0);
-  for (const request of sent) request.done(Buffer.from('+OK\r\n'));
-  for (let i = 4; i < 12; i += 1) (await link.next()).done(Buffer.from('+OK\r\n'));
+  for (const request of sent) link.answer(request, '+OK\r\n');
+  for (let i = 4; i < 12; i += 1) link.answer(await link.next(), '+OK\r\n');
   expect(await client.until((text) => text.length >= 60)).toBe('+OK\r\n'.repeat(12));
 });
 
@@ -110,7 +110,7 @@ it('a client that does not read what others answer is disconnected', async () =>
   const link = links.get(2)!;
   const sent: Request[] = [];
   for (let i = 0; i < 300; i += 1) sent.push(await link.next());
-  for (const request of sent) request.done(large);
+  for (const request of sent) link.answer(request, large);
   const other = await RawClient.connect(manual.server.port);
   while ((await other.command('INFO', 'clients')).includes('connected_clients:2')) {
     expect(await other.command('PING')).toBe('+PONG\r\n');
@@ -134,12 +134,45 @@ it('of what was on a connection that broke, a write is not sent again, and a rea
   client.send(Buffer.concat(commands.map(encodeCommand)).toString());
   const sent = [await link.next(), await link.next(), await link.next()];
   expect(sent.map(({ writes }) => writes)).toEqual([true, false, true]);
-  for (const request of sent) manual.router.lost(request);
+  for (const request of sent) link.lose(request);
   linked();
   const again = await link.next();
   expect(wordsOf(again)).toEqual(['GET', 'a']);
-  again.done(Buffer.from('$-1\r\n'));
+  link.answer(again, '$-1\r\n');
   const reply = await client.until((text) => text.split('\r\n').length > 3);
   expect(reply).toMatch(/^-UNKNOWN ERR_RDMC_KV_OUTCOME_UNKNOWN .*\r\n\$-1\r\n-UNKNOWN .*\r\n$/);
   expect(link.sent).toEqual([]);
+});
+
+it('a command does not run here before an earlier one of its slot that the former server has not answered', async () => {
+  client.send('SET a 1\r\n');
+  const first = await links.get(2)!.next();
+  assign(2, { a: 0, b: 0, c: 2 });
+  client.send('APPEND a 2\r\nSET b 1\r\n');
+  await manual.log.made(1);
+  expect(manual.store.keyspace.get(slot('a'), 'a')).toBeUndefined();
+  links.get(2)!.refuse(first);
+  await manual.log.made(2);
+  manual.log.acknowledge();
+  expect(await client.until((text) => text.split('\r\n').length > 3)).toBe('+OK\r\n:2\r\n+OK\r\n');
+});
+
+it('commands wait behind one that was refused, until there is a newer table', async () => {
+  const link = links.get(2)!;
+  const send = (...words: string[]): void => client.send(encodeCommand(words).toString());
+  send('SET', 'a', '1');
+  link.refuse(await link.next());
+  send('APPEND', 'a', '2');
+  send('SET', 'b', '1');
+  const passing = await link.next();
+  expect(wordsOf(passing)).toEqual(['SET', 'b', '1']);
+  link.answer(passing, '+OK\r\n');
+  linked();
+  expect(link.sent).toEqual([]);
+  assign(2, { a: 3, b: 2, c: 2 });
+  const toThree = links.get(3)!;
+  expect(toThree.sent.map(wordsOf)).toEqual([
+    ['SET', 'a', '1'],
+    ['APPEND', 'a', '2'],
+  ]);
 });

@@ -348,7 +348,7 @@ describe('a server of a cluster', () => {
     const watch = await link.next();
     expect(watch.writes).toBe(false);
     expect(watch.bytes.toString()).toBe('*2\r\n$10\r\nrdmc.watch\r\n$3\r\nfar\r\n');
-    watch.done(Buffer.from('*1\r\n$5\r\nid:17\r\n'));
+    link.answer(watch, '*1\r\n$5\r\nid:17\r\n');
     const exec = await link.next();
     expect(exec).toMatchObject({ slot: slotOfKey('far'), writes: true });
     expect(wordsOf(exec)).toEqual([
@@ -365,7 +365,7 @@ describe('a server of a cluster', () => {
       'GET',
       'far',
     ]);
-    exec.done(Buffer.from('*2\r\n+OK\r\n$1\r\n1\r\n'));
+    link.answer(exec, '*2\r\n+OK\r\n$1\r\n1\r\n');
     const expected = '+OK\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n$1\r\n1\r\n+PONG\r\n';
     expect(await client.until((text) => text.length >= expected.length)).toBe(expected);
   });
@@ -379,7 +379,7 @@ describe('a server of a cluster', () => {
 
   it('says why the keys could not be watched', async () => {
     client.send('WATCH far\r\nPING\r\n');
-    (await link.next()).done(Buffer.from('-CLUSTERDOWN no lease\r\n'));
+    link.answer(await link.next(), '-CLUSTERDOWN no lease\r\n');
     expect(await client.until((text) => text.endsWith('PONG\r\n'))).toBe(
       '-CLUSTERDOWN no lease\r\n+PONG\r\n',
     );

@@ -2,12 +2,15 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CastProgress, ReceiverState } from '@rdmc/cast';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { until } from '@rdmc/testing';
+import { timerByHand, until } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Joining } from '../src/cast/gathering.js';
 import { castEvents, finishedOf } from './support/casting.js';
-import { answer, Scratch } from './support/cli.js';
+import { type Answered, answer, answering, Scratch } from './support/cli.js';
 import { receiverHere } from './support/here.js';
+
+/** No other timer has this duration. */
+const WINDOW_MS = 7_654_321;
 
 let scratch: Scratch;
 beforeEach(() => {
@@ -55,15 +58,20 @@ describe('rdmc cast --wait-for', () => {
   it('ends with 6 where one never came, with 4 where too few came, and says which', async () => {
     const early = await receiverHere(join(scratch.path, 'early'));
     const never = `127.0.0.1:${await freePort()}`;
-    const args = [sampleFile(), '--to', `${early.name},${never}`, '--join-window', '500ms'];
-    const few = await answer('cast', ...args, '--wait-for', '2');
+    const args = ['cast', sampleFile(), '--to', `${early.name},${never}`, '--join-window', `${WINDOW_MS}ms`];
+    const endWindow = timerByHand(WINDOW_MS);
+    const cast = (...more: string[]): Promise<Answered> =>
+      answering([...args, ...more], (text) => {
+        if (text.includes('is there: 1 of 2 receivers')) endWindow();
+      });
+    const few = await cast('--wait-for', '2');
     expect(few.code).toBe(4);
     expect(few.stderr).toContain('ERR_RDMC_TOO_FEW_RECEIVERS: 1 of the 2 receivers');
     expect(few.stderr).toContain('raise --join-window');
     // The receiver learns of the end by its connection, perhaps after the command.
     await until(() => early.visible().length === 0);
 
-    const partly = await answer('cast', ...args);
+    const partly = await cast();
     expect(partly.code).toBe(6);
     expect(partly.stdout).toContain('1 of 2 receivers has 1 file');
     expect(partly.stderr).toContain(`${never}  ERR_RDMC_CAST_UNREACHABLE`);

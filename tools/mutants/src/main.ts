@@ -33,7 +33,8 @@ const { values } = parseArgs({
   },
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+// Not `once`: a second signal would end the removal of the copies.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 
 process.exitCode = await main();
 

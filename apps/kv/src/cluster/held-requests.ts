@@ -9,10 +9,15 @@ export interface PeerRequest {
   readonly id: number;
   readonly version: RespVersion;
   readonly bytes: Buffer;
+  /** Of one that was held: the epoch of its frame. */
+  readonly epoch?: number;
 }
 
-/** A frame of requests. `hasTable`: this server has the slot table of its sender. */
+/** A frame of requests. */
 export interface RequestsFrame {
+  /** Of the slot table that they were sent by. */
+  readonly epoch: number;
+  /** Whether this server has that table. */
   hasTable: boolean;
 }
 
@@ -34,6 +39,10 @@ export class HeldRequests {
   /** Of the requests in the queue. */
   bytes = 0;
 
+  get isEmpty(): boolean {
+    return this.#queue.length === 0;
+  }
+
   /** Whether a request must wait for one that is held. */
   blocks(command: Command, args: Arguments): boolean {
     if (this.#queue.length === 0) return false;
@@ -43,8 +52,9 @@ export class HeldRequests {
 
   /** Copies the bytes: they are a part of a frame, which may be much longer. */
   add(request: PeerRequest, frame: RequestsFrame, command: Command, args: Arguments): void {
-    this.#queue.push({ request: { ...request, bytes: Buffer.from(request.bytes) }, frame });
-    this.bytes += request.bytes.length;
+    const { id, version, bytes } = request;
+    this.#queue.push({ request: { id, version, bytes: Buffer.from(bytes), epoch: frame.epoch }, frame });
+    this.bytes += bytes.length;
     if (command.route === 'everywhere') this.#isWhole = true;
     else addSlots(command, args, this.#slots);
   }

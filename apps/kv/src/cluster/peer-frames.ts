@@ -37,8 +37,14 @@ export function requestHeader(id: number, version: RespVersion, length: number):
   return bytes;
 }
 
-export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
+/** The epoch of the slot table that requests were sent by. */
+export function epochOf(payload: Buffer): number {
   if (payload.length < 4) throw malformed();
+  return payload.readUInt32LE(0);
+}
+
+/** Behind the epoch. */
+export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
   for (let at = 4; at < payload.length; ) {
     if (payload.length - at < REQUEST_HEADER_BYTES) throw malformed();
     const [id, version, length] = [payload.readUInt32LE(at), payload[at + 4]!, payload.readUInt32LE(at + 5)];

@@ -9,8 +9,10 @@ import type { Request } from './request.js';
 /** A header, and the command. */
 const PARTS_OF_REQUEST = 2;
 
-/** The sender of requests, which hears of those that the other server did not do. */
+/** The sender of requests, which hears what has become of each. */
 export interface Asker {
+  /** The reply has arrived. */
+  answered(request: Request): void;
   /** The other server does not own the slot. */
   refused(request: Request): void;
   /** The connection ended before the reply arrived. */
@@ -47,6 +49,8 @@ export class PeerLink {
   }
 
   send(request: Request, epoch: number, asker: Asker): void {
+    // A frame has the requests of one table.
+    if (epoch !== this.#outgoingEpoch) this.flush();
     this.#outgoingEpoch = epoch;
     request.epoch = epoch;
     this.#lastId = (this.#lastId + 1) >>> 0;
@@ -96,8 +100,10 @@ export class PeerLink {
       const { request, asker } = found;
       this.#unanswered.delete(id);
       this.#unansweredBytes -= request.bytes.length;
-      if (reply) request.done(reply);
-      else asker.refused(request);
+      if (reply) {
+        asker.answered(request);
+        request.done(reply);
+      } else asker.refused(request);
     }
   }
 

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { MeshConnection } from '@rdmc/mesh';
 import type { Command, Route } from '../commands/command.js';
 import type { CommandTable } from '../commands/command-table.js';
-import { KvError } from '../errors.js';
+import { KvError, messageOf } from '../errors.js';
 import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, PEER_RUN_BYTES, PEER_WINDOW_BYTES } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { RequestParser } from '../resp/parser.js';
@@ -14,14 +14,15 @@ import { Chunk, type Sink } from '../server/sink.js';
 import { HeldRequests, type PeerRequest, type RequestsFrame } from './held-requests.js';
 import { INTERNAL_SESSION } from './internal-session.js';
 import { ownsAll } from './owned.js';
-import { NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
+import { epochOf, NOT_OWNER, PeerFrame, repliesIn, requestsIn, u32 } from './peer-frames.js';
+import { RefusedSlots } from './refused-slots.js';
 import { errorReply } from './request.js';
 
 /** A command that runs at the server of the client. */
 const NOT_SENT: ReadonlySet<Route> = new Set(['here', 'transaction', 'cluster']);
 
 /** The connection for replies. */
-export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain'>;
+export type PeerConnection = Pick<MeshConnection, 'send' | 'bufferedBytes' | 'onDrain' | 'close'>;
 
 /**
  * Runs another server's requests, and answers in any order: a reply that waits for the log does not delay others. As long as
@@ -34,11 +35,10 @@ export class PeerSink implements Sink {
   #queuedBytes = 0;
   #resume: (() => void)[] = [];
   readonly #held = new HeldRequests();
+  readonly #refused = new RefusedSlots();
   /** Resolves when the held requests that could be run were run; never rejects. */
   #drained: Promise<void> = Promise.resolve();
   #isClosed = false;
-  /** Of requests that were held; the connection ends with it at its next frame. */
-  #failure: unknown;
 
   constructor(
     private readonly connection: PeerConnection,
@@ -58,8 +58,8 @@ export class PeerSink implements Sink {
    * @throws KvError for a frame that is not valid
    */
   run(payload: Buffer, table?: Promise<void>): Promise<void> | undefined {
-    if (this.#failure !== undefined) throw this.#failure;
-    const frame: RequestsFrame = { hasTable: !table };
+    const frame: RequestsFrame = { epoch: epochOf(payload), hasTable: !table };
+    if (this.#held.isEmpty) this.#refused.forgetBefore(frame.epoch);
     const done = this.#go(requestsIn(payload), frame);
     if (!table) return done;
     const drained = table.then(() => {
@@ -110,7 +110,8 @@ export class PeerSink implements Sink {
     this.#drained = this.#drained
       .then(() => (this.#isClosed ? undefined : this.#go(this.#held.ready())))
       .catch((error: unknown) => {
-        this.#failure = error;
+        this.close();
+        void this.connection.close(error instanceof Error ? error : new Error(messageOf(error)));
       });
     return this.#drained;
   }
@@ -174,7 +175,9 @@ export class PeerSink implements Sink {
       this.#held.add(request, frame, command, args);
       return;
     }
-    if (!isOwn) {
+    const epoch = frame?.epoch ?? request.epoch!;
+    if (!isOwn || this.#refused.has(command, args, epoch)) {
+      this.#refused.add(command, args, epoch);
       writer.frame(id, NOT_OWNER);
       return;
     }

@@ -4,8 +4,10 @@ import type { RespVersion } from '../resp/writer.js';
 
 /** A command on its way to the server of its slot. */
 export interface Request {
-  /** −1: the command is for one server, not for a slot. */
+  /** Of its first key. −1: the command is for one server, not for a slot. */
   readonly slot: number;
+  /** Of all its keys, some perhaps twice; undefined: it has one slot. */
+  readonly slots?: readonly number[];
   readonly version: RespVersion;
   /** The command in RESP; a copy. */
   readonly bytes: Buffer;
@@ -13,9 +15,11 @@ export interface Request {
   readonly writes: boolean;
   /** Set for a command with many keys, which may belong to several servers after its wait. */
   readonly command?: Command;
+  /** Rises with each request that came; requests of a slot are done in this order. Parts of a command have one. */
+  order?: number;
   /** The end of its wait for a server of its slot. */
   deadline?: number;
-  /** The slot table's epoch by which it was sent last. */
+  /** The slot table's epoch by which it was sent last; 0: that was lost. */
   epoch?: number;
   /** The reply in RESP, which may be an error. */
   readonly done: (reply: Buffer) => void;

@@ -16,7 +16,8 @@ import type { Asker } from './peer-link.js';
 import type { PeerLinks } from './peer-links.js';
 import { ReplyMerge } from './reply-merge.js';
 import { errorReply, type Request } from './request.js';
-import { NOBODY, type SlotTable } from './slot-table.js';
+import { SlotOrder } from './slot-order.js';
+import type { SlotTable } from './slot-table.js';
 import { type Part, splitByOwner } from './split.js';
 import { WaitingRequests } from './waiting-requests.js';
 
@@ -39,15 +40,20 @@ export interface RouterOptions {
 
 /**
  * Sends every command to the server that has its key. Commands for this server run at once; those for another one are sent at the
- * turn's end, all in one frame, or some turns later; those for slots without a server wait. One server gets a client's commands in
- * order.
+ * turn's end, all in one frame, or some turns later; those for slots without a server wait. The commands of a slot are done in the order
+ * in which they came, also while it goes from one server to another.
  */
 export class Router implements Asker {
   readonly #local: LocalRequests;
   readonly #waiting: WaitingRequests;
+  readonly #order = new SlotOrder();
+  #lastOrder = 0;
+  #isReleasing = false;
   readonly #transactions: Transactions;
   readonly #parser = new RequestParser();
-  readonly #isOwn = (slot: number): boolean => this.table.owner(slot) === this.self;
+  /** Whether a command may run here at once. */
+  readonly #isOwn = (slot: number): boolean =>
+    this.table.owner(slot) === this.self && this.#order.mayGo(slot, this.table.epoch);
   private readonly executor: Executor;
   private readonly commands: CommandTable;
   private readonly self: number;
@@ -77,7 +83,7 @@ export class Router implements Asker {
     this.admin = admin;
     this.redirects = redirects;
     this.#local = new LocalRequests(executor, commands);
-    this.#waiting = new WaitingRequests(slotWaitMs);
+    this.#waiting = new WaitingRequests(slotWaitMs, this.#order);
     this.#transactions = new Transactions({
       executor,
       isAlone: peers === undefined,
@@ -114,70 +120,97 @@ export class Router implements Asker {
     }
   }
 
-  /** Sends a request to the server of its slot. No run may be open. */
+  /** Sends a request to the server of its slot, behind earlier ones of the slot. No run may be open. */
   route(request: Request): void {
+    this.#lastOrder += 1;
+    request.order = this.#lastOrder;
+    this.#enter(request);
+  }
+
+  #enter(request: Request): void {
+    if (this.#order.mayAllGo(request, this.table.epoch)) this.#send(request);
+    else this.#waiting.add(request);
+  }
+
+  #send(request: Request): void {
     const owner = this.table.owner(request.slot);
     const link = owner === this.self ? undefined : this.peers?.link(owner);
     if (owner === this.self) this.#local.run(request);
     else if (link?.isFull) request.done(errorReply(LINK_FULL));
     else if (link) {
+      this.#order.sent(request, this.table.epoch);
       link.send(request, this.table.epoch, this);
       this.executor.schedule();
     } else this.#waiting.add(request);
   }
 
+  answered(request: Request): void {
+    if (request.slot >= 0 && this.#order.answered(request)) this.#releaseSoon();
+  }
+
+  /** It waits for a newer table than the one by which it was sent. */
   refused(request: Request): void {
-    if (request.slot < 0) request.done(errorReply(this.table.isComplete ? SLOTS_MOVE : SLOT_UNAVAILABLE));
-    else if (request.epoch !== undefined && request.epoch < this.table.epoch) this.#routeAgain(request);
-    else this.#waiting.add(request);
+    this.answered(request);
+    this.#repeat(request);
   }
 
   /** A write may have happened and is not sent again; a read is. */
   lost(request: Request): void {
-    if (request.writes) request.done(errorReply(OUTCOME_UNKNOWN));
-    else this.refused(request);
+    this.answered(request);
+    if (request.writes) {
+      request.done(errorReply(OUTCOME_UNKNOWN));
+      return;
+    }
+    request.epoch = 0;
+    this.#repeat(request);
   }
 
   close(): void {
     this.#waiting.close();
   }
 
-  /** Sends the requests whose slots have a server now. */
+  #repeat(request: Request): void {
+    if (request.slot < 0) {
+      request.done(errorReply(this.table.isComplete ? SLOTS_MOVE : SLOT_UNAVAILABLE));
+      return;
+    }
+    this.#waiting.add(request);
+    this.#releaseSoon();
+  }
+
+  /** Once for all answers of a frame. */
+  #releaseSoon(): void {
+    if (this.#isReleasing) return;
+    this.#isReleasing = true;
+    queueMicrotask(() => {
+      this.#isReleasing = false;
+      this.#release();
+    });
+  }
+
+  /** Sends the requests whose slots have a server now, and no earlier request without an answer. */
   #release(): void {
-    const isServed = (slot: number): boolean => {
-      const owner = this.table.owner(slot);
-      return owner !== NOBODY && (owner === this.self || this.peers?.link(owner) !== undefined);
+    const { table, self, peers } = this;
+    const mayGo = (request: Request): boolean => {
+      const owner = table.owner(request.slot);
+      const isServed = owner === self || peers?.link(owner) !== undefined;
+      return isServed && (request.epoch ?? 0) < table.epoch && this.#order.mayLeave(request);
     };
-    for (const request of this.#waiting.release(isServed)) this.#routeAgain(request);
+    for (const request of this.#waiting.release(mayGo)) this.#routeAgain(request);
   }
 
   /** Slots have other owners now: keys that were at one server may be at several. */
   #routeAgain(request: Request): void {
     const { command, bytes } = request;
     if (!command) {
-      this.route(request);
+      this.#send(request);
       return;
     }
     this.#parser.feed(bytes);
     this.#parser.next();
     const parts = splitByOwner(command, this.#parser.arguments, (slot) => this.table.owner(slot));
-    if (parts.length > 1) this.#routeParts(parts, command, request);
-    else this.route(request);
-  }
-
-  #routeParts(
-    parts: readonly Part[],
-    command: Command,
-    request: Pick<Request, 'version' | 'writes' | 'deadline' | 'done'>,
-  ): void {
-    const { version, writes, deadline } = request;
-    const merge = new ReplyMerge(parts, command.merge!, request.done);
-    for (const [index, { slot, bytes }] of parts.entries()) {
-      const done = (reply: Buffer): void => merge.take(index, reply);
-      const part: Request = { slot, version, writes, bytes, command, done };
-      if (deadline !== undefined) part.deadline = deadline;
-      this.route(part);
-    }
+    if (parts.length === 1) this.#send(request);
+    else for (const part of requestsOf(parts, command, request)) this.#send(part);
   }
 
   /**
@@ -188,6 +221,8 @@ export class Router implements Asker {
     if (command.route !== 'key' && command.route !== 'keys') return undefined;
     const slot = slotOfCommand(command, args);
     const owner = this.table.owner(slot);
+    // Its command waits behind others.
+    if (owner === this.self) return undefined;
     if (!ownsAll(command, args, (each) => each === slot)) return undefined;
     const node = this.executor.node.nodes().find(({ member }) => member === owner);
     return node?.connected ? `MOVED ${slot} ${node.host}:${node.port}` : undefined;
@@ -207,7 +242,9 @@ export class Router implements Asker {
       this.route({ slot, version, writes, bytes: Buffer.from(client.parser.command), done });
     } else {
       const parts = splitByOwner(command, args, (slot) => this.table.owner(slot));
-      this.#routeParts(parts, command, { version, writes, done });
+      this.#lastOrder += 1;
+      const order = this.#lastOrder;
+      for (const part of requestsOf(parts, command, { version, writes, order, done })) this.#enter(part);
     }
     executor.begin(client);
   }
@@ -264,6 +301,27 @@ export class Router implements Asker {
       this.executor.schedule();
     } else this.refused(request);
   }
+}
+
+/** A request for each part of a command with many keys. */
+function requestsOf(
+  parts: readonly Part[],
+  command: Command,
+  whole: Pick<Request, 'version' | 'writes' | 'order' | 'deadline' | 'done'>,
+): Request[] {
+  const { version, writes, order, deadline } = whole;
+  const merge = new ReplyMerge(parts, command.merge!, whole.done);
+  return parts.map(({ slot, slots, bytes }, index) => ({
+    slot,
+    version,
+    bytes,
+    writes,
+    command,
+    ...(slots.length > 1 && { slots }),
+    ...(order !== undefined && { order }),
+    ...(deadline !== undefined && { deadline }),
+    done: (reply) => merge.take(index, reply),
+  }));
 }
 
 /** Sends the command again in another turn as long as the reply is a number; an error tells whether a part was done. */

@@ -1,14 +1,21 @@
 import { MAX_WAITING_BYTES } from '../limits.js';
 import { SLOT_UNAVAILABLE } from '../resp/command-error.js';
 import { errorReply, type Request } from './request.js';
+import type { SlotOrder } from './slot-order.js';
 
-/** Requests for slots without a server. They wait in order, for a bounded time and in bounded memory. */
+/**
+ * Requests for slots without a server, and those behind them. They wait in the order in which they came, for a bounded time and in
+ * bounded memory.
+ */
 export class WaitingRequests {
   #requests: Request[] = [];
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly waitMs: number) {}
+  constructor(
+    private readonly waitMs: number,
+    private readonly order: SlotOrder,
+  ) {}
 
   add(request: Request): void {
     if (this.#bytes + request.bytes.length > MAX_WAITING_BYTES) {
@@ -17,15 +24,28 @@ export class WaitingRequests {
     }
     this.#bytes += request.bytes.length;
     request.deadline ??= performance.now() + this.waitMs;
-    this.#requests.push(request);
+    this.order.waits(request);
+    // One that was refused comes back to its place: others that came later wait already.
+    let at = this.#requests.length;
+    while (at > 0 && this.#requests[at - 1]!.order! > request.order!) at -= 1;
+    if (at === this.#requests.length) this.#requests.push(request);
+    else this.#requests.splice(at, 0, request);
     this.#schedule();
   }
 
-  /** Removes and returns, in order, the requests whose slots have a server. */
-  release(isServed: (slot: number) => boolean): Request[] {
-    const released = this.#requests.filter(({ slot }) => isServed(slot));
-    this.#requests = this.#requests.filter(({ slot }) => !isServed(slot));
-    this.#recount();
+  /** Removes and returns, in order, the requests that may go, and that none of their slots waits before. */
+  release(mayGo: (request: Request) => boolean): Request[] {
+    const [released, kept]: [Request[], Request[]] = [[], []];
+    const blocked = new Set<number>();
+    for (const request of this.#requests) {
+      const { slot, slots = [slot] } = request;
+      if (mayGo(request) && !slots.some((each) => blocked.has(each))) released.push(request);
+      else {
+        kept.push(request);
+        for (const each of slots) blocked.add(each);
+      }
+    }
+    this.#keep(kept, released);
     return released;
   }
 
@@ -50,12 +70,18 @@ export class WaitingRequests {
 
   #expire(now: number): void {
     const over = this.#requests.filter(({ deadline }) => deadline! <= now);
-    this.#requests = this.#requests.filter(({ deadline }) => deadline! > now);
-    this.#recount();
+    this.#keep(
+      this.#requests.filter(({ deadline }) => deadline! > now),
+      over,
+    );
     for (const request of over) request.done(errorReply(SLOT_UNAVAILABLE));
   }
 
-  #recount(): void {
-    this.#bytes = this.#requests.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  #keep(kept: Request[], left: readonly Request[]): void {
+    this.#requests = kept;
+    for (const request of left) {
+      this.#bytes -= request.bytes.length;
+      this.order.left(request);
+    }
   }
 }

@@ -186,12 +186,16 @@ export class Outgoing {
     const { coordinator, ended, table, logId } = this.options;
     const { number, ranges, target } = this.message;
     const body = { number, ranges, target, logId: String(logId), floor: this.#floor, isReady };
-    while (!ended.aborted) {
+    for (let answers = 0; !ended.aborted; ) {
       try {
         const answer = await coordinator.request(Topic.SETTLE, body, { signal: ended });
         const { outcome, epoch } = readShape(settleAnswer, answer);
         if (outcome === 'moved') table.moved(number, epoch);
+        const isLate = outcome === 'kept' && table.epoch > epoch;
         this.#machine.answered(outcome);
+        answers += 1;
+        // The table with the outcome was here first. This server has refused requests by it, which wait for the one after it.
+        if (isLate && answers === 1) continue;
         this.#outcome.resolve(outcome);
         return;
       } catch (error) {

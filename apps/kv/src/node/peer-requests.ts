@@ -1,4 +1,5 @@
 import type { MeshConnection } from '@rdmc/mesh';
+import { epochOf } from '../cluster/peer-frames.js';
 import type { PeerListener } from '../cluster/peer-service.js';
 import { PeerSink } from '../cluster/peer-sink.js';
 import type { Incoming } from '../handover/incoming.js';
@@ -22,9 +23,10 @@ export class PeerRequests implements PeerListener {
     const sink = new PeerSink(connection, executor, commands, isOwn, () => !table.hasStopped);
     connection.signal.addEventListener('abort', () => {
       sink.close();
+      this.#waiters.forget(connection);
       executor.forget(sink);
     });
-    return (payload) => sink.run(payload, this.#waiters.reached(payload.readUInt32LE(0)));
+    return (payload) => sink.run(payload, this.#waiters.reached(epochOf(payload), connection));
   }
 
   handOver(payload: Buffer, session: string): void {

@@ -1,3 +1,4 @@
+import type { Asker } from '../../src/cluster/peer-link.js';
 import type { Request } from '../../src/cluster/request.js';
 
 /** A link to another server that keeps the requests: the test answers them. */
@@ -5,12 +6,27 @@ export class FakeLink {
   readonly isOpen = true;
   isFull = false;
   readonly sent: Request[] = [];
+  readonly #askers = new Map<Request, Asker>();
   #changed: () => void = () => {};
 
-  send(request: Request, epoch: number): void {
+  send(request: Request, epoch: number, asker: Asker): void {
     request.epoch = epoch;
     this.sent.push(request);
+    this.#askers.set(request, asker);
     this.#changed();
+  }
+
+  answer(request: Request, reply: string | Buffer): void {
+    this.#askers.get(request)!.answered(request);
+    request.done(Buffer.from(reply));
+  }
+
+  refuse(request: Request): void {
+    this.#askers.get(request)!.refused(request);
+  }
+
+  lose(request: Request): void {
+    this.#askers.get(request)!.lost(request);
   }
 
   /** The next request. */

@@ -79,6 +79,8 @@ export class PeerPair implements Asker {
     return pair;
   }
 
+  answered(): void {}
+
   lost(_request: Request): void {
     this.lostRequests += 1;
   }

@@ -88,11 +88,17 @@ export function run(...args: readonly string[]): Promise<Ended> {
  * Runs the command in this process: a process of its own takes a quarter of a second of a processor. Not for commands that
  * use standard input, or that a signal ends.
  */
-export async function answer(...args: readonly string[]): Promise<Answered> {
+export function answer(...args: readonly string[]): Promise<Answered> {
+  return answering(args, () => {});
+}
+
+/** The same; `heard` is called with each text that it prints. */
+export async function answering(args: readonly string[], heard: (text: string) => void): Promise<Answered> {
   for (const name of Object.keys(CLEAN)) delete process.env[name];
   const printed = { stdout: '', stderr: '' };
   const print = (stream: keyof typeof printed, text: string): void => {
     printed[stream] += `${text}\n`;
+    heard(text);
   };
   const terminal: Terminal = {
     palette: createPalette(false),

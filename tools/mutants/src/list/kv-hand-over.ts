@@ -8,6 +8,8 @@ const SNAPSHOT = ['apps/kv/test/snapshot-parts.test.ts'];
 const TENURES = ['apps/kv/test/tenure.test.ts'];
 const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const INCOMING = ['apps/kv/test/incoming.test.ts'];
+const SLOT_ORDER = ['apps/kv/test/slot-order.test.ts'];
+const OUTGOING = ['apps/kv/test/outgoing.test.ts'];
 const ORDERS = ['apps/kv/test/hand-overs.test.ts'];
 
 /** Slots that move between servers that run. */
@@ -219,5 +221,61 @@ export const kvHandOver: readonly Mutant[] = [
     replace: "if (kept.outcome === 'kept') this.#told = onChange();",
     fault: 'Slots have no server until the next table when the answer of their commit was lost.',
     tests: ORDERS,
+  },
+  {
+    id: 'kv/late-answer-without-a-table',
+    package: PACKAGE,
+    function: 'Outgoing.#settle',
+    find: 'if (isLate && answers === 1) continue;',
+    replace: '',
+    fault:
+      'Requests that a source refused by the table of a cancelled hand-over wait for a table that does not come.',
+    tests: OUTGOING,
+  },
+  {
+    id: 'kv/requests-pass-those-that-wait',
+    package: PACKAGE,
+    function: 'SlotOrder.mayGo',
+    find: 'gate === OPEN || gate === epoch',
+    replace: 'gate !== undefined && epoch >= 0',
+    fault: 'A command passes one of its slot that waits.',
+    tests: SLOT_ORDER,
+  },
+  {
+    id: 'kv/requests-by-two-tables',
+    package: PACKAGE,
+    function: 'SlotOrder.mayGo',
+    find: 'gate === epoch',
+    replace: 'gate !== CLOSED && epoch >= 0',
+    fault:
+      'A command goes to the new server of its slot while the former one has not answered an earlier one.',
+    tests: SLOT_ORDER,
+  },
+  {
+    id: 'kv/request-behind-a-refused-one',
+    package: PACKAGE,
+    function: 'RefusedSlots.has',
+    find: 'return !ownsAll(command, args, (slot) => !(epoch <= (this.#epochs.get(slot) ?? 0)));',
+    replace: 'return false;',
+    fault: 'A server that serves a slot again runs a command behind one that it has refused.',
+    tests: SLOT_ORDER,
+  },
+  {
+    id: 'kv/refused-request-to-the-end',
+    package: PACKAGE,
+    function: 'WaitingRequests.add',
+    find: 'while (at > 0 && this.#requests[at - 1]!.order! > request.order!) at -= 1;',
+    replace: '',
+    fault: 'A command that was refused waits behind later ones of its slot.',
+    tests: SLOT_ORDER,
+  },
+  {
+    id: 'kv/requests-leave-before-answers',
+    package: PACKAGE,
+    function: 'SlotOrder.mayLeave',
+    find: 'this.#unanswered[each] === 0',
+    replace: 'each >= 0',
+    fault: 'A command that waits is sent before earlier ones of its slot are answered.',
+    tests: SLOT_ORDER,
   },
 ];

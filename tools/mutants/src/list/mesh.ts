@@ -204,7 +204,7 @@ export const mesh: readonly Mutant[] = [
     find: 'if (!STOP_CODES.has(code) || !isCodeOf(meshErrors, code)) return;',
     replace: 'return;',
     fault: 'A process that was replaced or removed goes on.',
-    tests: ['packages/mesh/test/live-stop.test.ts'],
+    tests: ['packages/mesh/test/ending.test.ts'],
   },
   {
     id: 'mesh/newer-process-ignored',
