@@ -117,6 +117,12 @@ export const HANDOVER_ROUNDS = 64;
 /** After each frame of a copy, and after each hand-over, comes a rest of so many times the time that it took, at most this. */
 export const HANDOVER_REST = 3;
 export const HANDOVER_MAX_REST_MS = 100;
+/**
+ * Replicas of a drained server are made again elsewhere by one server after the other: each begins so long after the one before, and
+ * the last one at most so long after the first. Copies and their checks beside commands make these late.
+ */
+export const RETIRE_TURN_MS = 500;
+export const RETIRE_SPREAD_MS = 5_000;
 /** How long one request of a hand-over may take before the hand-over fails, and the whole hand-over. */
 export const HANDOVER_TIMEOUT_MS = 30_000;
 export const HANDOVER_TOTAL_MS = 600_000;

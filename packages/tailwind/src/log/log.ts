@@ -199,13 +199,15 @@ export class Log {
 
   /**
    * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
-   * more. Closed segments come first, one after the other, while appends go on; then, for the open one, appends wait for a moment, as
-   * after the loss of a backup. Resolves when that has begun.
+   * more. Segments come one after the other, and appends go on meanwhile. Resolves when the others have everything.
    */
   async retire(member: number): Promise<void> {
-    for (const { replicas, certificate } of [...this.#segments.all()]) {
-      if (certificate) await replicas.retire(member, certificate);
+    // Segments may have been closed during the first round, or have been opened at its beginning.
+    for (let round = 0; round < 2; round += 1) {
+      for (const segment of [...this.#segments.all()])
+        await segment.replicas.retire(member, segment.certificate);
     }
+    // What is left would be a replica of a segment that is only being opened.
     this.#memberLost(member);
   }
 
