@@ -1,9 +1,10 @@
 // `npm run test:long`: the searches that take minutes, in every test file that names RDMC_TEST_LONG.
+// Arguments choose those whose name contains one of them: npm run test:long -- packages/group chaos
 // With --smoke it only checks that they can run: the files are loaded and their tests listed.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { passParts } from './parts.mjs';
-import { root, setUp } from './setup.mjs';
+import { root, setUp, stop } from './setup.mjs';
 import { suiteFolders } from './suites.mjs';
 
 /** Test files of one package that have long searches, relative to its folder. */
@@ -34,8 +35,8 @@ const INLINE = ['packages/group', 'packages/hipower'].map((folder) => ({
 }));
 
 const smoke = process.argv[2] === '--smoke';
-setUp();
-await passParts([
+const asked = process.argv.slice(smoke ? 3 : 2);
+const parts = [
   ...(smoke ? [] : [CHAOS, ...INLINE]),
   ...suiteFolders().flatMap((folder) =>
     filesOf(folder).map((file) => ({
@@ -46,4 +47,9 @@ await passParts([
       env: { RDMC_TEST_LONG: '1' },
     })),
   ),
-]);
+];
+const chosen = parts.filter(({ label }) => asked.length === 0 || asked.some((text) => label.includes(text)));
+if (chosen.length === 0)
+  stop(`No search is called so; there are:\n${parts.map(({ label }) => label).join('\n')}`);
+setUp();
+await passParts(chosen);

@@ -23,12 +23,12 @@ async function serving(count: number, events: PlacementEvents = {}, returnMs = N
     const leader = mesh.leaders.at(-1);
     store.values.set(`kv/takeover/${logId}`, { value: `[[0,16383,"${leader}"]]`, revision: 1 });
   };
-  await new Promise<void>((served) => {
-    const placement = start(mesh, store, records, { ...events, serving: () => served() }, { returnMs });
-    onTestFinished(() => placement.close());
-    for (const id of ids) void mesh.register(id);
-  });
-  return { mesh, store, records, taken };
+  const served = new Deferred<void>();
+  const placement = start(mesh, store, records, { ...events, serving: () => served.resolve() }, { returnMs });
+  onTestFinished(() => placement.close());
+  for (const id of ids) void mesh.register(id);
+  await served.promise;
+  return { mesh, store, records, taken, placement };
 }
 
 const back = async (mesh: FakeMesh, id: number): Promise<void> => {
@@ -136,7 +136,7 @@ describe('a coordinator that was away', () => {
 
 describe('an heir that was cut off while an attempt failed', () => {
   it('forgets what it got before it is an heir again', async () => {
-    const { mesh, taken } = await serving(4, {}, 1);
+    const { mesh, taken, placement } = await serving(4, {}, 1);
     const recover = mesh.onTakeover;
     mesh.onTakeover = () => {};
     const order: string[] = [];
@@ -158,7 +158,7 @@ describe('an heir that was cut off while an attempt failed', () => {
     const told = (id: number) => mesh.abandoned.filter(({ member }) => member === id);
     expect([told(1).length, told(2).length, told(3).length]).toEqual([1, 1, 0]);
     await back(mesh, 3);
-    await until(() => told(3).length > 0);
+    await placement.idle();
     expect(told(3).map(({ takeover }) => takeover)).toEqual([first]);
     expect(order).toEqual(['planned']);
   });

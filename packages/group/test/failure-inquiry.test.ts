@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { FailureInquiry } from '../src/failure-inquiry.js';
@@ -44,7 +45,7 @@ describe('FailureInquiry', () => {
       1,
     );
     void inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
-    expect(await inquiry.answer(5)).toEqual({ suspects: 4 });
+    expect(await Promise.race([inquiry.answer(5), turn('it waits')])).toEqual({ suspects: 4 });
   });
 
   describe('if the suspect has a suspect', () => {

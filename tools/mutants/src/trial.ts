@@ -95,7 +95,8 @@ async function run(
     Math.max(1, limitMs),
   );
   const stop = (): void => endGroup(child.pid);
-  process.once('exit', stop);
+  // Before the copy is removed: what still runs would write into it.
+  process.prependOnceListener('exit', stop);
   const [code] = (await once(child, 'exit')) as [number | null];
   clearTimeout(timer);
   process.off('exit', stop);

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Mutant } from './mutant.js';
 
 const WORKSPACES = ['packages', 'apps', 'tools'];
+const REMOVAL_RETRIES = 10;
 const ADDON = join('packages', 'verbs', 'native', 'build', 'Release', 'rdmc_verbs.node');
 
 /**
@@ -47,7 +48,8 @@ export class Workshop {
   }
 
   remove(): void {
-    rmSync(this.root, { recursive: true, force: true });
+    // Again where a process that was just killed still wrote.
+    rmSync(this.root, { recursive: true, force: true, maxRetries: REMOVAL_RETRIES });
   }
 
   #tracked(): string[] {

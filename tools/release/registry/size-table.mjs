@@ -46,7 +46,7 @@ export function writeSize(name, { packages, megabytes }) {
     const [, found, , , mostPackages, mostMegabytes] = ROW.exec(line) ?? [];
     if (found !== name) return line;
     const cells = [String(packages), megabytes.toFixed(1), mostPackages, mostMegabytes];
-    return `| ${`\`${name}\``.padEnd(25)} | ${cells.map((cell, index) => cell.padStart([8, 5, 14, 8][index])).join(' | ')} |`;
+    return `| ${`\`${name}\``.padEnd(24)} | ${cells.map((cell, index) => cell.padStart([8, 4, 14, 8][index])).join(' | ')} |`;
   });
   writeFileSync(PATH, lines.join('\n'));
 }
