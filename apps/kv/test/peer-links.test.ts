@@ -1,7 +1,7 @@
 /** When requests to other servers leave: with connections that are in the test's hand. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { FrameHandler, Mesh, MeshConnection } from '@rdmc/mesh';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
 import type { Asker } from '../src/cluster/peer-link.js';
 import { PeerLinks } from '../src/cluster/peer-links.js';
@@ -122,6 +122,14 @@ it('short and long commands leave in order, each whole', () => {
   ask(2, { value: 'again' });
   links.link(2)!.flush();
   expect(sent.at(-1)).toBe(encodeCommand(['SET', 'k', 'again']).toString());
+});
+
+it('no turn passes for requests to come where none was collected', () => {
+  keepBusy(2);
+  const passes = vi.spyOn(globalThis, 'setImmediate');
+  links.flush();
+  expect(passes).not.toHaveBeenCalled();
+  passes.mockRestore();
 });
 
 it('requests do not wait for an answer, and leave at once again after the answers', async () => {

@@ -124,16 +124,19 @@ export async function bench(command, port, args) {
 /** Seconds of processor time that these processes have used, each with the threads that it has now. */
 export function cpuSeconds(pids) {
   return pids.map((pid) =>
-    readdirSync(`/proc/${pid}/task`).reduce((sum, task) => sum + threadSeconds(pid, task), 0),
+    readdirSync(`/proc/${pid}/task`).reduce((sum, task) => sum + scheduled(pid, task).ran, 0),
   );
 }
 
-/** The same of one thread; 0: it has ended. */
-export function threadSeconds(pid, task) {
+/** Seconds for which a thread has run, and has waited for a processor; the first thread of a process where none is given. */
+export function scheduled(pid, task = pid) {
   try {
-    return Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]) / 1e9;
+    const text = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8');
+    const [ran, waited] = text.split(' ').map((nanoseconds) => Number(nanoseconds) / 1e9);
+    return { ran, waited };
   } catch {
-    return 0;
+    // It has ended.
+    return { ran: 0, waited: 0 };
   }
 }
 

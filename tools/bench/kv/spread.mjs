@@ -3,11 +3,12 @@
 // primary with three replicas that has all keys. SET of 100 bytes with WAIT 3 after each, and GET. `--other` names another checkout,
 // whose servers run in the same rounds. The order of the subjects is reversed in every other round. Prints medians, the medians of
 // the ratios to Redis of each round, and the servers' processor time for an operation: of the one that has the clients, and of all.
-// `--only SET` or `--only GET` measures one of the two. Needs the built dist, and redis-server.
+// `waits` is the share of the time in which the first server's main thread could run and had no processor. `--only SET` or
+// `--only GET` measures one of the two. Needs the built dist, and redis-server.
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { bench, cpuSeconds, end, startCluster, startRedis } from './servers.mjs';
+import { bench, cpuSeconds, end, scheduled, startCluster, startRedis } from './servers.mjs';
 
 const command = fileURLToPath(new URL('../../../apps/kv/dist/main.js', import.meta.url));
 const { values } = parseArgs({
@@ -35,13 +36,16 @@ async function measure({ port, servers }, load, more) {
   const common = ['--records', RECORDS, '-c', values.clients, '-t', values.seconds, '--forwarded'];
   const pids = servers.map(({ pid }) => pid);
   const before = cpuSeconds(pids);
+  const { waited } = scheduled(pids[0]);
+  const started = performance.now();
   const result = await bench(command, port, [...load.args, ...common, ...more]);
   const used = cpuSeconds(pids).map((seconds, index) => seconds - before[index]);
   // A run begins with a tenth of its time that does not count.
   const [first, all] = [used[0], used.reduce((sum, seconds) => sum + seconds)].map(
     (seconds) => (1e6 * seconds) / (1.1 * result.operations),
   );
-  return { ...result, first, all };
+  const waits = (scheduled(pids[0]).waited - waited) / ((performance.now() - started) / 1000);
+  return { ...result, first, all, waits };
 }
 
 /** The results of each subject, by round. */
@@ -65,7 +69,8 @@ function report(load, subjects, results) {
     console.log(
       `${load.name.padEnd(13)} ${name.padEnd(9)} ${of('perSecond').toFixed(0).padStart(7)}/s  p50 ${of('p50').toFixed(0).padStart(5)} µs  ` +
         `p99 ${of('p99').toFixed(0).padStart(6)} µs  rate ${ratio('perSecond').toFixed(2)}  p99 ${ratio('p99').toFixed(2)}  ` +
-        `processor ${of('first').toFixed(1).padStart(5)}, ${of('all').toFixed(1).padStart(5)} µs  faults ${faults}`,
+        `processor ${of('first').toFixed(1).padStart(5)}, ${of('all').toFixed(1).padStart(5)} µs  ` +
+        `waits ${of('waits').toFixed(2)}  faults ${faults}`,
     );
   }
 }

@@ -55,7 +55,7 @@ export class PeerLinks {
    * frames leave more of a busy processor to the requests. Turns of an idle processor take microseconds.
    */
   flush(): void {
-    if (this.#isCollecting) return;
+    if (this.#isCollecting || this.#collected() === 0) return;
     this.#isCollecting = this.#unanswered() >= PEER_BUSY_REQUESTS;
     if (this.#isCollecting) this.#collect(PEER_COLLECT_TURNS);
     else this.#send();
