@@ -23,6 +23,15 @@ export const tailwind: readonly Mutant[] = [
     tests: SCAN,
   },
   {
+    id: 'tailwind/run-with-foreign-crc',
+    package: PACKAGE,
+    function: 'SegmentWriter.appendRun',
+    find: 'this.#crc32.of(start, start + byteLength, 0)',
+    replace: 'readU32(this.bytes, at + 8)',
+    fault: 'Entries that were changed in place keep the checksums of what they were.',
+    tests: ['packages/tailwind/test/format.test.ts'],
+  },
+  {
     id: 'tailwind/scan-header-crc',
     package: PACKAGE,
     function: 'checksumProblem',
