@@ -36,6 +36,8 @@ export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
 export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+/** Clients' bytes are read into a memory of this size, as many at once at most. */
+export const SHARED_INPUT_BYTES = 64 * 1024;
 /** Replies of one client that are sent at once and are together at most this long are copied into one piece of memory. */
 export const COPIED_OUTPUT_BYTES = 16 * 1024;
 /** Commands of one client that wait for other servers; then its input is not read. */
@@ -83,8 +85,16 @@ export const PEER_RUN_BYTES = 1024 * 1024;
 export const PEER_WINDOW_BYTES = 4 * 1024 * 1024;
 /** With so many unanswered requests at other servers, further ones are collected … */
 export const PEER_BUSY_REQUESTS = 8;
-/** … for so many turns of the event loop. */
-export const PEER_COLLECT_TURNS = 4;
+/** … for so many turns of the event loop, at most, … */
+export const PEER_COLLECT_TURNS = 40;
+/** … until they are this share of those that are usually on their way or collected, which decreases by this share with each frame. */
+export const PEER_COLLECT_SHARE = 1 / 2;
+export const PEER_USUAL_DECAY = 1 / 16;
+/** Requests in one frame. */
+export const MAX_FRAME_REQUESTS = 4096;
+/** Commands up to this length are copied into the frame's memory, which is allocated in pieces of this size. */
+export const COPIED_REQUEST_BYTES = 4096;
+export const REQUEST_PIECE_BYTES = 64 * 1024;
 /** Pieces of memory in one frame between servers. */
 export const MAX_FRAME_PARTS = 8192;
 /** Bytes of commands that may wait for the answers of one other server. */
@@ -107,6 +117,12 @@ export const HANDOVER_ROUNDS = 64;
 /** After each frame of a copy, and after each hand-over, comes a rest of so many times the time that it took, at most this. */
 export const HANDOVER_REST = 3;
 export const HANDOVER_MAX_REST_MS = 100;
+/**
+ * Replicas of a drained server are made again elsewhere by one server after the other: each begins so long after the one before, and
+ * the last one at most so long after the first. Copies and their checks beside commands make these late.
+ */
+export const RETIRE_TURN_MS = 500;
+export const RETIRE_SPREAD_MS = 5_000;
 /** How long one request of a hand-over may take before the hand-over fails, and the whole hand-over. */
 export const HANDOVER_TIMEOUT_MS = 30_000;
 export const HANDOVER_TOTAL_MS = 600_000;

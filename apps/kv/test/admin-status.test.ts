@@ -134,32 +134,38 @@ describe('where the answer is an error', () => {
   });
 });
 
+const release = (most: number) => ({ version: '1.2.3', levels: { least: 1, most } });
+/** What a server says of itself, but for its release. */
+const ownFacts = {
+  log: '7',
+  processId: 1,
+  keys: 0,
+  bytes: 0,
+  logBytes: 0,
+  replicas: 3,
+  lease: true,
+  epoch: 4,
+  clients: 0,
+  waitingAppends: 0,
+  backup: null,
+};
+const server = { incarnation: 1, address: { host: '::1', port: 1 }, slots: [], state: 'connected' } as const;
+/** What a coordinator says. */
+const itsFacts = {
+  ...release(2),
+  level: 1,
+  run: 2,
+  moves: { isRunning: false, moved: 0, left: 0, failure: null },
+  drained: [],
+  removed: [],
+  recoveries: [],
+};
+
 it('problems are named one by one', () => {
-  const facts = {
-    log: '7',
-    processId: 1,
-    keys: 0,
-    bytes: 0,
-    logBytes: 0,
-    replicas: 3,
-    lease: true,
-    epoch: 4,
-    clients: 0,
-    waitingAppends: 0,
-    backup: null,
-    version: '1.2.3',
-    levels: { least: 1, most: 2 },
-  };
+  const facts = { ...ownFacts, ...release(2) };
   const MIB = 1024 * 1024;
   const speeds = { bytesPerSecond: 10 * MIB, flushedBytesPerSecond: 2 * MIB };
   const disk = { ...speeds, holdSeconds: 5, granted: 1, configured: 24 };
-  const server = {
-    incarnation: 1,
-    address: { host: '::1', port: 1 },
-    slots: [],
-    state: 'connected',
-    facts,
-  } as const;
   const recovery = { log: '3', server: 9, slots: [[0, 9]] as [number, number][] };
   const found = {
     epoch: 4,
@@ -168,13 +174,7 @@ it('problems are named one by one', () => {
       state: 'connected',
       standby: 2,
       facts: {
-        version: '1.2.3',
-        levels: { least: 1, most: 2 },
-        level: 1,
-        run: 2,
-        moves: { isRunning: false, moved: 0, left: 0, failure: null },
-        drained: [],
-        removed: [],
+        ...itsFacts,
         recoveries: [
           { ...recovery, isUnderWay: true },
           { ...recovery, isUnderWay: false },
@@ -182,7 +182,7 @@ it('problems are named one by one', () => {
       },
     },
     servers: [
-      { ...server, server: 1 },
+      { ...server, server: 1, facts },
       { ...server, server: 2, facts: { ...facts, lease: false } },
       { ...server, server: 3, facts: { ...facts, epoch: 3 } },
       { ...server, server: 4, facts: null, state: 'silent' },
@@ -212,43 +212,26 @@ it('problems are named one by one', () => {
 });
 
 it('an upgrade that can be finalized is named, and not as a problem; a server of an earlier release has no levels', () => {
-  const of = (most: number) => ({ version: '1.0.0', levels: { least: 1, most } });
-  const moves = { isRunning: false, moved: 0, left: 0, failure: null };
-  const coordinator = { run: 1, moves, drained: [], removed: [], recoveries: [], level: 1 };
-  const own = {
-    log: '7',
-    processId: 1,
-    keys: 0,
-    bytes: 0,
-    logBytes: 0,
-    replicas: 3,
-    lease: true,
-    epoch: 4,
-    clients: 0,
-  };
   const told = (...facts: object[]) =>
     readShape(clusterStatus, {
       askedServer: 1,
       epoch: 4,
-      coordinator: { state: 'connected', standby: 0, facts: { ...coordinator, ...of(2) } },
+      coordinator: { state: 'connected', standby: 0, facts: itsFacts },
       standbys: [],
       servers: facts.map((each, index) => ({
+        ...server,
         server: index + 1,
-        state: 'connected',
-        incarnation: 1,
-        address: { host: '::1', port: 1 },
-        slots: [],
-        facts: { ...own, waitingAppends: 0, backup: null, ...each },
+        facts: { ...ownFacts, ...each },
       })),
       unserved: [],
       isHealthy: true,
       problems: [],
     });
   const may = 'every server speaks level 2: kv admin finalize raises the level of the cluster\n';
-  expect(statusText(told(of(2), of(3)))).toContain(may);
-  expect(statusText(told(of(2), of(3)))).toMatch(/ 1\.0\.0 +1-3 +\[::1\]:1\n/);
-  expect(statusText(told(of(2), of(1)))).not.toContain(may);
-  const earlier = told(of(2), {});
+  expect(statusText(told(release(2), release(3)))).toContain(may);
+  expect(statusText(told(release(2), release(3)))).toMatch(/ 1\.2\.3 +1-3 +\[::1\]:1\n/);
+  expect(statusText(told(release(2), release(1)))).not.toContain(may);
+  const earlier = told(release(2), {});
   expect(earlier.servers[1]!.facts).toMatchObject({ version: '?', levels: null });
   expect(statusText(earlier)).not.toContain(may);
   expect(problemsOf(earlier)).toEqual([]);

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { until } from '@rdmc/testing';
 import { afterEach, expect, it } from 'vitest';
+import { Client, type ClientHost } from '../src/server/client.js';
 import { ClientPort } from '../src/server/client-port.js';
+import type { Chunk } from '../src/server/sink.js';
+import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
+import { CommandRunner } from './support/command-runner.js';
+import { ManualLog } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
 
 const closers: (() => unknown)[] = [];
@@ -37,6 +43,33 @@ it('a client that waits is disconnected when the server does not come', async ()
   const closed = once(client.socket, 'close');
   await port.close();
   await closed;
+});
+
+it('the bytes behind a command that a client waits for stay, whatever others send meanwhile', async () => {
+  const port = await open(2);
+  const { executor } = new CommandRunner(new ManualLog());
+  let first: { client: Client; place: Chunk } | undefined;
+  const dispatch = (client: Client): void => {
+    const word = client.parser.arguments.string(0);
+    if (word === 'first') {
+      executor.endRun();
+      first = { client, place: client.expect(5, true) };
+      executor.begin(client);
+    } else executor.say(word);
+  };
+  const host: ClientHost = { executor, unfinished: new UnfinishedCommands(), dispatch, closed() {} };
+  port.serve((socket) => new Client(1, socket, host, true));
+  const [one, other] = [await connect(port), await connect(port)];
+  one.send('first\r\nsecond\r\nthird\r\nfou');
+  await until(() => first !== undefined);
+  other.send('x'.repeat(100));
+  other.send('\r\n');
+  await other.until((text) => text !== '');
+  first!.client.answer(first!.place, Buffer.from('+first\r\n'), 5);
+  one.send('rth\r\n');
+  expect(await one.until((text) => text.includes('fourth'))).toBe(
+    '+first\r\n+second\r\n+third\r\n+fourth\r\n',
+  );
 });
 
 it('a port that is in use is an error that says what to do', async () => {

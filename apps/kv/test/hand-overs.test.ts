@@ -18,6 +18,8 @@ class Orders {
   readonly handOvers: HandOvers;
   /** The numbers of the tables that servers were told. */
   readonly told: number[] = [];
+  /** Answers the target that is told to forget slots. */
+  forgets: () => Promise<unknown> = async () => null;
   /** Answers the order to hand over; by its number. */
   carryOut: (number: number) => Promise<unknown> = async () => ({ outcome: 'moved' });
   #settle: (from: number, body: unknown) => unknown = () => undefined;
@@ -30,8 +32,9 @@ class Orders {
       orders: {
         request: async (member: number, topic: string, body: never) => {
           const { number } = body as { number: number };
-          if (topic === Topic.DROP) this.dropped.push([member, number]);
-          return topic === Topic.HAND_OVER ? this.carryOut(number) : null;
+          if (topic === Topic.HAND_OVER) return this.carryOut(number);
+          this.dropped.push([member, number]);
+          return this.forgets();
         },
         onRequest: (_: string, handler: (from: number, body: unknown) => unknown) => {
           this.#settle = handler;
@@ -127,4 +130,13 @@ it('a source whose answer was lost, and that asks again, gets a table above the 
   await orders.handOvers.run(MOVE);
   expect(second).toMatchObject({ outcome: 'moved' });
   expect(orders.told.at(-1)).toBeGreaterThan(second.epoch);
+});
+
+it('a target that does not answer does not hold up other hand-overs', async () => {
+  const orders = await new Orders().start();
+  orders.forgets = () => new Promise(() => {});
+  orders.carryOut = async () => ({ outcome: 'kept' });
+  await expect(orders.handOvers.run(MOVE)).rejects.toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
+  expect(orders.dropped).toHaveLength(1);
+  expect(await orders.settle({ number: 40, target: 0 })).toMatchObject({ outcome: 'kept' });
 });

@@ -4,7 +4,7 @@ import type { LogEntry } from '@rdmc/tailwind';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { INTERNAL_SESSION } from '../src/cluster/internal-session.js';
-import { repliesIn, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { repliesIn, u32 } from '../src/cluster/peer-frames.js';
 import { type PeerConnection, PeerSink } from '../src/cluster/peer-sink.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { createCommandTable } from '../src/commands/table.js';
@@ -17,6 +17,7 @@ import { decodeRecord } from '../src/store/record.js';
 import { Store } from '../src/store/store.js';
 import { encodeCommand } from './support/encode.js';
 import { appendBytes, ManualLog, viewOf } from './support/manual-server.js';
+import { requestHeader } from './support/request-header.js';
 
 const TOO_LARGE = /^-ERR ERR_RDMC_ENTRY_TOO_LARGE /;
 

@@ -2,6 +2,7 @@
 import { type Levels, type Subscription, subscription } from '@rdmc/common';
 import { refusal } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
+import { ClusterAdmin } from '../src/admin/admin-service.js';
 import { standbyId, Topic } from '../src/cluster/messages.js';
 import { ClusterLevel } from '../src/upgrade/cluster-level.js';
 import { LevelKeeper } from '../src/upgrade/level-keeper.js';
@@ -94,7 +95,7 @@ describe('a coordinator', () => {
     expect(await cluster.admit(3)).toEqual({ level: 2 });
   });
 
-  it('raises the level durably, tells all, and then has no more to raise', async () => {
+  it('raises the level durably, and tells all', async () => {
     const cluster = new Cluster(
       [
         [1, here(NEW)],
@@ -106,8 +107,22 @@ describe('a coordinator', () => {
     );
     expect(await cluster.finalize()).toEqual({ before: 1, level: 2 });
     expect(cluster.told).toEqual([[2, { level: 2 }]]);
-    expect(await cluster.finalize()).toEqual({ before: 2, level: 2 });
-    expect(cluster.told.length).toBe(1);
+  });
+
+  it('that leads after the level was raised, and the answer lost, says so, and tells all again, whoever is here', async () => {
+    const cluster = new Cluster(
+      [
+        [1, here(NEW)],
+        [2, away('failed')],
+      ],
+      NEW,
+      [1, 2],
+    );
+    cluster.store.level = 2;
+    for (let time = 1; time <= 2; time += 1) {
+      expect(await cluster.finalize()).toEqual({ before: 2, level: 2 });
+      expect(cluster.told).toEqual(Array(time).fill([2, { level: 2 }]));
+    }
   });
 
   const standby = standbyId(1);
@@ -191,6 +206,18 @@ describe('a coordinator', () => {
     await expect(admitted).rejects.toEqual(LEVEL_REFUSED);
     expect(await finalized).toEqual({ before: 1, level: 2 });
   });
+});
+
+it('an operator who finalizes while the coordinator ends gets the answer of the next one', async () => {
+  let lost = 1;
+  const request = async (topic: string): Promise<unknown> => {
+    expect(topic).toBe(Topic.FINALIZE);
+    lost -= 1;
+    if (lost === 0) throw Object.assign(new Error('lost'), { code: 'ERR_RDMC_MESH_MEMBER_LOST' });
+    return { before: 2, level: 2 };
+  };
+  const admin = new ClusterAdmin({ coordinator: { request } } as never);
+  expect((await admin.run(['FINALIZE'])).toString()).toContain('{"before":2,"level":2}');
 });
 
 /** The coordinator's client of a server. */

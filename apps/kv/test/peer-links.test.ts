@@ -1,11 +1,16 @@
 /** When requests to other servers leave: with connections that are in the test's hand. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { FrameHandler, Mesh, MeshConnection } from '@rdmc/mesh';
-import { beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it, vi } from 'vitest';
 import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
 import type { Asker } from '../src/cluster/peer-link.js';
 import { PeerLinks } from '../src/cluster/peer-links.js';
-import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS } from '../src/limits.js';
+import {
+  COPIED_REQUEST_BYTES,
+  PEER_BUSY_REQUESTS,
+  PEER_COLLECT_SHARE,
+  PEER_COLLECT_TURNS,
+} from '../src/limits.js';
 import { encodeCommand } from './support/encode.js';
 
 /** Another server that answers when it is told to. */
@@ -14,6 +19,7 @@ class FakeConnection {
   readonly isOpen = true;
   /** The ids of the requests of each frame. */
   readonly frames: number[][] = [];
+  readonly commands: string[] = [];
   #take: FrameHandler = () => {};
 
   receive(_maxFrameBytes: number, take: FrameHandler): void {
@@ -21,7 +27,9 @@ class FakeConnection {
   }
 
   send(_type: number, ...parts: readonly Buffer[]): void {
-    this.frames.push([...requestsIn(Buffer.concat(parts))].map(({ id }) => id));
+    const requests = [...requestsIn(Buffer.concat(parts))];
+    this.frames.push(requests.map(({ id }) => id));
+    this.commands.push(...requests.map(({ bytes }) => bytes.toString()));
   }
 
   answer(id: number): void {
@@ -44,11 +52,11 @@ beforeEach(async () => {
   replies = 0;
 });
 
-function ask(member: number, epoch = 1): void {
+function ask(member: number, { value = 'v', epoch = 1 } = {}): void {
   const done = (): void => {
     replies += 1;
   };
-  const bytes = encodeCommand(['SET', 'k', 'v']);
+  const bytes = encodeCommand(['SET', 'k', value]);
   links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, epoch, asker);
 }
 
@@ -87,6 +95,43 @@ it('where many are unanswered, the requests of several turns are in one frame fo
   expect([two.frames, three.frames]).toEqual([[busy, [next, next + 1]], [[1, 2]]]);
 });
 
+it('requests are not collected any longer when they are half of those that clients usually have here', async () => {
+  const other = connections.get(2)!;
+  const busy = keepBusy(2);
+  const half = Array.from(
+    { length: busy.length * PEER_COLLECT_SHARE },
+    (_, index) => busy.length + 1 + index,
+  );
+  for (const _ of half.slice(1)) ask(2);
+  links.flush();
+  await turn();
+  expect(other.frames).toEqual([busy]);
+  ask(2);
+  links.flush();
+  await turn();
+  expect(other.frames).toEqual([busy, half]);
+});
+
+it('short and long commands leave in order, each whole', () => {
+  const words = ['a', 'x'.repeat(COPIED_REQUEST_BYTES), 'b', 'y'.repeat(COPIED_REQUEST_BYTES - 100), 'c'];
+  const commands = Array.from({ length: 40 }, () => words).flat();
+  for (const word of commands) ask(2, { value: word });
+  links.link(2)!.flush();
+  const sent = connections.get(2)!.commands;
+  expect(sent).toEqual(commands.map((word) => encodeCommand(['SET', 'k', word]).toString()));
+  ask(2, { value: 'again' });
+  links.link(2)!.flush();
+  expect(sent.at(-1)).toBe(encodeCommand(['SET', 'k', 'again']).toString());
+});
+
+it('no turn passes for requests to come where none was collected', () => {
+  keepBusy(2);
+  const passes = vi.spyOn(globalThis, 'setImmediate');
+  links.flush();
+  expect(passes).not.toHaveBeenCalled();
+  passes.mockRestore();
+});
+
 it('requests do not wait for an answer, and leave at once again after the answers', async () => {
   const other = connections.get(2)!;
   const busy = keepBusy(2);
@@ -105,7 +150,7 @@ it('requests do not wait for an answer, and leave at once again after the answer
 it('a frame has the requests of one slot table', () => {
   ask(2);
   ask(2);
-  ask(2, 2);
+  ask(2, { epoch: 2 });
   links.flush();
   expect(connections.get(2)!.frames).toEqual([[1, 2], [3]]);
 });

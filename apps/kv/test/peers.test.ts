@@ -4,10 +4,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Deferred } from '@rdmc/common';
 import { KeyedSockets } from '@rdmc/mesh/sockets';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PEER_PURPOSE, PeerFrame, requestHeader, u32 } from '../src/cluster/peer-frames.js';
+import { PEER_PURPOSE, PeerFrame, u32 } from '../src/cluster/peer-frames.js';
 import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
 import { PeerPair } from './support/peer-pair.js';
+import { requestHeader } from './support/request-header.js';
 
 const MIB = 1024 * 1024;
 const LARGE = 'v'.repeat(MIB);

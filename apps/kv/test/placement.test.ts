@@ -1,11 +1,26 @@
 /** What the coordinator does where its store, or a server, does not do as asked. */
 import { Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
+import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { expect, it } from 'vitest';
 import { tableMessage, takeoverMessage } from '../src/cluster/messages.js';
 import type { Placement, PlacementEvents } from '../src/cluster/placement.js';
 import { NOBODY } from '../src/cluster/slot-table.js';
 import { epochsOf, FakeMesh, FakeStore, firstRun, record, start } from './support/fake-mesh.js';
+
+/** A run that gives slots to all servers, and serves; and its next recovery. */
+async function servingRun(
+  mesh: FakeMesh,
+  store: FakeStore,
+  records: LogRecord[],
+): Promise<{ placement: Placement; recovered: Promise<unknown> }> {
+  const [served, recovered] = [new Deferred<void>(), new Deferred<unknown>()];
+  const events = { serving: () => served.resolve(), recovered: recovered.resolve };
+  const placement = start(mesh, store, records, events);
+  for (const id of mesh.peers.keys()) void mesh.register(id);
+  await served.promise;
+  return { placement, recovered: recovered.promise };
+}
 
 it('slots are given out when the store that was out of reach is there again', async () => {
   const mesh = new FakeMesh([1, 2]);
@@ -30,14 +45,7 @@ it('a log that one server cannot recover is given to another one', async () => {
   const mesh = new FakeMesh([1, 2, 3, 4]);
   const store = new FakeStore();
   const records = [1, 2, 3, 4].map((id) => record(id, 'live'));
-  let placement!: Placement;
-  let recovered!: Promise<unknown>;
-  await new Promise<void>((serving) => {
-    recovered = new Promise((resolve) => {
-      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
-    });
-    for (const id of [1, 2, 3, 4]) void mesh.register(id);
-  });
+  const { placement, recovered } = await servingRun(mesh, store, records);
   mesh.takeover = async (leader) => {
     if (leader !== 4) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
     records[0] = record(1, 'recovered');
@@ -54,14 +62,7 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
   const mesh = new FakeMesh([1, 2, 3]);
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));
-  let placement!: Placement;
-  let recovered!: Promise<unknown>;
-  await new Promise<void>((serving) => {
-    recovered = new Promise((resolve) => {
-      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
-    });
-    for (const id of [1, 2, 3]) void mesh.register(id);
-  });
+  const { placement, recovered } = await servingRun(mesh, store, records);
   const attempts: number[] = [];
   const abandonedBefore: number[] = [];
   const others: unknown[] = [];
@@ -96,14 +97,7 @@ it('slots that were handed over to an heir while an attempt began are not droppe
   const mesh = new FakeMesh([1, 2, 3]);
   const store = new FakeStore();
   const records = [1, 2, 3].map((id) => record(id, 'live'));
-  let placement!: Placement;
-  let recovered!: Promise<unknown>;
-  await new Promise<void>((serving) => {
-    recovered = new Promise((resolve) => {
-      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
-    });
-    for (const id of [1, 2, 3]) void mesh.register(id);
-  });
+  const { placement, recovered } = await servingRun(mesh, store, records);
   const refused: unknown[] = [];
   mesh.takeover = async (leader, takeover) => {
     // The last commit of a hand-over from 1 to 3, after the takeover was ordered.
@@ -214,6 +208,24 @@ it('another run has servers drop what takeovers of earlier runs left, before its
   // All slots but its own: server 1 has the first 5461.
   expect(mesh.reset.find(({ member }) => member === 1)!.ranges).toEqual([[5461, 16_383]]);
   await placement.close();
+});
+
+it('another run goes on with a re-balancing that the run before has begun, and with no other one', async () => {
+  const store = new FakeStore();
+  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  store.values.set('kv/slots', { value: '[[0,8000,"1"],[8001,10000,"2"],[10001,16383,"3"]]', revision: 1 });
+  const sources: number[][] = [];
+  for (const isMoving of [false, true]) {
+    store.values.set('kv/moving', { value: JSON.stringify(isMoving), revision: 1 });
+    const mesh = new FakeMesh([1, 2, 3]);
+    sources.push(mesh.sources);
+    const placement = start(mesh, store, records, {});
+    for (const id of [1, 2, 3]) await mesh.register(id);
+    await placement.idle();
+    if (isMoving) await expect.poll(() => mesh.sources).toEqual([1]);
+    await placement.close();
+  }
+  expect(sources).toEqual([[], [1]]);
 });
 
 it('a table does not give slots to a server that was replaced while it was made', async () => {
@@ -340,14 +352,7 @@ it('a takeover that failed while the heirs were forgetting does not change the p
   const released = new Deferred<void>();
   const outcomes: unknown[] = [];
   let late: Promise<unknown> | undefined;
-  let placement!: Placement;
-  let recovered!: Promise<unknown>;
-  await new Promise<void>((serving) => {
-    recovered = new Promise((resolve) => {
-      placement = start(mesh, store, records, { serving: () => serving(), recovered: resolve });
-    });
-    for (const id of [1, 2, 3]) void mesh.register(id);
-  });
+  const { placement, recovered } = await servingRun(mesh, store, records);
   mesh.takeover = async (leader, takeover) => {
     if (mesh.leaders.length === 2) {
       mesh.forgetting = () => released.promise;

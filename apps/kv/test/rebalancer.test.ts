@@ -12,12 +12,16 @@ it('nothing is tried again after a server was full, until an operator asks', asy
   const failures: string[] = [];
   let failed = new Deferred<void>();
   const balanced = new Deferred<void>();
+  const kept: boolean[] = [];
   const rebalancer = new Rebalancer({
     run: async ({ slots }) => {
       if (isFull) throw Object.assign(new Error('no room'), { code: 'ERR_RDMC_KV_SERVER_FULL' });
       for (const slot of slots) owners[slot] = '2';
     },
     layout: async () => ({ owners, holders, drained: new Set([1]) }),
+    keep: async (isMoving) => {
+      kept.push(isMoving);
+    },
     ended: ended.signal,
     onFailed: (_, { code }) => {
       failures.push(code);
@@ -32,11 +36,34 @@ it('nothing is tried again after a server was full, until an operator asks', asy
     await expect.poll(() => rebalancer.facts.isRunning).toBe(false);
     expect(failures).toEqual(Array(attempt).fill('ERR_RDMC_KV_SERVER_FULL'));
     expect(rebalancer.facts).toMatchObject({ moved: 0, failure: { reason: 'no room' } });
+    // Another coordinator does not go on either.
+    expect(kept.at(-1)).toBe(false);
   }
   isFull = false;
   rebalancer.start();
   await balanced.promise;
+  expect(kept.slice(-3)).toEqual([true, true, false]);
   expect(new Set(owners)).toEqual(new Set(['2']));
   expect(rebalancer.facts).toMatchObject({ moved: 100, failure: undefined });
   ended.abort();
+});
+
+it('what it has begun is kept where its coordinator ends meanwhile', async () => {
+  const owners = Array<string>(SLOTS).fill('1');
+  const ended = new AbortController();
+  const kept: boolean[] = [];
+  const rebalancer = new Rebalancer({
+    run: async () => {
+      ended.abort();
+      throw new Error('the coordinator ends');
+    },
+    layout: async () => ({ owners, holders, drained: new Set() }),
+    keep: async (isMoving) => {
+      kept.push(isMoving);
+    },
+    ended: ended.signal,
+  });
+  rebalancer.start();
+  await expect.poll(() => rebalancer.facts.isRunning).toBe(false);
+  expect(kept).toEqual([true]);
 });

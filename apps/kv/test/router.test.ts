@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { PeerLinks } from '../src/cluster/peer-links.js';
 import type { Request } from '../src/cluster/request.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
+import { SLOTS } from '../src/limits.js';
 import { slotOf } from '../src/store/slot.js';
 import { encodeCommand } from './support/encode.js';
 import { FakeLink, wordsOf } from './support/fake-link.js';
@@ -175,4 +176,18 @@ it('commands wait behind one that was refused, until there is a newer table', as
     ['SET', 'a', '1'],
     ['APPEND', 'a', '2'],
   ]);
+});
+
+it('a command on all keys is refused while an earlier command waits', async () => {
+  table.update(1, [{ from: 0, to: SLOTS - 1, member: 2 }]);
+  const link = links.get(2)!;
+  client.send('SET a 1\r\n');
+  link.refuse(await link.next());
+  client.send('DBSIZE\r\nSET b 1\r\n');
+  link.answer(await link.next(), '+OK\r\n');
+  table.update(2, [{ from: 0, to: SLOTS - 1, member: 0 }]);
+  await manual.log.made(1);
+  manual.log.acknowledge();
+  const reply = await client.until((text) => text.split('\r\n').length > 3);
+  expect(reply).toMatch(/^\+OK\r\n-TRYAGAIN ERR_RDMC_KV_SLOTS_MOVE .*\r\n\+OK\r\n$/);
 });

@@ -4,8 +4,11 @@ import { cosmosOutcome } from '../src/benchmark/cosmos.js';
 import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
 import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
 import { relaysOutcome } from '../src/benchmark/relays.js';
+import { consecutive, measuredBreakdown } from '../src/benchmark/steps.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
+import { measuredOutcome as figure5Measured } from '../src/catalogue/rdmc/figure-5.js';
+import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
 import { recoveryOutcome } from '../src/catalogue/tailwind/figure-13.js';
 
@@ -74,6 +77,60 @@ describe('concurrent groups', () => {
     expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
     expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
     expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('the steps of a transfer', () => {
+  const block = (from: number, to: number, block: number, started: number, took: number) => ({
+    ...{ from, to, block, started, finished: started + took, received: started + took },
+  });
+  const times = { placed: 160, copied: null };
+  const steps = {
+    dropped: 0,
+    members: [
+      { id: 0, began: 0, ...times, finished: 560 },
+      { id: 1, began: 110, ...times, finished: 550 },
+      { id: 2, began: 150, ...times, finished: 600 },
+    ],
+    // Two blocks to member 1, which relays them. The second receive of member 2 begins 50 after the first one.
+    transfers: [
+      block(0, 1, 0, 10, 100),
+      block(0, 1, 1, 110, 100),
+      block(1, 2, 0, 120, 100),
+      block(1, 2, 1, 270, 200),
+    ],
+  };
+
+  it('are those of the member whose first block arrives last', () => {
+    expect(measuredBreakdown(steps)).toEqual([10, 210, 10, 200, 170, 0, 600]);
+    expect(table1Measured(steps).facts).toEqual({ total: '600 µs', step: '250.0 µs', share: '68.3%' });
+  });
+
+  it('are transfers and waits, which do not overlap', () => {
+    const { panels, facts } = figure5Measured(steps);
+    expect(facts).toEqual({ wait: 'root 0 µs, relay 50 µs', share: '85.7%' });
+    const [root, relay] = panels;
+    expect(root!.series.map(({ values }) => values)).toEqual([
+      [100, 100],
+      [0, 0],
+    ]);
+    expect(relay!.series.map(({ values }) => values)).toEqual([
+      [100, 200],
+      [0, 50],
+    ]);
+    expect(
+      consecutive([
+        { started: 0, ended: 10 },
+        { started: 5, ended: 30 },
+      ]),
+    ).toEqual([
+      { transfer: 10, wait: 0 },
+      { transfer: 20, wait: 0 },
+    ]);
+  });
+
+  it('need a trace of the blocks', () => {
+    expect(() => measuredBreakdown({ ...steps, transfers: [] })).toThrow(expect.objectContaining(FAILED));
   });
 });
 

@@ -8,6 +8,7 @@ import { describe, expect, it } from 'vitest';
 import { EARLY_SYNC_BYTES, MAX_UNSYNCED_FILES } from '../src/constants.js';
 import type { StreamRecord } from '../src/stream/records.js';
 import { DurableWriter } from '../src/writer/durable-writer.js';
+import { isInMemory } from '../src/writer/file-system-kind.js';
 import type { StoredReport } from '../src/writer/stored-report.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { CHECKSUM } from './support/local-cast.js';
@@ -115,6 +116,30 @@ describe('what is complete is on disk', () => {
     const port = new TracingPort(inside);
     await storeAll(inside, port, ...file(0, 'd/new'));
     expect(port.trace).toEqual(['file temporary/0', 'directory d']);
+  });
+
+  it('in a file system without a disk, files are not synced, and directories are: another one may be mounted there', async () => {
+    const inside = temporaryDirectory();
+    const port = new TracingPort(inside);
+    const writer = new DurableWriter(inside, randomUUID(), CHECKSUM, port, { inMemory: true });
+    await writer.store(0, whole(...tree));
+    // Files have their names already, in a directory that is new.
+    expect(namesIn(inside)).toContain('three');
+    expect(await writer.finish(1)).toMatchObject({ files: 3, directories: 3, links: 2, problemCount: 0 });
+    await writer.close();
+    expect([...port.trace].sort()).toEqual([
+      'directory ',
+      'directory temporary/tree/d',
+      'directory temporary/tree/d/e',
+      'directory temporary/tree/empty',
+    ]);
+  });
+
+  it('file systems without a disk are recognised', () => {
+    const shared = readFileSync('/proc/mounts', 'utf8').includes(' /dev/shm tmpfs ');
+    expect(isInMemory('/dev/shm')).toBe(shared);
+    expect(isInMemory('/proc')).toBe(false);
+    expect(isInMemory('/there/is/no/such/directory')).toBe(false);
   });
 
   it('a large file is synced early, before its end', async () => {

@@ -173,7 +173,8 @@ describe('a receiver that does not keep to the protocol', () => {
     link.pumps.push({ madeMessages: 10 } as Pump);
     const { signal } = new AbortController();
     const dialling: Dialling = { sockets: ownSockets(), address: to.host, timeoutMs: 60_000, signal };
-    await link.open(dialling, invitation);
+    await link.open(dialling);
+    await link.invite(invitation, dialling);
     await link.down;
     expect(link.failure).toMatchObject({ code: 'ERR_RDMC_CAST_PROTOCOL', receiver: 'the liar' });
   });

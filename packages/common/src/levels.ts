@@ -3,8 +3,9 @@
  * shared memory of the protocols over it, and formats of files. A release speaks a range of levels, which begins at or below the
  * last level of the release before. So members of two releases work together while the machines are upgraded one after the other:
  *
- *   - Both ends of a connection say their ranges in its first frame (`@rdmc/mesh`). The connection has the highest level of both; ends
- *     without a common level are refused. Additions of a level are sent only on connections of that level or a higher one.
+ *   - Both ends of a connection say their ranges in its first frame (`@rdmc/mesh`). The connection has the highest level of both
+ *     (`MeshConnection.level`; for the mesh's own connections it follows from `MeshPeer.levels`); ends without a common level are
+ *     refused. Additions of a level are sent only on connections of that level or a higher one.
  *   - The coordinator's state has the level of the cluster (`@rdmc/tailwind`): the number of its format. Files are written in the
  *     formats of this level, whatever higher levels their writer speaks, so the release before can read them. An operator raises it.
  *   - Fields that a reader does not know are ignored. A level is needed only where that is not enough.

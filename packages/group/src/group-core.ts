@@ -14,6 +14,7 @@ import { Reception } from './reception.js';
 import { RootSender } from './root-sender.js';
 import { ArrivalReports } from './skew/arrival-reports.js';
 import { ArrivalTable } from './skew/arrival-table.js';
+import { type GrowthPort, RingGrowth } from './small/ring-growth.js';
 
 /** `agreeing`: with stable delivery, a member has failed, and the survivors agree. `ending`: nothing is delivered any more. */
 export type GroupState = 'forming' | 'open' | 'agreeing' | 'ending' | 'ended';
@@ -32,6 +33,8 @@ export class GroupCore {
   readonly arrivals: ArrivalTable | undefined;
   readonly lifetime = new Lifetime();
   readonly subscriptions: Subscription[] = [];
+  /** Once the group is open. */
+  growth: RingGrowth | undefined;
   messenger: GroupMessenger;
   counters: Float64Array;
   state: GroupState = 'forming';
@@ -85,11 +88,13 @@ export class GroupCore {
   /** The creation has succeeded: the nonces of the others are known, and the rings exist. */
   opened(): void {
     this.messenger = this.#messengerTo(this.formation.nonces);
-    const { small, rings } = this.formation.links;
-    if (small && this.isRoot) this.sender.useRing(small);
+    const { small, rings, ringPlaces } = this.formation.links;
+    const full = (): void => this.growth!.begin(this.memberId);
+    this.growth = new RingGrowth(ringPlaces, this.#growthPort());
+    if (small && this.isRoot) this.sender.useRing(small, full);
     else if (small && this.reception instanceof Reception) this.reception.useRing(small);
     if (rings) this.#many!.useRings(rings);
-    if (rings?.own) this.sender.useRing(rings.own, this.#many!.published);
+    if (rings?.own) this.sender.useRing(rings.own, full, this.#many!.published);
   }
 
   /** The member at the other end of a pair; behind all neighbours are the links for small messages, then those of the table. */
@@ -123,6 +128,26 @@ export class GroupCore {
       now: () => performance.now(),
       send: (messages, ages) => this.messenger.arrived(this.rootId, messages, ages),
     });
+  }
+
+  #growthPort(): GrowthPort {
+    const { commands } = this.environment.link;
+    return {
+      grow: (full) => commands.growSmall({ group: this.slot.number, ...full }),
+      enlarge: (member, sender) => this.messenger.enlarge(member, sender),
+      enlarged: (member, sender, ring) => this.messenger.enlarged(member, sender, ring),
+      isOpen: () => this.state === 'open' || this.state === 'agreeing',
+      use: ({ sender }, full) => this.#useFullRing(sender, full),
+    };
+  }
+
+  #useFullRing(sender: number, full: Uint8Array): void {
+    if (sender === this.memberId) {
+      const at = this.sender.queue.growRing(full);
+      this.#many?.grewOwn(full, at);
+      this.sender.queue.roomMade();
+    } else if (this.reception instanceof Reception) this.reception.growRing(full);
+    else this.#many!.growRing(sender, full);
   }
 
   #messengerTo(nonces: ReadonlyMap<number, string>): GroupMessenger {

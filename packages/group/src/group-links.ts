@@ -3,6 +3,7 @@ import type { GroupEnvironment } from './environment.js';
 import { RingLinks } from './many/ring-links.js';
 import type { RingsMemory } from './many/rings-memory.js';
 import type { RingsSetup, SmallSetup, TableSetup } from './records.js';
+import type { RingPlace } from './small/ring-growth.js';
 import { SmallLinks } from './small/small-links.js';
 import type { SmallMemory } from './small/small-memory.js';
 import type { StableTable } from './stable/stable-table.js';
@@ -36,6 +37,11 @@ export class GroupLinks {
   /** The rings of a group of many senders, once they are allocated. */
   get rings(): RingsMemory | undefined {
     return this.#rings.memory;
+  }
+
+  /** All rings of this member, once they are allocated. */
+  get ringPlaces(): readonly RingPlace[] {
+    return [...this.#small.rings, ...this.#rings.rings];
   }
 
   /** The members at the other ends of the links for small messages, over all rings. */

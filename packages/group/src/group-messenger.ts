@@ -1,4 +1,5 @@
 import type { GroupDirectory } from './group-directory.js';
+import type { RingAddress } from './records.js';
 import type { Verdict, WireMessage } from './wire-messages.js';
 
 /** Sends the messages of this member to the other members of its group, once the group exists. */
@@ -32,8 +33,17 @@ export class GroupMessenger {
 
   /** This member has these messages, since so many microseconds each. */
   arrived(root: number, messages: number[], ages: number[]): void {
-    const addressed = { group: this.group, nonce: this.ownNonce, to: this.nonceOf(root) };
-    this.directory.send(root, { ...addressed, type: 'arrived', messages, ages });
+    this.directory.send(root, { ...this.#to(root), type: 'arrived', messages, ages });
+  }
+
+  /** That member is to enlarge the ring of that sender. */
+  enlarge(member: number, sender: number): void {
+    this.directory.send(member, { ...this.#to(member), type: 'enlarge', sender });
+  }
+
+  /** The answer of this member. */
+  enlarged(member: number, sender: number, ring: RingAddress | null): void {
+    this.directory.send(member, { ...this.#to(member), type: 'enlarged', sender, ring });
   }
 
   failed({ culprit, code, reason }: Verdict): void {
@@ -44,6 +54,10 @@ export class GroupMessenger {
   stopped(messages: number, from?: readonly number[]): void {
     const counts = { messages, ...(from && { from: [...from] }) };
     this.#sendToAll((addressed) => ({ ...addressed, type: 'stopped', ...counts }));
+  }
+
+  #to(member: number): { readonly group: number; readonly nonce: string; readonly to: string } {
+    return { group: this.group, nonce: this.ownNonce, to: this.nonceOf(member) };
   }
 
   #sendToAll(message: (addressed: { group: number; nonce: string; to: string }) => WireMessage): void {

@@ -325,6 +325,8 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     if (message.type === 'failed') this.#failure.failedElsewhere(from, message);
     else if (message.type === 'stopped') this.#failure.stopped(from, message.messages, message.from);
     else if (message.type === 'arrived') this.#takeReport(from, message);
+    else if (message.type === 'enlarge') this.#core.growth?.asked(from, message.sender);
+    else if (message.type === 'enlarged') this.#core.growth?.answered(from, message.sender, message.ring);
     else this.#closing.take(from, message);
   }
 }

@@ -28,6 +28,7 @@ export class Reception implements GroupReception {
   readonly #order = new OrderMerge<ReceivedMessage>();
   #ahead: ReceiveMemory | undefined;
   #small: Arrivals | undefined;
+  #reader: EntryReader | undefined;
   /** Where this member relays small messages. */
   #relay: RelayProgress | undefined;
   /** Small messages are copied out although the application does not take them. */
@@ -119,7 +120,13 @@ export class Reception implements GroupReception {
     const { commands } = this.environment.link;
     const reader = new EntryReader(bytes, control, smallMessageBytes, () => commands.kickSmall(this.group));
     const allocate = (byteLength: number): Promise<MemoryRegion> => this.environment.allocate(byteLength);
+    this.#reader = reader;
     this.#small = new Arrivals(reader, smallMessageBytes, members[0]!, allocate);
+  }
+
+  /** The ring may grow to this one. */
+  growRing(full: Uint8Array): void {
+    this.#reader!.offer(full);
   }
 
   look(): void {

@@ -5,6 +5,7 @@
 import { call, json, numbers, post, recordTable } from '@rdmc/dataplane';
 import type { Algorithm, RackId } from '@rdmc/schedule';
 import type { LocalKey, QueuePairAddress } from '@rdmc/verbs';
+import type { RingUnits } from './small/layout.js';
 
 export const PROTOCOL_NAME = 'group';
 
@@ -50,6 +51,8 @@ export const groupRecords = recordTable({
       json<{ readonly group: number; readonly link: number; readonly address: SmallAddress }>(),
       json<string>(),
     ),
+    /** The full ring of a small-message path. A group that has ended does not take it. */
+    growSmall: call(json<GrowSmall>()),
     /** The application changed the control words of the small-message path, drawn in `small/layout.ts`. */
     kickSmall: post(numbers<[group: number]>(1)),
     /** Creates the queue pair of a link of the table, drawn in `stable/table-layout.ts`. */
@@ -152,11 +155,10 @@ export interface TableAddress {
 
 /** The small-message path, drawn in `small/layout.ts`. */
 export interface SmallSetup {
-  /** Handles of the regions. */
+  /** Handles of the regions; `ring`: the first ring. */
   readonly control: number;
   readonly ring: number;
-  /** Units of the ring. */
-  readonly units: number;
+  readonly units: RingUnits;
   /** Queue pairs of this member. */
   readonly links: number;
 }
@@ -184,8 +186,25 @@ export interface RingAddresses {
 /** What the member at the other end of a link needs. */
 export interface SmallAddress {
   readonly queue: QueuePairAddress;
-  /** A receiver's ring. */
-  readonly ring: { readonly address: number; readonly rkey: number } | null;
+  /** A receiver's first ring. */
+  readonly ring: RingAddress | null;
+}
+
+/** A ring of a receiver. */
+export interface RingAddress {
+  readonly address: number;
+  readonly rkey: number;
+}
+
+/** The full ring of a small-message path. */
+export interface GrowSmall {
+  readonly group: number;
+  /** A link of the path. */
+  readonly link: number;
+  /** Handle of the region. */
+  readonly ring: number;
+  /** Those of the members to which this one writes, by link. */
+  readonly addresses: readonly RingAddress[];
 }
 
 /** Memory ahead, drawn in `receive-memory.ts`. */

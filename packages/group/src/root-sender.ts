@@ -57,12 +57,14 @@ export class RootSender {
     });
   }
 
-  /** The group has a ring for small messages. */
-  useRing({ bytes, control }: SmallMemory, published?: (head: number) => void): void {
+  /** The group has a ring for small messages. `full` is called when there is no room in it. */
+  useRing({ bytes, control }: SmallMemory, full: () => void, published?: (head: number) => void): void {
     const { smallMessageBytes, sendBufferBytes } = this.options;
     this.#mostSmallBytes = Math.min(smallMessageBytes, sendBufferBytes);
     const kick = () => this.#link.commands.kickSmall(this.#slot);
-    this.queue.useRing(new EntryWriter(bytes, control, kick, published));
+    const writer = new EntryWriter(bytes, control, kick, published);
+    writer.onFull = full;
+    this.queue.useRing(writer);
   }
 
   /** Sends a message at once if it is small, not empty, and nothing waits; false: use `sendBytes`. */

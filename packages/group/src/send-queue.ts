@@ -73,6 +73,11 @@ export class SendQueue {
     this.#writer = writer;
   }
 
+  /** All members have a full ring. Returns the position from which on it has the entries. */
+  growRing(full: Uint8Array): number {
+    return this.#writer!.grow(full);
+  }
+
   /** Copies a small message into the ring at once; false: it has to wait, or there is no ring. */
   trySmall(bytes: Uint8Array): boolean {
     if (this.#waiting.length > 0 || !this.#writer?.tryWrite(this.#count >>> 0, bytes)) return false;

@@ -14,6 +14,8 @@
  *   abandon    each → each      nonce, to, code, reason, missing    the creation failed at the sender; `to` is null
  *                               if the sender had not received the receiver's `create`
  *   sent       sender → each    nonce, to, messages    the sender has closed after that number of messages
+ *   enlarge    parent → child   nonce, to, sender      a full ring is needed for the small messages of that sender
+ *   enlarged   child → parent   nonce, to, sender, ring    its address; null: there is no memory (`small/ring-growth.ts`)
  *   stored     each → each      nonce, to              the sender has stored them all, and sent on its part
  *   arrived    receiver → root  nonce, to, messages, ages    with `arrivals`: the sender has these messages of blocks, since
  *                               so many microseconds each
@@ -86,6 +88,12 @@ const message = variants(
     awaiting: { ...addressed, absent: list(whole()), unconnected: list(whole()) },
     connected: { ...addressed, transports: list(words, 0, MAX_TRANSPORTS) },
     sent: { ...addressed, messages: whole() },
+    enlarge: { ...addressed, sender: whole() },
+    enlarged: {
+      ...addressed,
+      sender: whole(),
+      ring: nullable(openRecord({ address: whole(), rkey: whole() })),
+    },
     stored: addressed,
     arrived: { ...addressed, messages: arrivals, ages: arrivals },
     stopped: { ...addressed, messages: whole(), from: optional(list(whole(), 0, MAX_MANY_MEMBERS)) },

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { EntryReader } from '../src/small/entry-reader.js';
 import { EntryWriter } from '../src/small/entry-writer.js';
 import {
+  ACK_RECEIVES,
   CONTROL_BYTES,
   ControlWord,
   entryUnits,
+  granuleOf,
   MAX_BATCHES,
   ringUnits,
   UNIT_BYTES,
@@ -18,6 +20,7 @@ import { RingSender, SENDER_WORDS } from '../src/small/ring-sender.js';
 
 const UNITS = 64;
 const MOST = 60;
+const RINGS = { first: UNITS, full: UNITS };
 
 /** A ring whose both ends are in the same memory, as if every entry were written to the receiver at once. */
 function joined(mostBytes = MOST) {
@@ -93,6 +96,56 @@ describe('a ring of entries', () => {
     );
   });
 
+  it('goes on in a full ring from any position on, and gives every message once and in order', () => {
+    const sizes = fc.array(fc.integer({ min: 0, max: MOST }), { minLength: 1, maxLength: 60 });
+    fc.assert(
+      fc.property(sizes, fc.nat(60), fc.nat(60), fc.nat(), (lengths, growsAt, offersAt, seed) => {
+        const { writer, reader, control } = joined();
+        const random = new Random(seed);
+        const full = new Uint8Array(8 * UNITS * UNIT_BYTES);
+        let asked = 0;
+        writer.onFull = () => {
+          asked += 1;
+        };
+        const received: Read[] = [];
+        for (const [number, length] of lengths.entries()) {
+          if (number === Math.min(offersAt, growsAt)) reader.offer(full);
+          if (number === growsAt) expect(writer.grow(full)).toBe(control[ControlWord.HEAD]! >>> 0);
+          const bytes = new Uint8Array(length).fill(number);
+          while (!writer.tryWrite(number, bytes)) {
+            expect(asked).toBeGreaterThan(0);
+            received.push(...readAll(reader));
+          }
+          if (random.below(3) > 0) continue;
+          writer.publish();
+          if (random.below(2) === 0) received.push(...readAll(reader));
+        }
+        writer.publish();
+        received.push(...readAll(reader));
+        expect(received.map(({ number, bytes }) => [number, ...bytes])).toEqual(
+          lengths.map((length, number) => [number, ...new Uint8Array(length).fill(number)]),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('has the room of the full ring, and reads the first one to its end', () => {
+    const { writer, reader, control } = joined();
+    const full = new Uint8Array(4 * UNITS * UNIT_BYTES);
+    while (writer.tryWrite(0, new Uint8Array(8)));
+    reader.offer(full);
+    expect(writer.grow(full)).toBe(UNITS);
+    let written = 0;
+    while (writer.tryWrite(1, new Uint8Array(8))) written += 1;
+    expect(written).toBe((3 * UNITS) / 2);
+    expect([control[ControlWord.GROWN_AT], control[ControlWord.GROWN_MESSAGES]]).toEqual([UNITS, UNITS / 2]);
+    expect(readAll(reader, new Uint8Array(4096)).map(({ number }) => number)).toEqual([
+      ...new Array<number>(UNITS / 2).fill(0),
+      ...new Array<number>(written).fill(1),
+    ]);
+  });
+
   it('holds the writer up when it is full, until entries are copied out', () => {
     const { writer, reader, control } = joined();
     let written = 0;
@@ -153,15 +206,22 @@ describe('a ring of entries', () => {
 });
 
 describe('the counters of a ring', () => {
-  it('never let the root overrun the ring or the receives, and never stop both sides', () => {
-    const turns = fc.array(fc.constantFrom('write', 'post', 'arrive', 'copy', 'ack'), { maxLength: 600 });
+  it('never let the root overrun the ring or the receives, and never stop both sides, also when it grows', () => {
+    const rings = { first: UNITS, full: 4 * UNITS };
+    const turns = fc.array(fc.constantFrom('write', 'post', 'arrive', 'copy', 'ack', 'grow'), {
+      maxLength: 600,
+    });
     const start = fc.constantFrom(0, 0xffff_ffe0, 0x7fff_fff0);
     fc.assert(
       fc.property(turns, start, fc.nat(), (steps, origin, seed) => {
         const random = new Random(seed);
         const state = new Uint32Array(SENDER_WORDS).fill(0).fill(origin, 0, 2);
-        const sender = new RingSender(UNITS, MAX_BATCHES, state);
-        const receiver = new RingReceiver(UNITS, MAX_BATCHES, Uint32Array.of(origin, 0, 0, origin));
+        const sender = new RingSender(rings, MAX_BATCHES, state);
+        const receiver = new RingReceiver(rings, MAX_BATCHES, Uint32Array.of(origin, 0, 0, origin, 0));
+        receiver.offer();
+        let grownAt: number | undefined;
+        const roomOf = (): number =>
+          (grownAt === undefined ? rings.first : rings.full) - ((head - sender.tail) >>> 0);
         let head: number = origin;
         let tail: number = origin;
         let most = 0;
@@ -173,13 +233,16 @@ describe('the counters of a ring', () => {
         };
         const moves: Record<string, () => void> = {
           write: () => {
-            const room = UNITS - ((head - sender.tail) >>> 0);
-            head = (head + random.below(room + 1)) >>> 0;
+            head = (head + random.below(roomOf() + 1)) >>> 0;
+          },
+          grow: () => {
+            grownAt ??= head;
           },
           post: () => {
-            const units = sender.next(head);
-            if (units === 0) return;
-            sender.posted(units);
+            const units = sender.next(head, grownAt);
+            if (units > 0) sender.posted(units);
+            else if (grownAt !== undefined && sender.mayGrow(grownAt)) sender.grew();
+            else return;
             // The device here may be done long before the receiver takes the batch.
             sender.completed();
             notices.push(sender.sent);
@@ -201,11 +264,12 @@ describe('the counters of a ring', () => {
           moves[step]!();
           expect(notices.length).toBeLessThanOrEqual(MAX_BATCHES);
         }
-        expect(most).toBeLessThanOrEqual(6);
+        expect(most).toBeLessThanOrEqual(ACK_RECEIVES);
+        if (grownAt === undefined) expect(most).toBeLessThanOrEqual(6);
         // From any state everything gets through: the counters do not stop both sides.
         const end = (head + 5 * UNITS) >>> 0;
         for (let i = 0; i < 200 && tail !== end; i += 1) {
-          head = (head + Math.min(UNITS - ((head - sender.tail) >>> 0), (end - head) >>> 0)) >>> 0;
+          head = (head + Math.min(roomOf(), (end - head) >>> 0)) >>> 0;
           for (const step of ['post', 'arrive'] as const) moves[step]!();
           tail = receiver.head;
           ackIfDue();
@@ -217,8 +281,20 @@ describe('the counters of a ring', () => {
     );
   });
 
+  it('detect a root that grows without an offer, and one that overruns a ring after the other', () => {
+    const receiver = new RingReceiver({ first: UNITS, full: 4 * UNITS });
+    receiver.arrived(10);
+    expect(() => receiver.arrived(10)).toThrow(expect.objectContaining({ name: 'CounterViolation' }));
+    receiver.offer();
+    expect(() => receiver.arrived(UNITS + 1)).toThrow('into a ring');
+    receiver.arrived(10);
+    expect(() => receiver.arrived(10)).toThrow('into a ring');
+    receiver.arrived(4 * UNITS);
+    expect(() => receiver.arrived(4 * UNITS + 1)).toThrow('into a ring');
+  });
+
   it('detect a root that overruns the ring, and one that goes back', () => {
-    const receiver = new RingReceiver(UNITS);
+    const receiver = new RingReceiver(RINGS);
     receiver.arrived(UNITS);
     expect(() => receiver.arrived(UNITS + 1)).toThrow(expect.objectContaining({ name: 'CounterViolation' }));
     receiver.acknowledge(10);
@@ -230,7 +306,7 @@ describe('the counters of a ring', () => {
 
   it('detect a receiver that acknowledges more than it got', () => {
     const wrong = (batches: number, tail: number): (() => void) => {
-      const sender = new RingSender(UNITS);
+      const sender = new RingSender(RINGS);
       sender.posted(10);
       sender.acknowledged((1 << 16) | 4);
       return () => sender.acknowledged(((batches << 16) | tail) >>> 0);
@@ -247,7 +323,7 @@ describe('the counters of a ring', () => {
   });
 
   it('stop a root whose batches are not acknowledged, also if its device is done with them', () => {
-    const sender = new RingSender(UNITS);
+    const sender = new RingSender(RINGS);
     for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
       expect(sender.next(batch)).toBe(1);
       sender.posted(1);
@@ -260,9 +336,13 @@ describe('the counters of a ring', () => {
 
   it('fit the ring to the largest message', () => {
     for (const most of [1, 8192, 65_536]) {
-      const units = ringUnits(most);
-      expect(Math.log2(units) % 1).toBe(0);
-      expect(units).toBeGreaterThanOrEqual(16 * entryUnits(most));
+      const { first, full } = ringUnits(most, 4);
+      expect([Math.log2(first) % 1, Math.log2(full) % 1]).toEqual([0, 0]);
+      expect(full).toBeGreaterThanOrEqual(16 * entryUnits(most));
+      // Acks may be late by half of it, and by less than a granule more.
+      expect(first).toBeGreaterThanOrEqual(2 * entryUnits(most) + granuleOf(full));
+      expect(ringUnits(most, 17).first).toBeGreaterThanOrEqual(4 * entryUnits(most) + granuleOf(full));
+      expect(first).toBeLessThan(full);
     }
     expect([entryUnits(0), entryUnits(1), entryUnits(8), entryUnits(9)]).toEqual([1, 2, 2, 3]);
   });

@@ -11,6 +11,7 @@ describe('small messages through a relay, in every interleaving', () => {
     { messages: 5, units: 2 },
     { messages: 4, units: 2, maxBatches: 4 },
     { messages: 3, units: 4 },
+    { messages: 3, units: 1, full: 2 },
   ])('%j: no step is unsafe, and the end is reachable from every state', { timeout: 240_000 }, (setting) => {
     const { states, unsafe, stuck } = check(setting);
     expect(unsafe, unsafe?.trace.join(', ')).toBeUndefined();
@@ -26,8 +27,11 @@ describe('wrong variants of relays are detected', () => {
       'entries that are free before the application has copied them',
       { messages: 5, forgetsApplication: true },
     ],
+    ['a relay that does not tell where the full ring begins', { messages: 4, full: 4, growsSilently: true }],
+    ['a batch in both rings', { messages: 4, full: 4, postsAcross: true }],
+    ['a receiver that reads from the full ring at once', { messages: 4, full: 4, readsFullAtOnce: true }],
   ])('%s: unsafe', (_name, setting) => {
-    expect(check(setting).unsafe?.reason).toMatch(/in place of/);
+    expect(check(setting).unsafe?.reason).toMatch(/in place of|into a ring/);
   });
 
   it.each<[string, TreeSetting]>([

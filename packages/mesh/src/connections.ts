@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { commonLevel } from '@rdmc/common';
 import { CONNECTION_ATTEMPTS, MAX_CONNECTIONS_PER_MEMBER } from './constants.js';
 import { Dialler } from './dialler.js';
 import { AbortError, MeshError, throwIfAborted } from './errors.js';
@@ -131,7 +132,9 @@ export class Connections {
   }
 
   #add(introduced: Introduced, id: string): MeshConnection {
-    const connection = new MeshConnection(introduced, id);
+    // Ends without a common level were refused.
+    const level = commonLevel(this.#context.options.levels, introduced.hello.levels)!;
+    const connection = new MeshConnection(introduced, id, level);
     const { member } = connection;
     const all = this.#open.get(member) ?? new Set();
     this.#open.set(member, all.add(connection));

@@ -18,6 +18,8 @@ export class MeshConnection {
   readonly member: number;
   /** Random, the same at both ends, and not known to other members: 32 hexadecimal digits. */
   readonly id: string;
+  /** The highest level that both ends speak (`Levels` of @rdmc/common): frames of a higher one must not be sent. */
+  readonly level: number;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
   readonly #lifetime = new Lifetime();
@@ -25,9 +27,10 @@ export class MeshConnection {
   #isWaiting = false;
 
   /** @internal Use `Mesh.openConnection` and `Mesh.onConnection`. */
-  constructor({ socket, reader, hello }: Introduced, id: string) {
+  constructor({ socket, reader, hello }: Introduced, id: string, level: number) {
     this.member = hello.from;
     this.id = id;
+    this.level = level;
     this.#socket = socket;
     this.#reader = reader;
     const onClose = (): void => {

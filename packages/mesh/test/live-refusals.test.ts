@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import type { LiveMeshOptions } from '../src/index.js';
+import type { LiveMeshOptions, MeshConnection } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
 import { assertWhole, KEY, place, rejection, thrown, until } from './helpers.js';
 import { converged, enter, grow, joining } from './live-helpers.js';
@@ -40,6 +40,9 @@ describe('a joiner of another mesh is refused, and told what differs', () => {
     await converged([a, b]);
     expect(a.mesh.peers.get(1)!.levels).toEqual({ least: 2, most: 3 });
     expect(b.mesh.peers.get(0)!.levels).toEqual({ least: 1, most: 2 });
+    const accepted = new Promise<MeshConnection>((resolve) => a.mesh.onConnection('test', resolve));
+    const opened = await b.mesh.openConnection(0, 'test');
+    expect([opened.level, (await accepted).level]).toEqual([2, 2]);
     await b.mesh.close();
     await until(() => a.mesh.peers.get(1)?.levels === undefined);
   });

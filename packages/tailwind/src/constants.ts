@@ -32,6 +32,9 @@ export const SCAN_AT_ONCE_BYTES = 128 * 1024;
 /** Replicas in memory for a scan, one for each thread and as many that are copied meanwhile. */
 export const SCAN_BUFFERS = 2 * MAX_SCAN_THREADS;
 
+/** A further replica of an open segment is copied in steps of this size: appends go out between them. */
+export const JOIN_STEP_BYTES = 256 * 1024;
+
 /** Outstanding requests of one queue pair. */
 export const MAX_OUTSTANDING = 256;
 /** How long a backup's device may be silent before its replicas count as lost. */

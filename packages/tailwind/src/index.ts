@@ -8,13 +8,14 @@ export {
   type LogObject,
   type LogTombstone,
 } from './format/payloads.js';
+export type { LogEntry } from './log/append-content.js';
 export type { LogAuthority, Minimum } from './log/authority.js';
 export type { EntryLocation } from './log/entry-location.js';
 export type { Log } from './log/log.js';
 export type { LogCleaner } from './log/log-cleaner.js';
 export type { LogOptions } from './log/log-options.js';
 export type { LogStats } from './log/log-stats.js';
-export type { Append, AppendLocation, LogEntry } from './log/pending-append.js';
+export type { Append, AppendLocation } from './log/pending-append.js';
 export { Logs, tailwind } from './logs.js';
 export type { Logger } from './options.js';
 export type { ReplicationMode } from './records.js';

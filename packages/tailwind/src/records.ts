@@ -23,6 +23,10 @@ export const tailwindRecords = recordTable({
     append: post(numbers<[channel: number, sequence: number, offset: number, byteLength: number]>(4)),
     /** The new target gets everything that was appended so far. */
     replace: post(json<TargetReplacement>()),
+    /** The further target gets everything, while appends are acknowledged without it. */
+    join: post(json<JoiningTarget>()),
+    /** Appends do not go to the target any more, and do not wait for it. */
+    remove: post(numbers<[channel: number, target: number]>(2)),
     /** Acknowledges appends again. */
     resume: post(numbers<[channel: number]>(1)),
     endChannel: call(numbers<[channel: number]>(1)),
@@ -35,9 +39,9 @@ export const tailwindRecords = recordTable({
   events: {
     /** All targets have everything up to this sequence number. */
     acknowledged: numbers<[channel: number, sequence: number]>(2),
-    /** Nothing is acknowledged until `resume`. */
+    /** Nothing is acknowledged until `resume`, unless the target was joining. */
     lost: json<LostTarget>(),
-    /** The target has what was appended before its `replace`. */
+    /** The target has what was appended before its `replace`, or everything that was acknowledged since its `join`. */
     caughtUp: numbers<[channel: number, target: number]>(2),
   },
 });
@@ -88,6 +92,11 @@ export interface TracedSegment {
 export interface TargetReplacement {
   readonly channel: number;
   readonly lost: number;
+  readonly target: TargetSetup;
+}
+
+export interface JoiningTarget {
+  readonly channel: number;
   readonly target: TargetSetup;
 }
 

@@ -2,11 +2,12 @@ import { NONE, TraceKind, type TraceSink } from '@rdmc/dataplane/trace';
 import { type LocalKey, remoteKey } from '@rdmc/verbs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Channel, type Target, type TargetWriter } from '../src/worker/channel.js';
+import { JOIN_STEP_BYTES } from '../src/constants.js';
+import { Channel, type TargetWriter, type Written } from '../src/worker/channel.js';
 import { LogTrace } from '../src/worker/log-trace.js';
 
 interface Write {
-  readonly target: Target;
+  readonly target: Written;
   readonly sequence: number;
   readonly offset: number;
   readonly byteLength: number;
@@ -160,5 +161,123 @@ describe('a channel', () => {
     channel.replace(0, setup(5));
     expect(events).toEqual(['lost 0', 'caught up 5']);
     expect(writes.get(5)).toEqual([]);
+  });
+
+  describe('that a further target joins', () => {
+    it('acknowledges without it, until it has a copy in steps', () => {
+      const { channel, writes, events, acknowledged, complete } = rig(1);
+      channel.append(1, 0, 2 * JOIN_STEP_BYTES + 10);
+      complete(0);
+      writes.set(5, []);
+      channel.join(setup(5));
+      channel.append(2, 2 * JOIN_STEP_BYTES + 10, 20);
+      complete(0);
+      const copied: (readonly [offset: number, byteLength: number])[] = [];
+      for (let step = 0; step < 2; step += 1) {
+        copied.push(...writes.get(5)!.map(({ offset, byteLength }) => [offset, byteLength] as const));
+        complete(5);
+      }
+      expect(copied).toEqual([
+        [0, JOIN_STEP_BYTES],
+        [JOIN_STEP_BYTES, JOIN_STEP_BYTES],
+      ]);
+      channel.append(3, 2 * JOIN_STEP_BYTES + 30, 5);
+      complete(0);
+      expect(acknowledged).toEqual([1, 2, 3]);
+      expect(events).toEqual([]);
+      // The last step has what was appended since; it lacks an append that was acknowledged.
+      expect(writes.get(5)).toMatchObject([
+        { sequence: 2, offset: 2 * JOIN_STEP_BYTES, byteLength: 30 },
+        { sequence: 3, byteLength: 5 },
+      ]);
+      complete(5);
+      expect(events).toEqual([]);
+      channel.append(4, 2 * JOIN_STEP_BYTES + 35, 5);
+      complete(0);
+      expect(acknowledged).toEqual([1, 2, 3]);
+      complete(5);
+      expect(events).toEqual(['caught up 5']);
+      complete(5);
+      expect(acknowledged).toEqual([1, 2, 3, 4]);
+    });
+
+    it('has told that it caught up only when it has everything acknowledged, whatever the order of completions', () => {
+      fc.assert(
+        fc.property(
+          fc.nat(6),
+          fc.array(fc.constantFrom<'append' | 0 | 1 | 5>('append', 0, 1, 5), { maxLength: 60 }),
+          (before, steps) => {
+            const { channel, writes, events, acknowledged, complete } = rig(2);
+            let [sequence, bytes] = [0, 0];
+            const append = (): void => {
+              sequence += 1;
+              channel.append(sequence, bytes, JOIN_STEP_BYTES / 2);
+              bytes += JOIN_STEP_BYTES / 2;
+            };
+            for (let index = 0; index < before; index += 1) append();
+            writes.set(5, []);
+            channel.join(setup(5));
+            const joined = channel.targets.at(-1)!;
+            for (const step of steps) {
+              if (step === 'append') append();
+              else complete(step);
+              if (events.length > 0)
+                expect(joined.completed).toBeGreaterThanOrEqual(acknowledged.at(-1) ?? 0);
+            }
+            for (let round = 0; round < 100; round += 1) for (const pair of [0, 1, 5]) complete(pair);
+            expect(events).toEqual(['caught up 5']);
+            expect(acknowledged.at(-1) ?? 0).toBe(sequence);
+          },
+        ),
+      );
+    });
+
+    it('goes on when it is lost during its copy, and not when it counts', () => {
+      const { channel, writes, events, acknowledged, complete } = rig(1);
+      channel.append(1, 0, 2 * JOIN_STEP_BYTES);
+      writes.set(5, []);
+      channel.join(setup(5));
+      writes.get(5)![0]!.target.fail('its process died');
+      complete(0);
+      expect(events).toEqual(['lost 5']);
+      expect(acknowledged).toEqual([1]);
+      writes.set(6, []);
+      channel.join(setup(6));
+      complete(6);
+      complete(6);
+      expect(events).toEqual(['lost 5', 'caught up 6']);
+      channel.append(2, 2 * JOIN_STEP_BYTES, 5);
+      writes.get(6)![0]!.target.fail('its process died');
+      complete(0);
+      expect(acknowledged).toEqual([1]);
+      channel.remove(6);
+      expect(acknowledged).toEqual([1]);
+      channel.resume();
+      expect(acknowledged).toEqual([1, 2]);
+    });
+
+    it('does not wait for the one that leaves, nor count its loss', () => {
+      const { channel, writes, events, acknowledged, complete } = rig(2);
+      channel.append(1, 0, 5);
+      complete(0);
+      channel.remove(1);
+      expect(acknowledged).toEqual([1]);
+      writes.get(1)![0]!.target.fail('its connection ended');
+      channel.append(2, 5, 5);
+      complete(0);
+      expect(acknowledged).toEqual([1, 2]);
+      expect(writes.get(1)).toHaveLength(1);
+      expect(events).toEqual([]);
+    });
+
+    it('copies nothing more when the segment ends', () => {
+      const { channel, writes, complete } = rig(1);
+      channel.append(1, 0, 3 * JOIN_STEP_BYTES);
+      writes.set(5, []);
+      channel.join(setup(5));
+      channel.end();
+      complete(5);
+      expect(writes.get(5)).toEqual([]);
+    });
   });
 });

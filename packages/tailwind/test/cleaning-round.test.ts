@@ -1,5 +1,6 @@
 import { EntryType, encodeObject, encodeTombstone, type LogCleaner } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
+import { EntryList } from '../src/log/append-content.js';
 import { chooseRound } from '../src/log/choose-round.js';
 import { type Kept, measure } from '../src/log/cleaning-round.js';
 import { KeyFilter } from '../src/log/key-filter.js';
@@ -19,10 +20,7 @@ function entry(key: string, version: number, deletes?: bigint) {
 /** The properties of a closed segment that the cleaner uses. */
 function segment(id: bigint, ...entries: ReturnType<typeof entry>[]): Segment {
   const contents = new SegmentContents(new Uint8Array(8192), { logId: 1n, segmentId: id, incarnation: 1 });
-  for (const one of entries) {
-    const bytes = one.parts.reduce((sum, part) => sum + part.length, 0);
-    contents.place([one], bytes);
-  }
+  for (const one of entries) contents.place(new EntryList([one]));
   return { id, contents } as Segment;
 }
 

@@ -139,6 +139,28 @@ it('refuses an entry if it and its checksum do not fit, and writes nothing', () 
   expect(writer.seal()).toBeUndefined();
 });
 
+it('writes a run of entries as it writes the same entries one by one, whatever their checksums were', () => {
+  const [one, two, source] = [0, 1, 2].map(() => new Uint8Array(128));
+  const entries = [
+    [EntryType.OBJECT, encodeObject(7, Buffer.from('key'), Buffer.from('value'))],
+    [EntryType.TOMBSTONE, encodeTombstone(2 ** 33 + 1, 5n, Buffer.from('old'))],
+    [EntryType.OBJECT, encodeObject(8, new Uint8Array(0), new Uint8Array(0))],
+  ] as const;
+  const [first, second, other] = [one!, two!, source!].map((bytes) => new SegmentWriter(bytes, IDENTITY));
+  for (const [type, parts] of entries) other!.append(type, ...parts);
+  const offsets = entries.map(([type, parts]) => first!.append(type, ...parts));
+  for (const at of offsets) source!.fill(0xff, at + 8, at + 12);
+  const run = source!.subarray(0, other!.position);
+  const found: number[] = [];
+  second!.appendRun(run, found);
+  expect(found).toEqual(offsets);
+  expect([first!.seal(), first!.checksum]).toEqual([second!.seal(), second!.checksum]);
+  expect(two).toEqual(one);
+  const full = () => second!.appendRun(run, []);
+  expect(full).toThrow(expect.objectContaining({ code: 'ERR_RDMC_SEGMENT_FULL' }));
+  expect(two).toEqual(one);
+});
+
 it.each([
   ['logId', { ...IDENTITY, logId: -1n }],
   ['logId', { ...IDENTITY, logId: 1n << 64n }],

@@ -379,6 +379,21 @@ describe('limits', () => {
       refusal('ERR_RDMC_INVALID_OPTION'),
     );
     await log.append(object(1, log.maxAppendBytes - 12 - 12 - 1)).acknowledged;
+    const { segmentId, offsets } = await log.append(object(1), object(2)).acknowledged;
+    const run = Uint8Array.from(
+      log.segmentBytes(segmentId)!.subarray(offsets[0]!, 2 * offsets[1]! - offsets[0]!),
+    );
+    const cut = run.subarray(0, run.length - 1);
+    const other = Uint8Array.from(run, (byte, at) => (at === offsets[1]! - offsets[0]! ? 4 : byte));
+    for (const pieces of [[], [run, cut], [cut, run], [run, other], [run.subarray(0, 3)]]) {
+      expect(() => log.appendRun(pieces)).toThrow(refusal('ERR_RDMC_INVALID_OPTION'));
+    }
+    const again = await log.appendRun([run, run]).acknowledged;
+    expect(again.offsets).toHaveLength(4);
+    for (const [index, offset] of again.offsets.entries()) {
+      const from = log.entry({ segmentId, offset: offsets[index % 2]! })!;
+      expect(log.entry({ segmentId: again.segmentId, offset })!.payload).toEqual(from.payload);
+    }
   });
 
   it('refuses appends to a full log, and to one whose backups are behind', async () => {

@@ -1,7 +1,18 @@
 /** Backups that are to go, while the log is written. */
+import { Deferred } from '@rdmc/common';
+import { EntryType, type Log } from '@rdmc/tailwind';
+import { segmentEntries } from '@rdmc/tailwind/format';
 import { until } from '@rdmc/testing';
-import { expect, it } from 'vitest';
-import { createLog, object, startCluster } from './support/cluster.js';
+import { describe, expect, it } from 'vitest';
+import {
+  breakPairs,
+  type ClusterMember,
+  createLog,
+  object,
+  startCluster,
+  type TestAuthority,
+} from './support/cluster.js';
+import { type CrashPoint, CrashPoints } from './support/crash-points.js';
 
 it('a backup that is to go has no replica in the end, and gets no other one; each segment has its replicas elsewhere', async () => {
   const members = await startCluster(5);
@@ -30,4 +41,201 @@ it('a backup that is to go has no replica in the end, and gets no other one; eac
     const holding = members.slice(1).filter((member) => member.backup.holds({ logId: 7n, segmentId }));
     expect(holding.length, `segment ${segmentId}`).toBeGreaterThanOrEqual(2);
   }
+});
+
+/** A log of member 0 with open replicas at two of the others, one of which is to go. */
+async function startMove(count: number) {
+  const members = await startCluster(count);
+  const going = new Set<number>();
+  const backups = (): number[] => members.slice(1).flatMap(({ id }) => (going.has(id) ? [] : [id]));
+  const { log, authority } = await createLog(members[0]!, { replicas: 2, backups, segmentBytes: 16 * 1024 });
+  const retire = (member: number): Promise<void> => {
+    going.add(member);
+    return log.retire(member);
+  };
+  return { members, log, authority, retire };
+}
+
+/** Objects that were acknowledged, by segment. */
+class Acknowledged {
+  readonly keys = new Map<bigint, Set<string>>();
+  #next = 0;
+
+  constructor(private readonly log: Log) {}
+
+  async append(count: number): Promise<void> {
+    for (let index = 0; index < count; index += 1) {
+      const number = this.#next;
+      this.#next += 1;
+      const append = this.log.append(object(number, 20));
+      await append.acknowledged;
+      const { segmentId } = append.locations![0]!;
+      this.keys.set(segmentId, (this.keys.get(segmentId) ?? new Set()).add(String(number)));
+    }
+  }
+}
+
+/**
+ * The segments of the open replicas that recovery may use.
+ * @throws for a replica that lacks something acknowledged
+ */
+function usable(
+  point: CrashPoint,
+  keys: ReadonlyMap<bigint, ReadonlySet<string>>,
+  raised: TestAuthority['raised'],
+): bigint[] {
+  const segments: bigint[] = [];
+  const last = raised.at(-1) ?? { segmentId: 0n, epoch: 0 };
+  for (const [member, found] of point) {
+    for (const { entry, complete, committed } of found) {
+      const { segmentId, epoch, state } = entry;
+      const isStale = segmentId < last.segmentId || (segmentId === last.segmentId && epoch < last.epoch);
+      if (!committed || state !== 'open' || isStale) continue;
+      const present = new Set<string>();
+      for (const { type, payload } of segmentEntries(complete, complete.length))
+        if (type === EntryType.OBJECT)
+          present.add(Buffer.from(payload.subarray(12, 12 + payload[8]!)).toString());
+      const lacking = [...(keys.get(segmentId) ?? [])].filter((key) => !present.has(key));
+      if (lacking.length > 0) throw new Error(`backup ${member} lacks ${lacking} of segment ${segmentId}`);
+      segments.push(segmentId);
+    }
+  }
+  return segments;
+}
+
+/** What happens while the first backup's replica moves. */
+const EVENTS: Record<string, (members: readonly ClusterMember[], log: Log) => void> = {
+  nothing: () => {},
+  'the commit of the new replica fails': (members) => {
+    let failures = 1;
+    for (const { backup } of members) {
+      const commit = backup.commitReplica.bind(backup);
+      backup.commitReplica = async (...request) => {
+        if (failures > 0) {
+          failures -= 1;
+          throw new Error('a fault of this test');
+        }
+        return commit(...request);
+      };
+    }
+  },
+  'the answer to the commit is lost': (members) => {
+    let failures = 1;
+    for (const { backup } of members) {
+      const commit = backup.commitReplica.bind(backup);
+      backup.commitReplica = async (...request) => {
+        await commit(...request);
+        if (failures > 0) {
+          failures -= 1;
+          throw new Error('a fault of this test');
+        }
+      };
+    }
+  },
+  'the connections with all replicas break': (members, log) => {
+    let isBroken = false;
+    for (const { backup } of members) {
+      const commit = backup.commitReplica.bind(backup);
+      backup.commitReplica = async (...request) => {
+        if (!isBroken) {
+          isBroken = true;
+          await breakPairs(members[0]!, log.backups);
+        }
+        return commit(...request);
+      };
+    }
+  },
+};
+
+describe('while an open replica moves', () => {
+  it('appends are acknowledged, until another backup has everything, and afterwards', async () => {
+    const { members, log, authority, retire } = await startMove(4);
+    const acknowledged = new Acknowledged(log);
+    await acknowledged.append(20);
+    const [first] = log.backups;
+    const [opening, committing, raising] = [0, 1, 2].map(() => new Deferred<void>());
+    const seen: string[] = [];
+    for (const { backup } of members) {
+      const [open, commit] = [backup.openReplica.bind(backup), backup.commitReplica.bind(backup)];
+      backup.openReplica = async (request) => {
+        if (!request.committed && request.segmentId === 1n) {
+          seen.push('open');
+          await opening!.promise;
+        }
+        return open(request);
+      };
+      backup.commitReplica = async (...request) => {
+        seen.push('commit');
+        await committing!.promise;
+        return commit(...request);
+      };
+    }
+    authority.onRaise = async () => {
+      seen.push('raise');
+      await raising!.promise;
+    };
+    const retired = retire(first!);
+    for (const [event, step] of [
+      ['open', opening],
+      ['commit', committing],
+      ['raise', raising],
+    ] as const) {
+      await until(() => seen[0] === event);
+      await acknowledged.append(5);
+      seen.length = 0;
+      step!.resolve();
+    }
+    await retired;
+    await acknowledged.append(5);
+    expect(log.backups).not.toContain(first);
+    expect(log.backups).toHaveLength(2);
+    await until(() => members[first!]!.backup.logIds.length === 0);
+  });
+
+  it.each(Object.entries(EVENTS))(
+    'each replica that recovery may use has everything acknowledged, whenever the primary dies: %s',
+    async (_, begin) => {
+      const { members, log, authority, retire } = await startMove(6);
+      const acknowledged = new Acknowledged(log);
+      await acknowledged.append(20);
+      let counting: bigint[] = [];
+      const points = new CrashPoints(members.slice(1), log.id, () => {
+        const keys = new Map([...acknowledged.keys].map(([segmentId, all]) => [segmentId, new Set(all)]));
+        const raised = [...authority.raised];
+        return (point) => {
+          counting = usable(point, keys, raised);
+        };
+      });
+      // Recovery must not use the old replica, however late it is freed.
+      const freeing = new Deferred<void>();
+      authority.onRaise = async () => points.look('a minimum, before it is raised');
+      begin(members, log);
+      const [first] = log.backups;
+      const { backup } = members[first!]!;
+      const free = backup.freeReplica.bind(backup);
+      backup.freeReplica = async (ref) => {
+        await freeing.promise;
+        await free(ref);
+      };
+      let isRetired = false;
+      const retired = retire(first!).then(() => {
+        isRetired = true;
+      });
+      // Into the next segments, which are opened and closed meanwhile.
+      for (let index = 0; index < 8 || !isRetired; index += 1) {
+        await acknowledged.append(20);
+        points.look(`append ${index}`);
+      }
+      await retired;
+      await acknowledged.append(20);
+      points.look('the end');
+      expect(await points.judged()).toBeGreaterThan(10);
+      const head = log.segmentIds.findLast((segmentId) => acknowledged.keys.has(segmentId));
+      expect(counting.filter((segmentId) => segmentId === head)).toHaveLength(2);
+      points.end();
+      freeing.resolve();
+      expect(log.backups).not.toContain(first);
+      await until(() => backup.logIds.length === 0);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { type EntryLocation, EntryType, encodeObject, type LogCleaner } from '@rdmc/tailwind';
 import { expect, it } from 'vitest';
+import { EntryList } from '../src/log/append-content.js';
 import type { Segment } from '../src/log/segment.js';
 import { SegmentContents } from '../src/log/segment-contents.js';
 import type { SegmentTable } from '../src/log/segment-table.js';
@@ -24,8 +25,7 @@ it('announces an object that became live again before its original is freed, and
   const from = segment(1n);
   const offsets = ['a', 'b', 'c'].map((key) => {
     const parts = encodeObject(1, Buffer.from(key), Buffer.from('value'));
-    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-    return from.contents.place([{ type: EntryType.OBJECT, parts }], bytes)![0]!;
+    return from.contents.place(new EntryList([{ type: EntryType.OBJECT, parts }]))![0]!;
   });
   const [, b, c] = offsets;
   // `b` and `c` are superseded by waiting appends; that of `b` will fail.

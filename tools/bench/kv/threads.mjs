@@ -76,7 +76,10 @@ const found = new Map();
 try {
   for (let round = 0; round < Number(values.rounds); round += 1) {
     for (const mode of MODES) {
-      const cluster = await startCluster(command, ['--mode', mode, '--metrics', '127.0.0.1:0'], ['metrics']);
+      const cluster = await startCluster(command, {
+        more: ['--mode', mode, '--metrics', '127.0.0.1:0'],
+        events: ['metrics'],
+      });
       for (const workload of WORKLOADS) {
         const key = `${workload} ${mode}`;
         found.set(key, [...(found.get(key) ?? []), await measure(cluster, workload)]);

@@ -25,11 +25,10 @@ export class Cluster {
   #waiting = [];
 
   /** Starts `n` processes that join one mesh; `allocateBytes` of memory each, faulted in and filled;
-   * on the soft device, or on the RDMA devices whose names are given. */
-  static async start(
-    n,
-    { windowMs = 50, transport = 'shm', allocateBytes = 0, devices, silenceTimeoutMs, timeoutMs } = {},
-  ) {
+   * on the soft device, with links of `linkRate` bits per second, or on the RDMA devices whose names are given. Each member
+   * writes a trace into the folder `traces`. */
+  static async start(n, { transport = 'shm', allocateBytes = 0, devices, linkRate, ...options } = {}) {
+    const { windowMs = 50, silenceTimeoutMs, timeoutMs, traces } = options;
     const cluster = new Cluster();
     const ports = await freePorts(n);
     const members = ports.map((port, id) => ({ id, host: '127.0.0.1', port }));
@@ -39,10 +38,10 @@ export class Cluster {
       child.on('exit', (code) => cluster.#heard(id, { failed: `exit ${code}`, exited: true }));
       cluster.#children.push(child);
     }
-    const device = (id) => (devices ? { device: devices[id] } : { device: 'soft', transport });
+    const device = (id) => (devices ? { device: devices[id] } : { device: 'soft', transport, linkRate });
     await cluster.#all((id) => ({
       action: 'join',
-      ...{ id, members, windowMs, silenceTimeoutMs, timeoutMs, device: device(id), allocateBytes },
+      ...{ id, members, windowMs, silenceTimeoutMs, timeoutMs, device: device(id), allocateBytes, traces },
     }));
     return cluster;
   }

@@ -1,6 +1,7 @@
 // One member of a benchmark: a process of its own, told what to do over IPC.
 // Times are nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
 import { performance } from 'node:perf_hooks';
+import { TraceFile } from '@rdmc/dataplane/trace';
 import { RdmcNode } from '@rdmc/group';
 
 const now = () => Number(process.hrtime.bigint());
@@ -8,6 +9,7 @@ const pattern = (offset) => (offset * 31) & 0xff;
 const CHECK_STRIDE = 4093;
 
 let node;
+let trace;
 let group;
 let region;
 let isRoot = false;
@@ -44,10 +46,11 @@ async function receive() {
 }
 
 const actions = {
-  async join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device, allocateBytes }) {
+  async join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device, allocateBytes, traces }) {
     isRoot = id === 0;
+    if (traces) trace = await TraceFile.create(`${traces}/${id}.trace`);
     const start = performance.now();
-    node = await RdmcNode.join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device });
+    node = await RdmcNode.join({ id, members, windowMs, silenceTimeoutMs, timeoutMs, device, trace });
     joinMs = performance.now() - start;
     if (allocateBytes) {
       region = await node.allocate(allocateBytes);
@@ -55,9 +58,10 @@ const actions = {
       else region.view().fill(0);
     }
   },
-  async open({ id, members, algorithm, blockBytes, warm, relay, ahead }) {
+  async open({ id, members, algorithm, blockBytes, warm, relay, ahead, windows }) {
     const incoming = warm ? (byteLength) => ({ region, offset: 0, byteLength }) : undefined;
-    group = await node.createGroup({ id, members, algorithm, blockBytes, incoming, relay, receive: ahead });
+    const options = { id, members, algorithm, blockBytes, incoming, relay, receive: ahead, ...windows };
+    group = await node.createGroup(options);
     if (!isRoot) receive().catch((error) => process.send({ failed: String(error) }));
   },
   async prepare({ count, byteLength }) {
@@ -112,6 +116,7 @@ const actions = {
   },
   async leave() {
     await node.close();
+    await trace?.close();
     process.disconnect();
   },
 };

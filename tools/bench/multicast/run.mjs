@@ -8,6 +8,7 @@
 //   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
 //   node tools/bench/multicast/run.mjs relays    relays by the worker and by the device, by turns; BENCH_TRANSPORT=tcp
+//   node tools/bench/multicast/run.mjs steps     each step of one transfer of 256 MiB to 4, from the trace; links of 1 Gbit/s
 //   node tools/bench/multicast/run.mjs idle      CPU of open groups, over 10 s, 25 s after the last message
 //
 // skewMs is the median time from the first receiver that has a message (with several, the last one) to the last receiver.
@@ -19,6 +20,7 @@ import { Cluster, median } from './cluster.mjs';
 import { cold } from './cold.mjs';
 import { latency, rates } from './messages.mjs';
 import { Mpi } from './mpi.mjs';
+import { steps } from './steps.mjs';
 
 const { copyBenchmark } = createRequire(import.meta.url)(
   '../../../packages/verbs/native/build/Release/rdmc_verbs.node',
@@ -288,6 +290,8 @@ const benchmarks = {
     }
     return rows;
   },
+
+  steps: () => steps({ n: 4, byteLength: LARGE, blockBytes: MIB, linkRate: 1e9 }),
 
   async idle() {
     return withCluster(4, { allocateBytes: MIB }, {}, async (cluster) => {

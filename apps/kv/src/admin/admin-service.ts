@@ -3,6 +3,7 @@ import { parseWholeNumber } from '@rdmc/common';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { MAX_SERVER_ID, type ManageMessage, Topic } from '../cluster/messages.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
+import { askSurely } from '../node/ask-surely.js';
 import { replyOf } from '../resp/command-error.js';
 import type { SnapshotService } from '../snapshot/snapshot-service.js';
 import type { ClusterMembers } from './members.js';
@@ -47,13 +48,17 @@ export class ClusterAdmin implements AdminService {
     const { status, members } = this.options;
     const name = word.toUpperCase();
     if (name === 'SNAPSHOT') return this.#page(more);
-    if (name === 'FINALIZE' && more.length === 0)
-      return json(await this.options.coordinator.request(Topic.FINALIZE, {}));
+    if (name === 'FINALIZE' && more.length === 0) return json(await this.#finalize());
     const op = ORDERS.get(name);
     if (op !== undefined) return json(await this.#order(op, more));
     if (name === 'STATUS' && more.length === 0) return json(await status.status());
     if (name === 'MEMBERS' && more.length === 0) return json(members());
     throw unknown();
+  }
+
+  /** It may be repeated: where a coordinator has raised the level and has not answered, the next one says that it is raised. */
+  #finalize(): Promise<unknown> {
+    return askSurely(() => this.options.coordinator.request(Topic.FINALIZE, {}));
   }
 
   #page(words: readonly string[]): Promise<Buffer> {

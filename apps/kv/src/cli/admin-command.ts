@@ -64,7 +64,8 @@ Exit code: 0 the server is forgotten; 1 an error
 const FINALIZE_HELP = `
 After an upgrade: raises the level of the cluster to the highest that its members speak. From then on files have the formats of the new
 release, and processes of the former one are refused (ERR_RDMC_KV_LEVEL); there is no way back. Before, each member can be started with
-the former release again. It is refused (ERR_RDMC_KV_NOT_FINALIZED) where a member is not here, or does not speak the level.
+the former release again. It is refused (ERR_RDMC_KV_NOT_FINALIZED) where a member is not here, or does not speak the level. It may be repeated, for example where the
+coordinator ended before it answered: a level that is raised already is told again.
 
 Exit code: 0 the cluster has the highest level of its members; 1 an error
 `;

@@ -1,34 +1,33 @@
+import { Buffer } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import { anySignal, SerialQueue } from '@rdmc/common';
 import type { PulledPart } from '@rdmc/tailwind';
 import { KvError } from '../errors.js';
 import { TAKEOVER_APPEND_BYTES, TAKEOVER_APPENDS } from '../limits.js';
+import type { Adopted } from '../store/adopted.js';
 import type { Hash } from '../store/hash.js';
-import { decodeRecord, type KeyRecord } from '../store/record.js';
-import { slotOfText } from '../store/slot.js';
+import { decodeRecord, HEADER_BYTES, type KeyRecord, kindOf, readKeyPlace } from '../store/record.js';
+import { slotOf, slotOfText } from '../store/slot.js';
 import type { Store } from '../store/store.js';
+import { type EntryPlace, LatestEntries } from './latest-entries.js';
 import type { Floors } from './tenure.js';
 
 /** This server's part of a dead log. */
 export interface PartOfLog {
   /** Reads it from the backups, until the signal is aborted; throws its reason then. */
-  readonly parts: (signal: AbortSignal) => AsyncIterable<Pick<PulledPart, 'entries'>>;
+  readonly parts: (signal: AbortSignal) => AsyncIterable<Pick<PulledPart, 'bytes'>>;
   /** The entries that count. */
   readonly tenures: Pick<Floors, 'isReplayed'>;
-}
-
-/** The latest record of a key. */
-interface Found {
-  readonly slot: number;
-  readonly record: KeyRecord;
 }
 
 /** What has arrived of one takeover: of every key and field the latest, removals too. */
 interface Import {
   readonly takeover: number;
-  readonly latest: Map<string, Found>;
+  readonly latest: LatestEntries;
   /** By key, the latest record of each field. */
   readonly fields: Map<string, Map<string, KeyRecord>>;
+  /** The highest version of an entry that counts. */
+  lastVersion: number;
   /** Aborted, with the reason, where it cannot be finished. */
   readonly end: AbortController;
 }
@@ -54,15 +53,19 @@ export class Imports {
    */
   async take(takeover: number, { parts, tenures }: PartOfLog, ended: AbortSignal): Promise<number> {
     if (this.#isOver(takeover)) throw failed(takeover, GIVEN_UP);
-    const found = { takeover, latest: new Map(), fields: new Map(), end: new AbortController() };
+    const found = {
+      takeover,
+      latest: new LatestEntries(),
+      fields: new Map(),
+      lastVersion: 0,
+      end: new AbortController(),
+    };
     this.#imports.add(found);
     const { signal } = found.end;
     try {
       let entries = 0;
       for await (const part of parts(anySignal(ended, signal))) {
-        for (const { type, payload } of part.entries()) {
-          if (takeEntry(found, type, payload, tenures)) entries += 1;
-        }
+        entries += takePart(found, part.bytes, tenures);
         signal.throwIfAborted();
       }
       await this.#write(found);
@@ -134,29 +137,39 @@ export class Imports {
   }
 
   /**
-   * Puts each value into the store, and yields behind each. The values get versions of this log's
-   * own: an attempt that was given up may have left a removal of the key here, which is newer than the dead log's version
-   * and would win when this log is recovered.
+   * Puts each value into the store, in several appends. The values get versions of this log's own: an attempt that was given up
+   * may have left a removal of the key here, which is newer than the dead log's version and would win when this log is recovered.
    */
-  *#writes(found: Import): Generator<void, void> {
-    for (const head of found.latest.values()) {
-      const { slot, record } = head;
-      const { key, value, expiresAt } = record;
-      if (typeof value === 'number') yield* this.#hashWrites(found, head, value);
-      else if (value !== undefined) {
-        this.store.put(slot, key, value, expiresAt);
-        yield;
+  *#appends(found: Import): Generator<Promise<void>, void> {
+    const { latest } = found;
+    const place = emptyPlace();
+    const hashes: EntryPlace[] = [];
+    let position = 0;
+    /** Takes strings over until an append is full; a larger one is alone in its append. */
+    const fill = (adopted: Adopted): void => {
+      for (; position < latest.count; position += 1) {
+        if (!latest.read(position, place)) continue;
+        const kind = kindOf(place);
+        if (kind === 'hash') hashes.push({ ...place });
+        if (kind !== 'string') continue;
+        if (adopted.bytes > 0 && adopted.bytes + place.end - place.at > TAKEOVER_APPEND_BYTES) return;
+        adopted.add(place.slot, place);
       }
+    };
+    while (position < latest.count) yield this.store.adopt(fill);
+    for (const head of hashes) {
+      for (const _ of this.#hashWrites(found, head)) if (this.#isAppendFull) yield this.#commit();
     }
+    yield this.#commit();
   }
 
-  /** The same for the fields of a hash that belong to its generation. Without one there is no hash. */
-  *#hashWrites(found: Import, { slot, record }: Found, generation: number): Generator<void, void> {
-    const { key, expiresAt } = record;
+  /** Puts the fields of a hash that belong to its generation. Without one there is no hash. Yields behind each. */
+  *#hashWrites(found: Import, head: EntryPlace): Generator<void, void> {
+    const { key, value: generation, expiresAt } = recordAt(head);
     let hash: Hash | undefined;
     for (const { field, version, value } of found.fields.get(key)?.values() ?? []) {
-      if (version <= generation || typeof value !== 'string') continue;
-      hash ??= this.store.putHash(slot, key, expiresAt);
+      if (version <= Number(generation) || typeof value !== 'string') continue;
+      hash ??= this.store.putHash(head.slot, key, expiresAt);
       this.store.putField(hash, key, field!, value);
       yield;
     }
@@ -166,16 +179,15 @@ export class Imports {
     return this.store.batchBytes >= TAKEOVER_APPEND_BYTES;
   }
 
-  /** Writes all of it, in several appends. */
+  /** Writes all of it. */
   async #write(found: Import): Promise<void> {
     const { signal } = found.end;
-    for (const { version } of recordsOf(found)) this.store.raiseVersion(version);
+    this.store.raiseVersion(found.lastVersion);
     const sent: Promise<void>[] = [];
     let waits = 0;
-    for (const _ of this.#writes(found)) {
-      // Nothing else may wait here: another takeover would commit these writes, and this one would not wait for them.
-      if (!this.#isAppendFull) continue;
-      sent.push(unobserved(this.#commit()));
+    // Nothing waits here between the writes of an append: another takeover would commit these, and this one would not wait for them.
+    for (const append of this.#appends(found)) {
+      sent.push(unobserved(append));
       await turn();
       signal.throwIfAborted();
       if (sent.length - waits < TAKEOVER_APPENDS) continue;
@@ -183,7 +195,6 @@ export class Imports {
       waits += 1;
       signal.throwIfAborted();
     }
-    sent.push(unobserved(this.#commit()));
     await Promise.all(sent);
     signal.throwIfAborted();
   }
@@ -206,41 +217,61 @@ export class Imports {
 }
 
 const GIVEN_UP = 'was given up';
+const NO_BYTES = Buffer.alloc(0);
 
-/** False: the entry does not count. */
-function takeEntry(
-  { latest, fields }: Import,
-  type: number,
-  payload: Uint8Array,
-  tenures: PartOfLog['tenures'],
-): boolean {
-  const record = decodeRecord(type, payload);
-  if (!record) return false;
-  const { key, field, version } = record;
-  const slot = slotOfText(key);
-  // Of slots that the log lost, or got again, there may be entries of other tenures.
-  if (!tenures.isReplayed(slot, version)) return false;
-  if (field !== undefined) takeField(fields, record, field);
-  else if (!isKnown(latest.get(key)?.record, record)) latest.set(key, { slot, record });
-  return true;
+/** Returns the number of entries that count. */
+function takePart(found: Import, bytes: Buffer, tenures: PartOfLog['tenures']): number {
+  const place = emptyPlace();
+  let entries = 0;
+  for (let at = 0; at < bytes.length; at = place.end) {
+    place.bytes = bytes;
+    place.at = at;
+    place.end = at + HEADER_BYTES + bytes.readUInt32LE(at + 4);
+    if (readKeyPlace(place)) {
+      place.slot = slotOf(bytes, place.keyStart, place.keyEnd);
+      entries += takeEntry(found, place, tenures);
+    } else entries += takeField(found, place, tenures);
+  }
+  return entries;
 }
 
-function takeField(all: Import['fields'], record: KeyRecord, field: string): void {
-  let fields = all.get(record.key);
+function takeEntry(found: Import, place: EntryPlace, tenures: PartOfLog['tenures']): number {
+  const { slot, version } = place;
+  // Of slots that the log lost, or got again, there may be entries of other tenures.
+  if (!tenures.isReplayed(slot, version)) return 0;
+  if (version > found.lastVersion) found.lastVersion = version;
+  found.latest.add(place);
+  return 1;
+}
+
+/** @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
+function takeField(found: Import, place: EntryPlace, tenures: PartOfLog['tenures']): number {
+  const record = decodeRecord(place.bytes[place.at]!, payloadOf(place));
+  if (record?.field === undefined) return 0;
+  const { key, field, version } = record;
+  if (!tenures.isReplayed(slotOfText(key), version)) return 0;
+  if (version > found.lastVersion) found.lastVersion = version;
+  let fields = found.fields.get(key);
   if (!fields) {
     fields = new Map();
-    all.set(record.key, fields);
+    found.fields.set(key, fields);
   }
-  if (!isKnown(fields.get(field), record)) fields.set(field, record);
+  const known = fields.get(field);
+  if (!known || known.version < version) fields.set(field, record);
+  return 1;
 }
 
-function isKnown(known: KeyRecord | undefined, { version }: KeyRecord): boolean {
-  return known !== undefined && known.version >= version;
+/** @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
+function recordAt(place: EntryPlace): KeyRecord {
+  return decodeRecord(place.bytes[place.at]!, payloadOf(place))!;
 }
 
-function* recordsOf({ latest, fields }: Import): Generator<KeyRecord, void> {
-  for (const { record } of latest.values()) yield record;
-  for (const each of fields.values()) yield* each.values();
+function payloadOf({ bytes, at, end }: EntryPlace): Buffer {
+  return bytes.subarray(at + HEADER_BYTES, end);
+}
+
+function emptyPlace(): EntryPlace {
+  return { bytes: NO_BYTES, at: 0, end: 0, keyStart: 0, keyEnd: 0, version: 0, slot: 0 };
 }
 
 /** The promise, which somebody looks at later. */

@@ -19,7 +19,9 @@ export const NOT_OWNER = 0xffff_ffff;
 /** The purpose of these connections. */
 export const PEER_PURPOSE = 'rdmc kv';
 
-const REQUEST_HEADER_BYTES = 9;
+export const REQUEST_HEADER_BYTES = 9;
+/** Of the epoch, before the first request. */
+export const REQUESTS_EPOCH_BYTES = 4;
 const REPLY_HEADER_BYTES = 8;
 const RECORD_HEADER_BYTES = 5;
 
@@ -29,23 +31,27 @@ export function u32(value: number): Buffer {
   return bytes;
 }
 
-export function requestHeader(id: number, version: RespVersion, length: number): Buffer {
-  const bytes = Buffer.allocUnsafe(REQUEST_HEADER_BYTES);
-  bytes.writeUInt32LE(id, 0);
-  bytes[4] = version;
-  bytes.writeUInt32LE(length, 5);
-  return bytes;
+export function writeRequestHeader(
+  to: Buffer,
+  at: number,
+  id: number,
+  version: RespVersion,
+  length: number,
+): void {
+  to.writeUInt32LE(id, at);
+  to[at + 4] = version;
+  to.writeUInt32LE(length, at + 5);
 }
 
 /** The epoch of the slot table that requests were sent by. */
 export function epochOf(payload: Buffer): number {
-  if (payload.length < 4) throw malformed();
+  if (payload.length < REQUESTS_EPOCH_BYTES) throw malformed();
   return payload.readUInt32LE(0);
 }
 
 /** Behind the epoch. */
 export function* requestsIn(payload: Buffer): Generator<{ id: number; version: RespVersion; bytes: Buffer }> {
-  for (let at = 4; at < payload.length; ) {
+  for (let at = REQUESTS_EPOCH_BYTES; at < payload.length; ) {
     if (payload.length - at < REQUEST_HEADER_BYTES) throw malformed();
     const [id, version, length] = [payload.readUInt32LE(at), payload[at + 4]!, payload.readUInt32LE(at + 5)];
     at += REQUEST_HEADER_BYTES;

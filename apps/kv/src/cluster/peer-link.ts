@@ -2,12 +2,10 @@ import type { Buffer } from 'node:buffer';
 import type { MeshConnection } from '@rdmc/mesh';
 import type { Frame } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
-import { FULL_FRAME_BYTES, MAX_FRAME_PARTS, MAX_LINK_BYTES, MAX_PEER_FRAME_BYTES } from '../limits.js';
-import { PeerFrame, repliesIn, requestHeader, u32 } from './peer-frames.js';
+import { FULL_FRAME_BYTES, MAX_FRAME_REQUESTS, MAX_LINK_BYTES, MAX_PEER_FRAME_BYTES } from '../limits.js';
+import { PeerFrame, repliesIn, u32 } from './peer-frames.js';
 import type { Request } from './request.js';
-
-/** A header, and the command. */
-const PARTS_OF_REQUEST = 2;
+import { RequestFrame } from './request-frame.js';
 
 /** The sender of requests, which hears what has become of each. */
 export interface Asker {
@@ -24,8 +22,7 @@ export class PeerLink {
   readonly #ended = new AbortController();
   readonly #unanswered = new Map<number, { readonly request: Request; readonly asker: Asker }>();
   #unansweredBytes = 0;
-  #outgoing: Buffer[] = [];
-  #outgoingBytes = 0;
+  readonly #outgoing = new RequestFrame();
   #outgoingEpoch = 0;
   #lastId = 0;
 
@@ -55,10 +52,9 @@ export class PeerLink {
     request.epoch = epoch;
     this.#lastId = (this.#lastId + 1) >>> 0;
     this.#unanswered.set(this.#lastId, { request, asker });
-    this.#outgoing.push(requestHeader(this.#lastId, request.version, request.bytes.length), request.bytes);
-    this.#outgoingBytes += request.bytes.length;
+    this.#outgoing.add(this.#lastId, request);
     this.#unansweredBytes += request.bytes.length;
-    if (this.#outgoingBytes > FULL_FRAME_BYTES || this.#outgoing.length >= MAX_FRAME_PARTS) this.flush();
+    if (this.#outgoing.bytes > FULL_FRAME_BYTES || this.#outgoing.count >= MAX_FRAME_REQUESTS) this.flush();
   }
 
   /** Whether the bytes that wait for the other server have reached their bound. */
@@ -66,17 +62,20 @@ export class PeerLink {
     return this.#unansweredBytes > MAX_LINK_BYTES;
   }
 
+  /** Number of requests that the next frame will have. */
+  get collected(): number {
+    return this.#outgoing.count;
+  }
+
   /** Number of requests that were sent and are not answered. */
   get unanswered(): number {
-    return this.#unanswered.size - this.#outgoing.length / PARTS_OF_REQUEST;
+    return this.#unanswered.size - this.#outgoing.count;
   }
 
   /** Sends the requests so far. */
   flush(): void {
-    if (this.#outgoing.length === 0) return;
-    this.connection.send(PeerFrame.REQUESTS, u32(this.#outgoingEpoch), ...this.#outgoing);
-    this.#outgoing = [];
-    this.#outgoingBytes = 0;
+    if (this.#outgoing.count > 0)
+      this.connection.send(PeerFrame.REQUESTS, ...this.#outgoing.take(this.#outgoingEpoch));
   }
 
   /** Sends entries of slots that this server hands over. @throws KvError when the connection has ended */
@@ -111,7 +110,7 @@ export class PeerLink {
     const lost = [...this.#unanswered.values()];
     this.#unanswered.clear();
     this.#unansweredBytes = 0;
-    this.#outgoing = [];
+    this.#outgoing.clear();
     this.#ended.abort(this.#broke());
     for (const { request, asker } of lost) asker.lost(request);
   }

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
-import { PEER_BUSY_REQUESTS, PEER_COLLECT_TURNS, PEER_REDIAL_MS } from '../limits.js';
+import {
+  PEER_BUSY_REQUESTS,
+  PEER_COLLECT_SHARE,
+  PEER_COLLECT_TURNS,
+  PEER_REDIAL_MS,
+  PEER_USUAL_DECAY,
+} from '../limits.js';
 import { PEER_PURPOSE } from './peer-frames.js';
 import { PeerLink } from './peer-link.js';
 
@@ -17,6 +23,8 @@ export class PeerLinks {
   readonly #closed = new AbortController();
   readonly #listeners: (() => void)[] = [];
   #isCollecting = false;
+  /** Requests that were collected or unanswered when a frame was sent: the most, which decreases slowly. */
+  #usual = 0;
 
   constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
 
@@ -42,15 +50,13 @@ export class PeerLinks {
   }
 
   /**
-   * Sends the requests so far: at once where few are unanswered, else with those of the next turns of the event loop. A frame
-   * costs both servers as much as several requests do, so larger frames leave more of a busy processor to the requests. Turns of an
-   * idle processor take microseconds.
+   * Sends the requests so far: at once where few are unanswered, else with those that come in the next turns of the event loop, until
+   * they are half of what clients usually have here at once. A frame costs both servers as much as several requests do, so larger
+   * frames leave more of a busy processor to the requests. Turns of an idle processor take microseconds.
    */
   flush(): void {
-    if (this.#isCollecting) return;
-    let unanswered = 0;
-    for (const link of this.#links.values()) unanswered += link.unanswered;
-    this.#isCollecting = unanswered >= PEER_BUSY_REQUESTS;
+    if (this.#isCollecting || this.#collected() === 0) return;
+    this.#isCollecting = this.#unanswered() >= PEER_BUSY_REQUESTS;
     if (this.#isCollecting) this.#collect(PEER_COLLECT_TURNS);
     else this.#send();
   }
@@ -62,14 +68,28 @@ export class PeerLinks {
 
   #collect(turns: number): void {
     setImmediate(() => {
-      if (turns > 1) this.#collect(turns - 1);
+      if (turns > 1 && this.#collected() < this.#usual * PEER_COLLECT_SHARE) this.#collect(turns - 1);
       else this.#send();
     });
   }
 
   #send(): void {
     this.#isCollecting = false;
+    const now = this.#unanswered() + this.#collected();
+    this.#usual = Math.max(now, this.#usual - (this.#usual - now) * PEER_USUAL_DECAY);
     for (const link of this.#links.values()) link.flush();
+  }
+
+  #unanswered(): number {
+    let sum = 0;
+    for (const link of this.#links.values()) sum += link.unanswered;
+    return sum;
+  }
+
+  #collected(): number {
+    let sum = 0;
+    for (const link of this.#links.values()) sum += link.collected;
+    return sum;
   }
 
   async #open(member: number): Promise<void> {

@@ -5,6 +5,7 @@
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
  * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
  * kv/drained            [3, …]                                       servers that are to go
+ * kv/moving             true                                   slots are to move until each server has its share
  * kv/removed            [3, …]                                       servers that have gone for good
  * kv/last               17                                     no number of a slot table, takeover or hand-over is above it, in any run
  * ```
@@ -13,7 +14,7 @@
  * away: there is no moment in between.
  */
 import { SerialQueue } from '@rdmc/common';
-import { either, list, mapped, readShape, text, tuple, whole } from '@rdmc/common/shapes';
+import { either, flag, list, mapped, readShape, text, tuple, whole } from '@rdmc/common/shapes';
 import type { LogRecord, StateStore } from '@rdmc/tailwind/coordinator';
 import { codeOf, KvError } from '../errors.js';
 import { type Outcome, outcomeOf, renewed, replaced } from '../handover/handover-rules.js';
@@ -24,6 +25,7 @@ const SLOTS_KEY = 'kv/slots';
 const LAST_KEY = 'kv/last';
 const DRAINED_KEY = 'kv/drained';
 const REMOVED_KEY = 'kv/removed';
+const MOVING_KEY = 'kv/moving';
 const TAKEOVER_PREFIX = 'kv/takeover/';
 const firstTenure = mapped(
   tuple(whole(), whole(), text()),
@@ -61,6 +63,7 @@ export class PlacementState {
   #reserved = 0;
   /** The last tenures that were read or written, and what they are made of: a hand-over needs them several times. */
   #known: Known | undefined;
+  #isMoving: boolean | undefined;
 
   constructor(private readonly store: StateStore) {}
 
@@ -107,6 +110,22 @@ export class PlacementState {
     await this.store.put(LAST_KEY, JSON.stringify(last + NUMBERS_AT_ONCE), stored?.revision ?? 0);
     this.#last = last;
     this.#reserved = last + NUMBERS_AT_ONCE;
+  }
+
+  /** Whether a re-balancing has begun and has not come to its end, maybe in an earlier run. */
+  async moving(): Promise<boolean> {
+    if (this.#isMoving === undefined) {
+      const stored = await this.store.get(MOVING_KEY);
+      this.#isMoving = stored !== undefined && readShape(flag, JSON.parse(stored.value));
+    }
+    return this.#isMoving;
+  }
+
+  async setMoving(isMoving: boolean): Promise<void> {
+    if ((await this.moving()) === isMoving) return;
+    const revision = (await this.store.get(MOVING_KEY))?.revision ?? 0;
+    await this.store.put(MOVING_KEY, JSON.stringify(isMoving), revision);
+    this.#isMoving = isMoving;
   }
 
   /** Servers that are to go. */

@@ -107,17 +107,18 @@ export class Placement {
     this.#attempts = new Attempts({ orders: channel, state, logs, leftovers, ended, isHere });
     const { returnMs, rollCallMs = returnMs } = waits;
     this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
-    const onServing = (epoch: number): void => this.events.serving?.(epoch);
     const numbered = async () => {
       const { epoch, tenures } = await this.#state.numbered(logs);
       return { epoch, owners: tenures.map(logOf), drained: [...(await this.#management.drained())] };
     };
-    this.#table = new AnnouncedTable({ mesh, orders: channel, numbered, onServing });
+    const onServing = (epoch: number): void => this.events.serving?.(epoch);
     const onChange = (): Promise<void> => this.#announceAgain();
+    this.#table = new AnnouncedTable({ mesh, orders: channel, numbered, onServing });
     this.#handOvers = new HandOvers({ mesh, orders: channel, state: this.#state, logs, ended, onChange });
     this.#rebalancer = new Rebalancer({
       run: (move) => this.#handOvers.run(move),
       layout: () => this.#layout(),
+      keep: (isMoving) => this.#state.setMoving(isMoving),
       ended,
       onMoved: ({ source, target, slots }) =>
         this.events.moved?.({ source: source.member, target: target.member, slots: slots.length }),
@@ -275,8 +276,8 @@ export class Placement {
       // In turn: one that cannot be recovered now does not hold up the others.
       const orphan = orphans[this.#turn % orphans.length]!;
       this.#turn += 1;
-      const done = await this.#recover(orphan, tenures, logs);
-      if (!done) await delay(TAKEOVER_RETRY_MS, undefined, { signal });
+      if (!(await this.#recover(orphan, tenures, logs)))
+        await delay(TAKEOVER_RETRY_MS, undefined, { signal });
     }
   }
 
@@ -304,13 +305,12 @@ export class Placement {
     return (await this.#state.storedTenures(logs))?.some(({ logId }) => theirs.has(logId)) ?? false;
   }
 
-  /** A server that came later does not have slots, and one that is to go has some. */
+  /** A server that came later does not have slots, and one that is to go has some; or an earlier run has not come to the end. */
   async #rebalanceWhereDue(owners: readonly string[]): Promise<void> {
     const having = new Set(owners);
     const drained = await this.#management.drained();
-    const isDue = ([logId, member]: readonly [string, number]): boolean =>
-      drained.has(member) === having.has(logId);
-    if (this.#living.some(isDue)) this.#rebalancer.start();
+    const isDue = this.#living.some(([logId, member]) => drained.has(member) === having.has(logId));
+    if (isDue || (await this.#state.moving())) this.#rebalancer.start();
   }
 
   /** Once, until other servers are missed. */

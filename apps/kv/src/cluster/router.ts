@@ -255,7 +255,8 @@ export class Router implements Asker {
       executor.fail(SLOT_UNAVAILABLE);
       return;
     }
-    if (table.hasStopped) {
+    // A command that waits came before this one.
+    if (table.hasStopped || !this.#waiting.isEmpty) {
       executor.fail(SLOTS_MOVE);
       return;
     }

@@ -17,6 +17,10 @@ export class WaitingRequests {
     private readonly order: SlotOrder,
   ) {}
 
+  get isEmpty(): boolean {
+    return this.#requests.length === 0;
+  }
+
   add(request: Request): void {
     if (this.#bytes + request.bytes.length > MAX_WAITING_BYTES) {
       request.done(errorReply(SLOT_UNAVAILABLE));

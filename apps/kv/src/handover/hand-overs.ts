@@ -117,7 +117,8 @@ export class HandOvers {
     if (!move) return undefined;
     this.#current.delete(number);
     const { outcome } = await this.#keep(number, move.source.logId, move.slots);
-    await this.#drop(number, move.target.member);
+    // A target that is stopped, or cut off, must not hold up the outcomes of other hand-overs.
+    void this.#drop(number, move.target.member);
     return outcome;
   }
 

@@ -9,6 +9,8 @@ export interface RebalancerOptions {
   readonly run: (move: Move) => Promise<void>;
   /** Undefined: a server with slots is not here, or is being recovered. */
   readonly layout: () => Promise<Layout | undefined>;
+  /** Keeps durably whether slots are to move: another coordinator goes on then. */
+  readonly keep: (isMoving: boolean) => Promise<void>;
   readonly ended: AbortSignal;
   readonly onMoved?: ((move: Move) => void) | undefined;
   /** Each server has its share. */
@@ -24,7 +26,10 @@ export interface Failure {
 /** What another attempt would not change: the operator must act first. */
 const FINAL: readonly string[] = ['ERR_RDMC_KV_SERVER_FULL', 'ERR_RDMC_LOG_FULL'];
 
-/** Hands slots over, some at a time, until each server has its share. One hand-over at a time. */
+/**
+ * Hands slots over, some at a time, until each server has its share. One hand-over at a time. Where its coordinator ends before that, the
+ * next one goes on.
+ */
 export class Rebalancer {
   #isRunning = false;
   #isAskedAgain = false;
@@ -69,9 +74,11 @@ export class Rebalancer {
     if (layout === undefined) return 'wait';
     const move = nextMove(layout);
     if (move === undefined) {
+      await this.options.keep(false);
       this.options.onBalanced?.();
       return 'end';
     }
+    await this.options.keep(true);
     try {
       await this.options.run(move);
       this.#failure = undefined;
@@ -79,7 +86,9 @@ export class Rebalancer {
       this.options.onMoved?.(move);
       return 'next';
     } catch (error) {
-      return this.#failed(move, error);
+      const next = this.#failed(move, error);
+      if (next === 'end' && !this.options.ended.aborted) await this.options.keep(false);
+      return next;
     }
   }
 

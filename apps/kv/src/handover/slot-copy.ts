@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { LogEntry } from '@rdmc/tailwind';
 import { recordHeader } from '../cluster/peer-frames.js';
 import type { Hash, KeyEntry } from '../store/hash.js';
-import { encodeField, encodeHead, encodeKeyObject, latin1, splitKey } from '../store/record.js';
+import { encodeField, encodeHead, encodeKeyObject, latin1, logEntries, splitKey } from '../store/record.js';
 import type { AppendFollower } from '../store/sent-appends.js';
 import { slotOf } from '../store/slot.js';
 import type { Store } from '../store/store.js';
@@ -65,8 +65,8 @@ export class SlotCopy implements AppendFollower {
     return bytes;
   }
 
-  settled({ entries }: Append): void {
-    for (const entry of entries) {
+  settled(append: Append): void {
+    for (const entry of entriesOf(append)) {
       const { key, slot } = keyOf(entry);
       if (!this.#slots.has(slot)) continue;
       if (this.#copied.has(key)) this.#add(entry);
@@ -75,8 +75,8 @@ export class SlotCopy implements AppendFollower {
   }
 
   /** The keys are as they were before. What was left out of a hash because it was not acknowledged must follow. */
-  undone({ entries }: Append): void {
-    for (const entry of entries) {
+  undone(append: Append): void {
+    for (const entry of entriesOf(append)) {
       const { key, slot } = keyOf(entry);
       if (this.#slots.has(slot)) this.#waiting.set(key, slot);
     }
@@ -143,6 +143,10 @@ export class SlotCopy implements AppendFollower {
     this.#parts.push(header, ...parts);
     this.#bytes += header.length + length;
   }
+}
+
+function entriesOf({ entries, run }: Append): Iterable<LogEntry> {
+  return run ? logEntries(run) : entries;
 }
 
 function keyOf({ parts }: LogEntry): { key: string; slot: number } {

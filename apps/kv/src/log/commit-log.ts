@@ -25,6 +25,8 @@ export interface CommitLog {
   };
   /** @throws an error with a code, when nothing was appended */
   append(entries: readonly LogEntry[]): CommitTicket;
+  /** The same for entries as a segment has them: each piece has whole entries with their headers. */
+  appendRun(pieces: readonly Uint8Array[]): CommitTicket;
   /** An entry is superseded. */
   dead(location: EntryLocation): void;
 }

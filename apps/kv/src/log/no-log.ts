@@ -15,5 +15,9 @@ export class NoLog implements CommitLog {
     return DONE;
   }
 
+  appendRun(_pieces: readonly Uint8Array[]): CommitTicket {
+    return DONE;
+  }
+
   dead(): void {}
 }

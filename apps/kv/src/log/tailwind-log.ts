@@ -24,6 +24,10 @@ export class TailwindLog implements CommitLog {
     return this.log.append(...entries);
   }
 
+  appendRun(pieces: readonly Uint8Array[]): CommitTicket {
+    return this.log.appendRun(pieces);
+  }
+
   dead(location: EntryLocation): void {
     this.log.dead(location);
   }

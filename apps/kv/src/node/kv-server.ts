@@ -12,6 +12,7 @@ import { KvError } from '../errors.js';
 import { DrainedServers } from '../handover/drained-servers.js';
 import { HandOverService } from '../handover/handover-service.js';
 import { Incoming } from '../handover/incoming.js';
+import { retireInTurn } from '../handover/retire-in-turn.js';
 import { DEFAULT_REPLICAS } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
@@ -120,9 +121,7 @@ async function startServing(
   const backups = (): number[] => servers().filter((id) => id !== options.id && !drained.has(id));
   const { logId, log, lease, retire, close } = await openLog(options, logs, coordinator, backups, keyspace);
   closers.add(close);
-  drained.onEmpty((member) => {
-    if (member !== options.id) retire(member);
-  });
+  retireInTurn({ self: options.id, drained, servers, retire, ended: end.signal });
   const store = new Store(keyspace, log);
   const service = serveCommands({ membership, store, lease, logId, backup, options, events, closers });
   const { executor, peers } = service;

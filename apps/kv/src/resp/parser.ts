@@ -66,6 +66,8 @@ export class RequestParser {
   #buffer: Buffer = EMPTY;
   /** Whether the parser may write to the buffer: it is not a chunk of the socket. */
   #owned = false;
+  /** The buffer has only bytes of which none was read when they were copied. */
+  #isUnread = false;
   #position = 0;
   #end = 0;
   /** Offset of the current command. */
@@ -79,7 +81,7 @@ export class RequestParser {
 
   /** Bytes kept of a command that is not complete, and of the tables of its arguments. */
   get pendingBytes(): number {
-    return this.#owned ? this.#buffer.length + this.arguments.extraTableBytes : 0;
+    return this.#owned && !this.#isUnread ? this.#buffer.length + this.arguments.extraTableBytes : 0;
   }
 
   /** All bytes that this parser holds beyond those of a new one, its chunk included. */
@@ -105,6 +107,18 @@ export class RequestParser {
     this.#reserve(chunk.length);
     chunk.copy(this.#buffer, this.#end);
     this.#end += chunk.length;
+  }
+
+  /**
+   * Copies the bytes that were not read yet, because their chunk is not valid any more. The last command's arguments are not valid
+   * any more, either.
+   */
+  keepUnread(): void {
+    const isUnread = !this.#owned;
+    this.#begin = this.#position;
+    this.arguments.reset(this.#buffer);
+    this.#keepRest();
+    this.#isUnread = isUnread;
   }
 
   /**
@@ -216,6 +230,7 @@ export class RequestParser {
 
   /** Keeps only an unfinished command of a chunk of the socket, as a copy. */
   #keepRest(): void {
+    this.#isUnread = false;
     const rest = this.#end - this.#begin;
     if (rest === 0) {
       this.#release();

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { KvError, messageOf } from '../errors.js';
 import { TLS_HANDSHAKE_MS } from '../limits.js';
+import { withSharedInput } from './shared-input.js';
 
 /** A certificate with its chain, and its key, each in PEM. */
 export interface ServerTls {
@@ -58,7 +59,7 @@ export class ClientPort {
     return (this.server.address() as { port: number } | null)?.port ?? 0;
   }
 
-  /** Hands over each connection, those that wait first. */
+  /** Hands over each connection, those that wait first. The bytes of 'data' events are valid until the listener returns. */
   serve(serve: (socket: Socket) => void): void {
     this.#serve = serve;
     for (const socket of this.#waiting.splice(0)) this.#hand(socket, serve);
@@ -72,19 +73,18 @@ export class ClientPort {
   }
 
   #connected(socket: Socket): void {
-    socket.on('error', () => socket.destroy());
     if (this.#open.size >= this.maxClients) {
       this.#refuse(socket);
       return;
     }
     this.accepted += 1;
-    this.#open.add(socket);
-    socket.once('close', () => this.#open.delete(socket));
+    this.#keep(socket);
     if (!this.isTls) this.#ready(socket);
   }
 
   #refuse(socket: Socket): void {
     this.refused += 1;
+    socket.on('error', () => socket.destroy());
     if (this.isTls) {
       socket.destroy();
       return;
@@ -102,8 +102,16 @@ export class ClientPort {
 
   #hand(socket: Socket, serve: (socket: Socket) => void): void {
     if (socket.destroyed) return;
-    serve(socket);
-    socket.resume();
+    const read = this.isTls ? socket : withSharedInput(socket);
+    if (read !== socket) this.#keep(read);
+    serve(read);
+    read.resume();
+  }
+
+  #keep(socket: Socket): void {
+    this.#open.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#open.delete(socket));
   }
 }
 

@@ -176,6 +176,7 @@ export class Client implements Sink, Session {
         if (executor.isFull) this.#nextTurn();
         if (executor.mustYield || this.#mustWait(executor.writer.length)) {
           this.#held = true;
+          this.parser.keepUnread();
           break;
         }
       }

@@ -39,9 +39,13 @@ const EXPIRY_BYTES = 8;
 const GENERATION_BYTES = 8;
 const FIELD_PREFIX_BYTES = 1 + 4;
 const TWO_32 = 4_294_967_296;
-/** What the log puts before a key: the entry's header, and the version with the key's length or the segment. */
-const OBJECT_OVERHEAD_BYTES = 12 + 12;
-const REMOVAL_OVERHEAD_BYTES = 12 + 16;
+/** Of an entry in the log. */
+export const HEADER_BYTES = 12;
+/** What the log puts before a key: the version with the key's length, or with the segment. */
+const OBJECT_PREFIX_BYTES = 12;
+const REMOVAL_PREFIX_BYTES = 16;
+const OBJECT_OVERHEAD_BYTES = HEADER_BYTES + OBJECT_PREFIX_BYTES;
+const REMOVAL_OVERHEAD_BYTES = HEADER_BYTES + REMOVAL_PREFIX_BYTES;
 
 /** The content of an entry, apart from the log. */
 export interface KeyRecord {
@@ -60,6 +64,16 @@ export interface LogKey {
   /** Undefined: the entry is of the key. */
   readonly field: Uint8Array | undefined;
   readonly version: number;
+}
+
+/** An entry in the bytes of a log: its header begins at `at`. */
+export interface KeyPlace {
+  bytes: Buffer;
+  at: number;
+  end: number;
+  keyStart: number;
+  keyEnd: number;
+  version: number;
 }
 
 /** What a string takes of an append, in bytes: exactly what the log counts. */
@@ -149,9 +163,69 @@ export function decodeRecord(type: number, payload: Uint8Array): KeyRecord | und
     key,
     field,
     version,
-    value: flags & HASH ? readGeneration(bytes, start) : bytes.toString('latin1', start),
+    value: flags & HASH ? readU64(bytes, start) : bytes.toString('latin1', start),
     expiresAt: flags & EXPIRING ? bytes.readDoubleLE(1) : NO_EXPIRY,
   };
+}
+
+/**
+ * Finds the key of an entry that lies in a log's bytes with its header, where it is of a whole key: a string, the head of a hash or
+ * a removal. False for all others, and for entries that `decodeRecord` refuses. Allocates nothing.
+ * @param place `bytes`, `at` and `end` are the entry's; key and version are set
+ */
+export function readKeyPlace(place: KeyPlace): boolean {
+  const { bytes, at, end } = place;
+  const payload = at + HEADER_BYTES;
+  const isRemoval = bytes[at] === EntryType.TOMBSTONE;
+  if (!isRemoval && bytes[at] !== EntryType.OBJECT) return false;
+  const start = payload + (isRemoval ? REMOVAL_PREFIX_BYTES : OBJECT_PREFIX_BYTES);
+  const keyEnd = isRemoval ? end : start + (start <= end ? bytes.readUInt32LE(start - 4) : 0);
+  if (start >= keyEnd || keyEnd > end || bytes[start] !== KEY) return false;
+  place.keyStart = start + 1;
+  place.keyEnd = keyEnd;
+  place.version = readU64(bytes, payload);
+  if (!Number.isSafeInteger(place.version)) return false;
+  if (isRemoval) return true;
+  const flags = keyEnd === end ? HASH | EXPIRING : bytes[keyEnd]!;
+  return flags <= (HASH | EXPIRING) && keyEnd + valueOffset(flags) <= end;
+}
+
+/** What an entry that `readKeyPlace` has found is of. */
+export function kindOf({ bytes, at, keyEnd }: Readonly<KeyPlace>): 'string' | 'hash' | 'removal' {
+  if (bytes[at] === EntryType.TOMBSTONE) return 'removal';
+  return bytes[keyEnd]! & HASH ? 'hash' : 'string';
+}
+
+/** Expiry and value of an entry that is a string. */
+export function readString({ bytes, end, keyEnd }: Readonly<KeyPlace>): { value: string; expiresAt: number } {
+  const flags = bytes[keyEnd]!;
+  return {
+    value: bytes.toString('latin1', keyEnd + valueOffset(flags), end),
+    expiresAt: flags & EXPIRING ? bytes.readDoubleLE(keyEnd + 1) : NO_EXPIRY,
+  };
+}
+
+/** Gives an entry in its bytes another version. */
+export function writeVersion({ bytes, at }: Readonly<Pick<KeyPlace, 'bytes' | 'at'>>, version: number): void {
+  bytes.writeUInt32LE(version % TWO_32, at + HEADER_BYTES);
+  bytes.writeUInt32LE(Math.floor(version / TWO_32), at + HEADER_BYTES + 4);
+}
+
+/** The entries in bytes of a log, as `encodeKeyObject` and the others make them. */
+export function* logEntries(pieces: readonly Buffer[]): Generator<LogEntry, void> {
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const start = at + HEADER_BYTES;
+      const end = start + piece.readUInt32LE(at + 4);
+      const type = piece[at] === EntryType.OBJECT ? EntryType.OBJECT : EntryType.TOMBSTONE;
+      const isObject = type === EntryType.OBJECT;
+      const key = start + (isObject ? OBJECT_PREFIX_BYTES : REMOVAL_PREFIX_BYTES);
+      const keyEnd = isObject ? key + piece.readUInt32LE(key - 4) : end;
+      const parts = [piece.subarray(start, key), piece.subarray(key, keyEnd), piece.subarray(keyEnd, end)];
+      yield { type, parts: isObject ? parts : parts.slice(0, 2) };
+      at = end;
+    }
+  }
 }
 
 /** Key, field and version, without the value; undefined for entries that are not of a key. @throws TailwindError */
@@ -208,7 +282,12 @@ function prefixBytes(expiresAt: number): number {
   return expiresAt === NO_EXPIRY ? 1 : 1 + EXPIRY_BYTES;
 }
 
-function readGeneration(bytes: Buffer, at: number): number {
+/** Bytes between the key and the string, or the end of a hash's head. */
+function valueOffset(flags: number): number {
+  return 1 + (flags & EXPIRING ? EXPIRY_BYTES : 0) + (flags & HASH ? GENERATION_BYTES : 0);
+}
+
+function readU64(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at + 4) * TWO_32 + bytes.readUInt32LE(at);
 }
 

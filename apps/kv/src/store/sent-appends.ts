@@ -106,7 +106,7 @@ export class SentAppends {
   #send(append: Append): unknown {
     let ticket: CommitTicket;
     try {
-      ticket = this.log.append(append.entries);
+      ticket = append.run ? this.log.appendRun(append.run) : this.log.append(append.entries);
     } catch (error) {
       return error;
     }

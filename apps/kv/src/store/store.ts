@@ -4,6 +4,7 @@ import { SerialQueue } from '@rdmc/common';
 import { KvError } from '../errors.js';
 import { FORGET_STEP_KEYS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
+import { Adopted } from './adopted.js';
 import { type FieldChange, undoChange } from './changes.js';
 import { Entry, NO_EXPIRY } from './entry.js';
 import { Hash, type KeyEntry, type KeyValue } from './hash.js';
@@ -21,6 +22,7 @@ import {
   removalBytes,
 } from './record.js';
 import { type AppendFollower, SentAppends, type StoreListener } from './sent-appends.js';
+import { tooLarge } from './too-large.js';
 import { AppendOverflow, TurnAppends } from './turn-appends.js';
 
 /**
@@ -244,6 +246,33 @@ export class Store {
     );
   }
 
+  /**
+   * Takes strings of another log over, in an append of their own behind the turn's writes: `fill` adds them, at once. They get
+   * versions of this store. Resolves when the append is acknowledged.
+   * @throws the log's error; then the strings are not here
+   */
+  async adopt(fill: (adopted: Adopted) => void): Promise<void> {
+    const earlier = this.commit();
+    if (earlier !== undefined) throw earlier;
+    const { sequence } = this.#turn;
+    const { keyspace } = this;
+    const nextVersion = (): number => {
+      this.#lastVersion += 1;
+      return this.#lastVersion;
+    };
+    const adopted = new Adopted({ keyspace, sequence, nextVersion, maxAppendBytes: this.#maxAppendBytes });
+    try {
+      fill(adopted);
+    } catch (error) {
+      for (const change of adopted.changes.reverse()) undoChange(keyspace, change);
+      throw error;
+    }
+    if (adopted.changes.length === 0) return;
+    const error = this.#fate.send([this.#turn.whole(adopted.changes, adopted.takePieces())]);
+    if (error !== undefined) throw error;
+    await this.whenAcknowledged(sequence);
+  }
+
   /** Sends the turn's writes to the log. Returns the log's error where it refuses writes: these did not happen. */
   commit(): unknown {
     return this.#fate.send(this.#turn.take());
@@ -292,12 +321,4 @@ export class Store {
     if (least > this.#maxAppendBytes) throw tooLarge(least, this.#maxAppendBytes);
     this.#turn.reserve(bytes, this.#maxAppendBytes);
   }
-}
-
-function tooLarge(bytes: number, most: number): KvError {
-  return new KvError(
-    'ERR_RDMC_ENTRY_TOO_LARGE',
-    `${bytes} bytes of keys, values and headers of the log are over the limit of ${most} ` +
-      '(a quarter of a log segment); nothing was done',
-  );
 }

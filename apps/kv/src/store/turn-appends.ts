@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer';
 import type { LogEntry } from '@rdmc/tailwind';
 import type { Change } from './changes.js';
 
@@ -5,7 +6,9 @@ import type { Change } from './changes.js';
 export interface Append {
   readonly sequence: number;
   readonly changes: Change[];
-  readonly entries: LogEntry[];
+  readonly entries: readonly LogEntry[];
+  /** The entries as another log had them, whole; then `entries` is empty. */
+  readonly run?: readonly Buffer[];
   /** The moment at which the log got it, by `performance.now`; 0: it was acknowledged at once. */
   sentAt: number;
 }
@@ -91,6 +94,13 @@ export class TurnAppends {
     if (this.#changes.length > 0) all.push(this.#next());
     this.#full = [];
     return all;
+  }
+
+  /** An append behind those that were taken: the one that is being filled, which must be empty, comes after it. */
+  whole(changes: Change[], run: readonly Buffer[]): Append {
+    const append = { sequence: this.sequence, changes, entries: [], run, sentAt: 0 };
+    this.sequence += 1;
+    return append;
   }
 
   /** Takes the append that was being filled; the next one begins. */

@@ -18,7 +18,8 @@ export interface LevelKeeperOptions {
 
 /**
  * The coordinator's side of upgrades. The level of the cluster is the format of its state. A server asks for it before it opens a file;
- * one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any member, where all speak that.
+ * one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any member, where all speak that; again,
+ * it only tells all once more.
  */
 export class LevelKeeper {
   /** A server is not admitted between the look at the others and the new level. */
@@ -51,11 +52,13 @@ export class LevelKeeper {
     const before = store.level;
     const members = await this.#members();
     const level = Math.max(before, ...members.map(([, levels]) => levels?.most ?? 0));
-    const obstacles = members.flatMap(([id, levels]) => obstacleOf(id, levels, level));
+    // Raised before, by an order whose answer was lost perhaps. Whoever is not here is refused if it does not speak the level.
+    const isDone = level === before;
+    const obstacles = isDone ? [] : members.flatMap(([id, levels]) => obstacleOf(id, levels, level));
     if (obstacles.length > 0) throw notAll(level, before, obstacles);
     // Durable first: the next coordinator must not admit a process that this one refuses.
     await store.raiseLevel(level);
-    if (level > before) orders.broadcast(Topic.LEVEL, { level });
+    orders.broadcast(Topic.LEVEL, { level });
     return { before, level };
   }
 

@@ -34,6 +34,8 @@ export class FakeMesh {
   /** The last version of each server's log. */
   readonly floors = new Map<number, number>();
   onTakeover: (body: unknown) => void = () => {};
+  /** Who was asked to hand slots over. */
+  readonly sources: number[] = [];
   /** Delays the answers of servers that are asked to forget something. */
   forgetting: (member: number) => Promise<void> = async () => {};
   takeover: (leader: number, takeover: number) => Promise<unknown> = async () => ({
@@ -67,6 +69,7 @@ export class FakeMesh {
     if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });
     if (topic === Topic.ABANDON || topic === Topic.RESET) await this.forgetting(member);
     if (topic === Topic.FLOOR) return { floor: this.floors.get(member) ?? 0 };
+    if (topic === Topic.HAND_OVER) this.sources.push(member);
     if (topic !== Topic.TAKEOVER) return null;
     this.leaders.push(member);
     this.onTakeover(body);

@@ -11,6 +11,7 @@ import { ClientSet } from '../../src/server/client-set.js';
 import { Executor } from '../../src/server/executor.js';
 import { RespServer } from '../../src/server/resp-server.js';
 import { Keyspace } from '../../src/store/keyspace.js';
+import { logEntries } from '../../src/store/record.js';
 import { Store } from '../../src/store/store.js';
 
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
@@ -54,6 +55,10 @@ export class ManualLog implements CommitLog {
     acknowledged.catch(() => {});
     this.#changed();
     return { locations, acknowledged };
+  }
+
+  appendRun(pieces: readonly Buffer[]): CommitTicket {
+    return this.append([...logEntries(pieces)]);
   }
 
   /** Takes so many appends, and has no room for those behind them: at once, or when they have waited for it. */

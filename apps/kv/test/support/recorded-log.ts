@@ -4,7 +4,7 @@ import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
 import { NoLog } from '../../src/log/no-log.js';
 import { StoreCleaner } from '../../src/log/store-cleaner.js';
 import { Keyspace } from '../../src/store/keyspace.js';
-import { splitKey } from '../../src/store/record.js';
+import { logEntries, splitKey } from '../../src/store/record.js';
 import { slotOf } from '../../src/store/slot.js';
 import { Store } from '../../src/store/store.js';
 import type { ModelValue } from './hash-model.js';
@@ -42,6 +42,10 @@ export class RecordedLog implements CommitLog {
     const recorded = entries.map(({ type, parts }) => this.#place(this.#segment, type, Buffer.concat(parts)));
     this.appends.push(recorded);
     return { locations: recorded.map(({ location }) => location), acknowledged: undefined };
+  }
+
+  appendRun(pieces: readonly Buffer[]): CommitTicket {
+    return this.append([...logEntries(pieces)]);
   }
 
   /** As the log's cleaner: live entries of some closed segments move to a new one, the others disappear. */
@@ -100,15 +104,17 @@ export function partOf(...groups: readonly (readonly Entry[])[]): PartOfLog {
   return {
     tenures: { isReplayed: () => true },
     async *parts() {
-      for (const entries of groups) {
-        yield {
-          *entries() {
-            for (const { type, payload } of entries) yield { type, payload, offset: 0 };
-          },
-        };
-      }
+      for (const entries of groups) yield { bytes: Buffer.concat(entries.flatMap(withHeader)) };
     },
   };
+}
+
+/** An entry as a segment has it; its checksum does not matter here. */
+export function withHeader({ type, payload }: Entry): Buffer[] {
+  const header = Buffer.alloc(12);
+  header[0] = type;
+  header.writeUInt32LE(payload.length, 4);
+  return [header, payload];
 }
 
 /** What another server finds when it takes over a log with these entries, in this order. */

@@ -56,13 +56,7 @@ export class PieceLeader {
     const filler = new PieceFiller(writer, pieces, costs, () => {});
     this.#filler = { run, filler };
     this.#regions ??= allocateRegions(node, mesh.messageBytes);
-    const pump = new Pump(
-      filler,
-      new TokenBucket(undefined),
-      await this.#regions,
-      mesh.messageBytes,
-      () => 0,
-    );
+    const pump = new Pump(filler, new TokenBucket(undefined), this.#regions, mesh.messageBytes, () => 0);
     const { connectTimeoutMs } = mesh;
     const group = { node, id: run, members, blockBytes, connectTimeoutMs, stallTimeoutMs };
     try {

@@ -51,7 +51,7 @@ export class Run {
   ) {
     const { reader, bucket, mesh, messageBytes, costs, onChanged } = environment;
     this.filler = new PieceFiller(reader, pieces, costs, onChanged);
-    this.#pump = new Pump(this.filler, bucket, mesh.regions, messageBytes, () => 0);
+    this.#pump = new Pump(this.filler, bucket, Promise.resolve(mesh.regions), messageBytes, () => 0);
   }
 
   /** Whether a message is being sent. */

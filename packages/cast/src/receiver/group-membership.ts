@@ -162,6 +162,7 @@ export class GroupMembership {
       ({ transports }) => onRoute(node, transports),
       fail,
     );
-    await Promise.all([writer.attach(node.device.handle), this.#stream.prepare()]);
+    // The first group forms meanwhile.
+    for (const each of [writer.attach(node.device.handle), this.#stream.prepare()]) each.catch(fail);
   }
 }

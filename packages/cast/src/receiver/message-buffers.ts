@@ -15,16 +15,19 @@ export class MessageBuffers {
   readonly #promised = new Set<Region>();
   readonly #waiting: ((region: Region) => void)[] = [];
   #made = 0;
+  /** The buffer that is allocated ahead. */
+  #first: Promise<void> | undefined;
 
   constructor(
     private readonly node: RdmcNode,
     private readonly messageBytes: number,
   ) {}
 
-  /** Allocates the first buffer ahead, so that the first message need not wait for it. */
-  async prepare(): Promise<void> {
+  /** Allocates the first buffer ahead. The first message waits for it. */
+  prepare(): Promise<void> {
     this.#made += 1;
-    this.#free.push(await this.node.allocate(this.messageBytes));
+    this.#first = this.node.allocate(this.messageBytes).then((region) => this.give(region));
+    return this.#first;
   }
 
   /** For `createGroup`. Returns a range rather than the region itself, so that the region stays ours. */
@@ -59,6 +62,7 @@ export class MessageBuffers {
   }
 
   async #take(signal: AbortSignal): Promise<Region> {
+    await this.#first;
     const free = this.#free.pop();
     if (free) return free;
     if (this.#made < MESSAGE_BUFFERS) {

@@ -44,7 +44,7 @@ export class StreamReceiver {
     this.#buffers = new MessageBuffers(node, cast.messageBytes);
   }
 
-  /** Call once, before the first group. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  /** Call once; the first group need not wait for it. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   prepare(): Promise<void> {
     return this.#buffers.prepare();
   }

@@ -128,7 +128,7 @@ export class StagedTree implements ReceivingTree {
       if (codeOf(error) !== 'EEXIST') throw error;
     }
     const descriptor = openSync(place, DIRECTORY_FLAGS);
-    return { descriptor, tree: new DirectoryTree(descriptor) };
+    return { descriptor, tree: new DirectoryTree(descriptor, true) };
   }
 }
 

@@ -56,6 +56,14 @@ export interface CastingThreads {
   readonly spare: SpareNode;
 }
 
+/** How far the reader is with the paths of the cast. */
+export interface Surveying {
+  /** Resolves when it has checked the paths, and listed them if they are not compared. Receivers are not invited before. */
+  readonly begun: Promise<void>;
+  /** Resolves when all entries are listed. */
+  readonly surveyed: () => Promise<FileSurvey>;
+}
+
 /** Connects to receivers, asks them what they lack, and joins the mesh with those that lack something. */
 export class MeshFormation {
   readonly #invitation: Omit<Invitation, 'castId' | keyof typeof NOT_LISTED>;
@@ -67,8 +75,7 @@ export class MeshFormation {
 
   constructor(
     private readonly options: CheckedCastOptions,
-    /** Resolves when all entries are listed. */
-    private readonly surveyed: () => Promise<FileSurvey>,
+    private readonly survey: Surveying,
     { reader, spare }: CastingThreads,
     private readonly signal: AbortSignal,
     /** Called with new links before they are connected. */
@@ -97,9 +104,9 @@ export class MeshFormation {
   async run(targets: readonly Target[]): Promise<Formation | undefined> {
     let wanted = targets;
     while (wanted.length > 0) {
-      const asked = await this.#prepare();
-      const links = await this.#connect(wanted);
-      const phases = await this.#phases(links, asked);
+      const asked = this.#prepare();
+      const links = await this.#connect(wanted, asked);
+      const phases = await this.#phases(links, await asked);
       const living = links.filter(({ alive }) => alive);
       if (living.length === 0) return undefined;
       const formation = { links: living, phases, checksum: this.#checksum };
@@ -126,12 +133,20 @@ export class MeshFormation {
   async #prepare(): Promise<Comparison | undefined> {
     const { comparison } = this.options;
     if (!comparison) return undefined;
-    await this.reader.compare(this.#checksum, comparison.by === 'content');
+    const ready = this.reader.compare(this.#checksum, comparison.by === 'content');
+    ready.catch(() => {});
+    await this.survey.begun;
+    await ready;
     return new Comparison(this.reader);
   }
 
-  /** Returns the links of receivers that are ready. */
-  async #connect(targets: readonly Target[]): Promise<ReceiverLink[]> {
+  /**
+   * Returns the links of receivers that are ready.
+   *
+   * @param prepared settles when the reader has checked the paths; it has failed where nobody may be invited
+   */
+  async #connect(targets: readonly Target[], prepared: Promise<unknown>): Promise<ReceiverLink[]> {
+    prepared.catch(() => {});
     const { sockets, connectTimeoutMs: timeoutMs } = this.options;
     const links = targets.map((target) => new ReceiverLink(target));
     this.onLinks(links);
@@ -141,8 +156,13 @@ export class MeshFormation {
     const invitation: Invitation = { ...this.#invitation, ...totals, castId: this.#castId };
     const opened = links.map(async (link) => {
       const address = addresses.get(link.target.host)!;
-      if (address instanceof CastError) link.fail(address);
-      else await link.open({ sockets, address, timeoutMs, signal: this.signal }, invitation);
+      if (address instanceof CastError) {
+        link.fail(address);
+        return;
+      }
+      await link.open({ sockets, address, timeoutMs, signal: this.signal });
+      await prepared;
+      await link.invite(invitation, { timeoutMs, signal: this.signal });
     });
     await Promise.all(opened);
     this.signal.throwIfAborted();
@@ -153,14 +173,15 @@ export class MeshFormation {
 
   async #announced(): Promise<typeof NOT_LISTED> {
     if (this.options.comparison) return NOT_LISTED;
-    const { files, directories, links, bytes, contentBytes } = await this.surveyed();
+    await this.survey.begun;
+    const { files, directories, links, bytes, contentBytes } = await this.survey.surveyed();
     return { files, directories, links, bytes, contentBytes };
   }
 
   /** What is sent to which receivers. Receivers that fail meanwhile are left out. */
   async #phases(links: readonly ReceiverLink[], asked: Comparison | undefined): Promise<Phase[]> {
     if (!asked) {
-      const { contentBytes } = await this.surveyed();
+      const { contentBytes } = await this.survey.surveyed();
       return [{ links, selection: undefined, sentBlocks: new Map(), contentBytes }];
     }
     if (links.length === 0) return [];
@@ -169,7 +190,7 @@ export class MeshFormation {
     const drop = (link: ReceiverLink, error: CastError): void => link.fail(error);
     const watch = new StallWatch(this.options.stallTimeoutMs, links, nobody, isSending, drop);
     try {
-      await asked.run(links, this.surveyed);
+      await asked.run(links, this.survey.surveyed);
       this.signal.throwIfAborted();
       return await asked.plan(links);
     } finally {

@@ -50,7 +50,8 @@ export class Pump {
   constructor(
     private readonly reader: MessageFiller,
     private readonly bucket: TokenBucket,
-    private readonly regions: readonly Region[],
+    /** The buffers, as soon as the reader can fill them with messages of the stream. */
+    private readonly regions: Promise<readonly Region[]>,
     private readonly messageBytes: number,
     /** Messages before this one will not be asked for again. */
     private readonly forgetBelow: () => number,
@@ -75,8 +76,9 @@ export class Pump {
   async run(forming: Promise<Group>, run: PumpRun): Promise<void> {
     this.#next = run.first;
     this.#stopped = false;
+    const regions = await this.regions;
     await this.reader.enterRun(run.order);
-    const lanes = await Promise.allSettled(this.regions.map((region) => this.#lane(forming, region, run)));
+    const lanes = await Promise.allSettled(regions.map((region) => this.#lane(forming, region, run)));
     for (const lane of lanes) if (lane.status === 'rejected') throw lane.reason;
   }
 

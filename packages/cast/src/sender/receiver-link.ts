@@ -25,6 +25,8 @@ import { SurplusAnswer } from './surplus-answer.js';
 
 type Channel = ControlChannel<SenderFrame, ReceiverFrame>;
 type Frames = AsyncIterator<ReceiverFrame, void, undefined>;
+/** How long a receiver may take for an answer, and the signal of the cast. */
+type AnswerLimits = Pick<Dialling, 'timeoutMs' | 'signal'>;
 
 /** Totals of the cast that a receiver tells its application. */
 type Announced = Pick<Invitation, 'files' | 'directories' | 'links' | 'bytes'>;
@@ -59,6 +61,7 @@ export class ReceiverLink {
   readonly down: Promise<void>;
   #wentDown: () => void = () => {};
   #channel: Channel | undefined;
+  #frames: Frames | undefined;
   #parted: { groupId: number; resolve: (receivedMessages: number) => void } | undefined;
   /** Pieces of the manifest that it has not answered. */
   readonly #offers: { first: number; count: number; answered: () => void }[] = [];
@@ -98,19 +101,21 @@ export class ReceiverLink {
     return this.#channel!;
   }
 
-  /** Dials, invites, and then reads the receiver's frames. An error is kept in `failure`. */
-  async open(dialling: Dialling, invitation: Invitation): Promise<void> {
+  /** Dials, and greets the receiver. An error is kept in `failure`. */
+  async open(dialling: Dialling): Promise<void> {
     try {
       this.#channel = await dial(this.target, dialling);
-      // Limits the whole introduction.
-      const deadline = new Deadline(dialling, () =>
-        this.#channel!.destroy(silentReceiver(this.name, dialling.timeoutMs)),
-      );
-      try {
-        await this.#introduce(invitation);
-      } finally {
-        deadline.clear();
-      }
+      await this.#within(dialling, () => this.#greet());
+    } catch (error) {
+      this.fail(asLinkError(error, this.name, 'ERR_RDMC_CAST_UNREACHABLE'));
+    }
+  }
+
+  /** After `open`: invites the receiver, and then reads its frames. An error is kept in `failure`. */
+  async invite(invitation: Invitation, limits: AnswerLimits): Promise<void> {
+    if (!this.alive) return;
+    try {
+      await this.#within(limits, () => this.#introduce(invitation));
     } catch (error) {
       this.fail(asLinkError(error, this.name, 'ERR_RDMC_CAST_UNREACHABLE'));
     }
@@ -230,10 +235,25 @@ export class ReceiverLink {
     return new CastError('ERR_RDMC_PARTIAL', `${this.name} lacks ${entries}`, { receiver: this.name });
   }
 
-  async #introduce(invitation: Invitation): Promise<void> {
-    const frames = this.channel[Symbol.asyncIterator]();
+  /** Disconnects a receiver that does not answer in time. */
+  async #within(limits: AnswerLimits, asking: () => Promise<void>): Promise<void> {
+    const silent = (): void => this.channel.destroy(silentReceiver(this.name, limits.timeoutMs));
+    const deadline = new Deadline(limits, silent);
+    try {
+      await asking();
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  async #greet(): Promise<void> {
+    this.#frames = this.channel[Symbol.asyncIterator]();
     this.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: SOFTWARE });
-    this.hello = await expectFrame(frames, 'hello', this.name);
+    this.hello = await expectFrame(this.#frames, 'hello', this.name);
+  }
+
+  async #introduce(invitation: Invitation): Promise<void> {
+    const frames = this.#frames!;
     this.send(invitation);
     const ready = await expectFrame(frames, 'ready', this.name);
     const { meshPort, freeBytes, checked = false, ranges = false } = ready;

@@ -13,7 +13,7 @@ import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation
 import type { Phase } from './phase.js';
 import { type Preview, previewOf } from './preview.js';
 import type { ProgressPublisher } from './progress-publisher.js';
-import { allocateRegions, Pump } from './pump.js';
+import { allocateRegions, Pump, type Region } from './pump.js';
 import { ReaderThread } from './reader-thread.js';
 import { planRebuild } from './rebuild.js';
 import type { ReceiverLink } from './receiver-link.js';
@@ -42,6 +42,7 @@ export class Session {
   #survey: Promise<FileSurvey> | undefined;
   #node: RdmcNode | undefined;
   #watch: StallWatch<ReceiverLink> | undefined;
+  #leaving: Promise<void> | undefined;
 
   constructor(
     private readonly paths: readonly Uint8Array[],
@@ -74,18 +75,16 @@ export class Session {
   }
 
   async #cast(): Promise<SessionOutcome> {
-    const { publisher, options, paths } = this;
-    const { rules, listed, archive } = options;
-    await this.#reader.beginSurvey({ paths, rules, listed, archive, input: this.#feed?.order() });
-    // Where entries are compared, they are listed meanwhile.
-    if (!options.comparison) await this.#surveyed();
-    publisher.enter('connecting');
+    const { publisher, options } = this;
+    const begun = this.#begin();
+    // Where entries are compared, receivers are dialled while the reader starts, and invited when it has the paths.
+    begun.catch(() => {});
     // Its worker starts while the receivers answer.
     if (!options.trace && !options.comparison?.dryRun) this.#spare.refill();
     const surveyed = (): Promise<FileSurvey> => this.#surveyed();
     const { signal } = this.#over;
     const threads = { reader: this.#reader, spare: this.#spare };
-    const formation = new MeshFormation(options, surveyed, threads, signal, (links) => {
+    const formation = new MeshFormation(options, { begun, surveyed }, threads, signal, (links) => {
       this.#links = links;
       for (const link of links) publisher.links.set(link.name, link);
     });
@@ -104,8 +103,19 @@ export class Session {
     const remove = options.comparison?.remove === true && survey.problemCount + report.problemCount === 0;
     const isDryRun = options.comparison?.dryRun === true;
     const preview = isDryRun ? await previewOf(this.#reader, formed.links, remove) : undefined;
+    // Nothing is read or sent any more: thread and mesh end while the receivers store.
+    void this.#leave();
     await this.#finish(formed, report, remove && !isDryRun);
     return this.#outcome(survey, report, preview);
+  }
+
+  /** Checks the paths; where entries are not compared, also lists them. */
+  async #begin(): Promise<void> {
+    const { paths, options, publisher } = this;
+    const { rules, listed, archive } = options;
+    await this.#reader.beginSurvey({ paths, rules, listed, archive, input: this.#feed?.order() });
+    if (!options.comparison) await this.#surveyed();
+    publisher.enter('connecting');
   }
 
   /** Resolves when all entries are listed. */
@@ -138,18 +148,19 @@ export class Session {
     const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
     this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
     const bucket = new TokenBucket(options.bandwidthLimit);
-    const [regions] = await Promise.all([
-      allocateRegions(node, messageBytes),
-      this.#reader.attach(node.device.handle),
-    ]);
+    // The first group forms meanwhile.
+    const regions = this.#buffers(node, messageBytes);
     publisher.enter('sending');
     const sendPhase = async (phase: Phase, isLast: boolean): Promise<void> => {
       const { selection, sentBlocks } = phase;
       const confirmed = (): number => confirmedBy(phase.links);
       const filler = this.#feed?.filler(this.#reader, confirmed) ?? this.#reader;
-      const pump = new Pump(filler, bucket, regions, messageBytes, confirmed);
       const checked = links.some((link) => link.checked);
-      await this.#reader.begin({ checksum, selection, sentBlocks, checked, codec });
+      const begun = this.#reader.begin({ checksum, selection, sentBlocks, checked, codec });
+      const ready = Promise.all([regions, begun]).then(([memory]) => memory);
+      // The pump waits for it when the group is being formed.
+      ready.catch(() => {});
+      const pump = new Pump(filler, bucket, ready, messageBytes, confirmed);
       pumps.push(pump);
       for (const link of phase.links) link.pumps.push(pump);
       await streaming.run({ number: pumps.length - 1, isLast, receivers: phase.links, pump });
@@ -161,6 +172,13 @@ export class Session {
     const rebuild = await planRebuild(links, this.#reader);
     publisher.phases = [...phases, ...rebuild];
     await sendAll(rebuild);
+  }
+
+  /** The buffers of the sender, which the reader can fill. */
+  async #buffers(node: RdmcNode, messageBytes: number): Promise<Region[]> {
+    const attached = this.#reader.attach(node.device.handle);
+    const [regions] = await Promise.all([allocateRegions(node, messageBytes), attached]);
+    return regions;
   }
 
   async #finish({ links }: Formation, report: CastReport, remove: boolean): Promise<void> {
@@ -179,9 +197,13 @@ export class Session {
     this.#feed?.close();
     this.#watch?.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
-    await Promise.all([this.#reader.end(), this.#spare.end()]);
-    await this.#node?.close();
-    await Promise.all(closing);
+    await Promise.all([this.#leave(), this.#spare.end(), ...closing]);
+  }
+
+  /** The reader uses memory of the node. */
+  #leave(): Promise<void> {
+    this.#leaving ??= this.#reader.end().then(() => this.#node?.close());
+    return this.#leaving;
   }
 }
 

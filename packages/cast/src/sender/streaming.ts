@@ -16,6 +16,7 @@ const OWN_FAILURES = new Set([
   'ERR_RDMC_POST_FAILED',
   'ERR_RDMC_INVALID_REGION',
   'ERR_RDMC_RELAY_UNSUPPORTED',
+  'ERR_RDMC_OUT_OF_MEMORY',
 ]);
 
 /** A stream of a cast, and the receivers that get it. */
@@ -179,7 +180,8 @@ export class Streaming {
   }
 
   #report(link: ReceiverLink): void {
-    if (this.signal.aborted) return;
+    // After the last stream, the node closes while receivers store.
+    if (this.signal.aborted || this.formed.node.signal.aborted) return;
     this.formed.node.mesh.reportFailure(
       link.id,
       link.failure?.message.slice(0, 200) ?? 'the sender dropped it',

@@ -10,6 +10,7 @@ import { readSigned64, readUnsigned64 } from './words.js';
 const { RecordType, FixedBytes } = layout;
 /** Types of records that have data. */
 const WITH_DATA: ReadonlySet<number> = new Set([RecordType.DATA, RecordType.ZSTD, RecordType.DEFLATE]);
+const NO_DATA = Buffer.alloc(0);
 const NANOSECONDS = 1_000_000_000;
 
 /**
@@ -63,7 +64,8 @@ function nextRecord(message: Buffer, at: number): { type: number; fields: Buffer
   const crc = crc32(message.subarray(at + layout.TYPE_AT, fieldsAt + fieldBytes));
   if (message.readUInt32LE(at) !== crc) throw protocolError('a record is damaged');
   const typeWord = message.readUInt32LE(at + layout.TYPE_AT);
-  const data = message.subarray(fieldsAt + fieldBytes, fieldsAt + fieldBytes + dataBytes);
+  const dataAt = fieldsAt + fieldBytes;
+  const data = dataBytes === 0 ? NO_DATA : message.subarray(dataAt, dataAt + dataBytes);
   if (dataBytes > 0 && !WITH_DATA.has(typeWord))
     throw protocolError('a record has data, and is of a type without data');
   return { type: typeWord, fields, data };

@@ -13,18 +13,25 @@ export function checkPath(path: Buffer): void {
     throw unsafe(path, `it has ${path.length} bytes; 1 to ${MAX_PATH_BYTES} are possible`);
   }
   if (path.includes(0)) throw unsafe(path, 'it contains a zero byte');
-  for (const name of componentsOf(path)) checkName(path, name);
+  for (let start = 0; start <= path.length; ) {
+    const slash = path.indexOf(SLASH, start);
+    const end = slash === -1 ? path.length : slash;
+    checkName(path, start, end);
+    start = end + 1;
+  }
   // Temporary files of active casts are below such a name.
-  if (path.toString('latin1').startsWith(TEMPORARY_PREFIX)) {
+  if (path[0] === DOT && path.toString('latin1').startsWith(TEMPORARY_PREFIX)) {
     throw unsafe(path, `names that begin with ${TEMPORARY_PREFIX} are reserved for temporary files`);
   }
 }
 
-function checkName(path: Buffer, name: Buffer): void {
-  if (name.length === 0) throw unsafe(path, 'a component is empty, or it is absolute');
-  if (name.length > MAX_NAME_BYTES) throw unsafe(path, `a component has more than ${MAX_NAME_BYTES} bytes`);
-  const dots = name.length <= 2 && name.every((byte) => byte === DOT);
-  if (dots) throw unsafe(path, `a component is '${name.toString()}'`);
+/** Of the component between these places. Every file has some, so nothing is allocated. */
+function checkName(path: Buffer, start: number, end: number): void {
+  const length = end - start;
+  if (length === 0) throw unsafe(path, 'a component is empty, or it is absolute');
+  if (length > MAX_NAME_BYTES) throw unsafe(path, `a component has more than ${MAX_NAME_BYTES} bytes`);
+  if (length <= 2 && path[start] === DOT && path[end - 1] === DOT)
+    throw unsafe(path, `a component is '${path.toString('utf8', start, end)}'`);
 }
 
 function unsafe(path: Buffer, reason: string): CastError {

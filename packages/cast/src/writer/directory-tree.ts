@@ -44,14 +44,19 @@ export class DirectoryTree implements ReceivingTree {
   /** The directory that `existing` found last, while it is open. */
   #latest: { readonly path: Buffer; readonly descriptor: number } | undefined;
 
-  constructor(private readonly root: number) {}
+  constructor(
+    private readonly root: number,
+    /** It is in a directory of this process alone: nobody moves directories in it. */
+    private readonly isPrivate = false,
+  ) {}
 
   /** Opens the directory of an entry, and makes it where it is missing. @throws CastError; errors of the system */
   place(path: Buffer): Place {
     const slash = path.lastIndexOf(0x2f);
     const parent = path.subarray(0, Math.max(slash, 0));
-    const directory = slash === -1 ? this.root : this.open(parent);
-    this.#changed.add(parent.toString('latin1'));
+    const key = parent.toString('latin1');
+    const directory = slash === -1 ? this.root : this.#opened(parent, key);
+    this.#changed.add(key);
     return { directory, name: path.subarray(slash + 1) };
   }
 
@@ -85,8 +90,12 @@ export class DirectoryTree implements ReceivingTree {
    *   a directory
    */
   open(path: Buffer): number {
+    return this.#opened(path, path.toString('latin1'));
+  }
+
+  #opened(path: Buffer, key: string): number {
     if (!this.#isInPlace(path)) this.close();
-    const known = this.#use(path.toString('latin1'));
+    const known = this.#use(key);
     if (known !== undefined) return known;
     let descriptor = this.root;
     let end = -1;
@@ -138,6 +147,7 @@ export class DirectoryTree implements ReceivingTree {
 
   /** Whether the open directory that is nearest to this path, at it or above it, is still where it was opened. */
   #isInPlace(path: Buffer): boolean {
+    if (this.isPrivate) return true;
     for (let end = path.length; end > 0; end = path.lastIndexOf(SLASH, end - 1)) {
       const key = path.toString('latin1', 0, end);
       const descriptor = this.#open.get(key);

@@ -2,12 +2,18 @@ import { closeSync } from 'node:fs';
 import type { Checksum } from '../checksum.js';
 import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import { commitAtOnce } from './commits.js';
 import type { SurplusReport } from './comparison.js';
 import type { StoredReport, StoredSoFar } from './stored-report.js';
 import { StreamWriter } from './stream-writer.js';
 import type { SyncPort } from './sync-port.js';
 import { SyncQueue } from './sync-queue.js';
 import type { WriterPorts } from './writer-ports.js';
+
+interface DurablePorts extends Omit<WriterPorts, 'commits'> {
+  /** The file system has no disk: files get their names at once. Another one may be mounted in it, so directories are synced. */
+  readonly inMemory?: boolean;
+}
 
 /**
  * A `StreamWriter` that syncs: after `finish`, everything is on disk. A file gets its name when its bytes, mode and
@@ -24,13 +30,13 @@ export class DurableWriter {
     castId: string,
     checksum: Checksum,
     private readonly port: SyncPort,
-    ports: Omit<WriterPorts, 'commits'> = {},
+    { inMemory = false, ...ports }: DurablePorts = {},
   ) {
     this.active = ports.active ?? (() => {});
     this.#queue = new SyncQueue(port, this.active);
     this.#writer = new StreamWriter(directory, castId, checksum, {
       ...ports,
-      commits: this.#queue,
+      commits: inMemory ? commitAtOnce : this.#queue,
       durable: true,
     });
   }

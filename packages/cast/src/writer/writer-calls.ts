@@ -5,6 +5,7 @@ import { Arrivals } from './arrivals.js';
 import type { SurplusReport } from './comparison.js';
 import { directoryCalls } from './directory-calls.js';
 import { DurableWriter } from './durable-writer.js';
+import { isInMemory } from './file-system-kind.js';
 import type {
   BlocksOrder,
   EnterOrder,
@@ -30,7 +31,10 @@ function writerOf(order: OpenOrder, sync: SyncPort, ports: SinkWriterPorts): Wri
   const all = { ...ports, policy, resume, archive };
   const taker = sinks ? new SinkTaker(new SinkPort(sinks)) : memory && memoryTaker(memory, castId);
   if (taker) return new SinkWriter(taker, checksum, all);
-  if (fsync) return new DurableWriter(directory!, castId, checksum, sync, all);
+  if (fsync) {
+    const inMemory = isInMemory(directory!);
+    return new DurableWriter(directory!, castId, checksum, sync, { ...all, inMemory });
+  }
   return new StreamWriter(directory!, castId, checksum, all);
 }
 

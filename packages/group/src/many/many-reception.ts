@@ -51,8 +51,9 @@ export class ManyReception implements GroupReception {
     this.#own = senders.indexOf(environment.memberId);
     this.#isTotal = order === 'total';
     this.#rules = this.#isTotal ? new TotalRules() : new SenderRules();
+    const { full } = ringUnits(smallMessageBytes, options.members.length);
     // Every ring may be full of messages that were not read here, and each of them is one number.
-    this.#counts = new SenderCounts(senders.length, senders.length * ringUnits(smallMessageBytes));
+    this.#counts = new SenderCounts(senders.length, senders.length * full);
     this.#deliveredFrom = senders.map(() => 0);
     this.#deliveredTo = senders.map(() => 0);
     if (delivery === 'stable') this.#held = new SenderQueues(senders.length, this.#rules);
@@ -110,6 +111,19 @@ export class ManyReception implements GroupReception {
       if (ring) this.#streams.push(this.#streamOf(sender, id, ring.bytes, ring.control));
       else if (own && self) this.#streams.push(this.#streamOf(sender, id, own.bytes, self));
     }
+  }
+
+  /** The ring of that sender may grow to this one. */
+  growRing(sender: number, full: Uint8Array): void {
+    this.#streams.find(({ id }) => id === sender)?.growRing(full);
+  }
+
+  /** With the order 'total': this member's own messages are in the full ring from that position on. */
+  grewOwn(full: Uint8Array, at: number): void {
+    if (!this.#self) return;
+    this.growRing(this.environment.memberId, full);
+    Atomics.store(this.#self, ControlWord.GROWN_AT, at | 0);
+    Atomics.store(this.#self, ControlWord.GROWN, 1);
   }
 
   /** This member has written messages of its own up to that position of its ring. */

@@ -1,6 +1,7 @@
 import type { CheckedGroupOptions } from '../checked-group-options.js';
 import type { GroupEnvironment } from '../environment.js';
 import type { RingAddresses, RingsSetup, SmallAddress } from '../records.js';
+import type { RingPlace } from '../small/ring-growth.js';
 import { RingsMemory } from './rings-memory.js';
 
 /**
@@ -41,10 +42,25 @@ export class RingLinks {
   /** Allocates the memory. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY; then nothing is allocated */
   async allocate(): Promise<RingsSetup | null> {
     if (!this.options.senders) return null;
-    const { smallMessageBytes, order } = this.options;
+    const { smallMessageBytes, order, members } = this.options;
     const needs = { links: this.#to.length, receivesOwn: order === 'total', from: this.#from };
-    this.#memory = await RingsMemory.allocate(this.environment.protectionDomain, smallMessageBytes, needs);
+    const group = { smallMessageBytes, members: members.length };
+    this.#memory = await RingsMemory.allocate(this.environment.protectionDomain, group, needs);
     return { ...this.#memory.setup, peers: this.members };
+  }
+
+  /** The rings of this group, once they have their memory. */
+  get rings(): RingPlace[] {
+    const { own, from } = this.#memory ?? {};
+    const places: RingPlace[] = [];
+    const { memberId } = this.environment;
+    if (own) places.push({ sender: memberId, link: 0, children: this.#to, parent: undefined, memory: own });
+    for (const [index, sender] of this.#from.entries()) {
+      const memory = from?.get(sender);
+      const link = this.#to.length + index;
+      if (memory) places.push({ sender, link, children: [], parent: sender, memory });
+    }
+    return places;
   }
 
   /** Creates the queue pairs; the worker knows the group. */

@@ -1,7 +1,7 @@
 import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { RingsSetup } from '../records.js';
 import { CONTROL_BYTES } from '../small/layout.js';
-import { SmallMemory } from '../small/small-memory.js';
+import { SmallMemory, type SmallPart } from '../small/small-memory.js';
 
 /** What a member needs memory for. */
 export interface RingNeeds {
@@ -28,12 +28,12 @@ export class RingsMemory {
   /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY; then nothing is allocated */
   static async allocate(
     domain: ProtectionDomain,
-    smallMessageBytes: number,
+    group: Pick<SmallPart, 'smallMessageBytes' | 'members'>,
     needs: RingNeeds,
   ): Promise<RingsMemory> {
     const memory = new RingsMemory();
     try {
-      await memory.#allocate(domain, smallMessageBytes, needs);
+      await memory.#allocate(domain, group, needs);
     } catch (error) {
       await memory.close();
       throw error;
@@ -56,17 +56,19 @@ export class RingsMemory {
     await Promise.all([this.#words?.close(), ...rings.map((ring) => ring?.close())]);
   }
 
-  async #allocate(domain: ProtectionDomain, smallMessageBytes: number, needs: RingNeeds): Promise<void> {
-    const { links, receivesOwn, from } = needs;
-    if (links > 0) this.own = await SmallMemory.allocate(domain, smallMessageBytes, { isRoot: true, links });
+  async #allocate(
+    domain: ProtectionDomain,
+    group: Pick<SmallPart, 'smallMessageBytes' | 'members'>,
+    { links, receivesOwn, from }: RingNeeds,
+  ): Promise<void> {
+    if (links > 0) this.own = await SmallMemory.allocate(domain, { ...group, isRoot: true, links });
     if (links > 0 && receivesOwn) {
       this.#words = await domain.allocate(CONTROL_BYTES);
       const { buffer, byteOffset } = this.#words.view(0, CONTROL_BYTES);
       this.self = new Int32Array(buffer, byteOffset, CONTROL_BYTES / 4).fill(0);
     }
     for (const sender of from) {
-      const ring = await SmallMemory.allocate(domain, smallMessageBytes, { isRoot: false, links: 1 });
-      this.from.set(sender, ring);
+      this.from.set(sender, await SmallMemory.allocate(domain, { ...group, isRoot: false, links: 1 }));
     }
   }
 }

@@ -25,6 +25,7 @@ export interface StreamSource {
 export class SenderStream {
   readonly sender: number;
   readonly id: number;
+  readonly #reader: EntryReader;
   readonly #arrivals: Arrivals;
   readonly #take: (message: ReceivedMessage) => void;
   /** Messages with wrong numbers: the memory of their neighbours is in use while they are not released. */
@@ -44,12 +45,17 @@ export class SenderStream {
     const skip = (number: number, count: number): void => {
       this.#checked(() => counts.skipped(sender, number, count));
     };
-    const reader = new EntryReader(bytes, control, mostBytes, kick, skips ? skip : undefined);
-    this.#arrivals = new Arrivals(reader, mostBytes, id, allocate);
+    this.#reader = new EntryReader(bytes, control, mostBytes, kick, skips ? skip : undefined);
+    this.#arrivals = new Arrivals(this.#reader, mostBytes, id, allocate);
     this.#take = (message) => {
       if (this.#isNext(message)) sink(message);
       else this.#refused.push(message);
     };
+  }
+
+  /** The ring may grow to this one. */
+  growRing(full: Uint8Array): void {
+    this.#reader.offer(full);
   }
 
   /** Messages that were copied out, and their bytes. */

@@ -12,14 +12,16 @@ export class EntryViolation extends Error {
 }
 
 /**
- * Copies entries out of a receiver's ring, in the application's thread. The root may change the ring at any time, so
+ * Copies entries out of a receiver's rings, in the application's thread. The root may change the ring at any time, so
  * entries are read from the copy only. Drawn in `layout.ts`.
  */
 export class EntryReader {
-  readonly #ring: Uint8Array;
+  #ring!: Uint8Array;
+  /** The full ring, while the first one is in use. */
+  #full: Uint8Array | undefined;
   readonly #control: Int32Array;
-  readonly #mask: number;
-  readonly #ackUnits: number;
+  #mask!: number;
+  #ackUnits!: number;
   #tail = 0;
   /** The position of which the worker was notified last. */
   #told = 0;
@@ -33,10 +35,13 @@ export class EntryReader {
     /** Undefined: the group does not have such entries. */
     private readonly skipped?: SkipSink,
   ) {
-    this.#ring = ring;
     this.#control = control;
-    this.#mask = (ring.byteLength >>> UNIT_SHIFT) - 1;
-    this.#ackUnits = ring.byteLength >>> (UNIT_SHIFT + 2);
+    this.#use(ring);
+  }
+
+  /** The full ring, before the root may write to it. It is read from the position that the control words give. */
+  offer(full: Uint8Array): void {
+    this.#full = full;
   }
 
   /** Bytes in the ring. */
@@ -55,7 +60,7 @@ export class EntryReader {
    * @throws EntryViolation if the first entry is longer than the limit of the group, or than what has arrived
    */
   copyOut(target: Uint8Array, at: number, sink: EntrySink): number {
-    const { available } = this;
+    const available = this.#inRing();
     const copied = Math.min(available, target.byteLength - at);
     if (copied === 0) return 0;
     this.#copy(target, at, copied);
@@ -79,6 +84,24 @@ export class EntryReader {
     }
     this.#consumed(used);
     return used;
+  }
+
+  /** Bytes in the ring in use. */
+  #inRing(): number {
+    const { available } = this;
+    // In this order: entries of the full ring are behind the words that announce it.
+    if (!this.#full || Atomics.load(this.#control, ControlWord.GROWN) === 0) return available;
+    const left = ((Atomics.load(this.#control, ControlWord.GROWN_AT) - this.#tail) >>> 0) * UNIT_BYTES;
+    if (left > 0) return Math.min(left, available);
+    this.#use(this.#full);
+    this.#full = undefined;
+    return available;
+  }
+
+  #use(ring: Uint8Array): void {
+    this.#ring = ring;
+    this.#mask = (ring.byteLength >>> UNIT_SHIFT) - 1;
+    this.#ackUnits = ring.byteLength >>> (UNIT_SHIFT + 2);
   }
 
   #consumed(used: number): void {

@@ -5,13 +5,13 @@ const PUBLISH_EVERY = 64;
 /** Payloads up to this length are copied byte by byte: a call of `set` costs more. */
 const BYTEWISE = 24;
 
-/** Writes entries into the root's ring, in the application's thread. Drawn in `layout.ts`. */
+/** Writes entries into the root's rings, in the application's thread. Drawn in `layout.ts`. */
 export class EntryWriter {
-  readonly #ring: Uint8Array;
-  readonly #words: Uint32Array;
+  #ring!: Uint8Array;
+  #words!: Uint32Array;
   readonly #control: Int32Array;
-  readonly #units: number;
-  readonly #mask: number;
+  #units!: number;
+  #mask!: number;
   #head = 0;
   #tail = 0;
   #published = 0;
@@ -27,11 +27,26 @@ export class EntryWriter {
     /** Called with the position behind the last entry that the worker was given. */
     private readonly published?: (head: number) => void,
   ) {
-    this.#ring = ring;
-    this.#words = new Uint32Array(ring.buffer, ring.byteOffset, ring.byteLength / 4);
     this.#control = control;
-    this.#units = ring.byteLength >>> UNIT_SHIFT;
-    this.#mask = this.#units - 1;
+    this.#use(ring);
+  }
+
+  /** Called each time when there is no room. */
+  onFull: (() => void) | undefined;
+
+  /**
+   * Later entries go to the full ring. The worker knows it, and so do all receivers. Returns the position from which on it has
+   * them.
+   */
+  grow(full: Uint8Array): number {
+    this.publish();
+    Atomics.store(this.#control, ControlWord.GROWN_AT, this.#head | 0);
+    Atomics.store(this.#control, ControlWord.GROWN_MESSAGES, this.#messages);
+    Atomics.store(this.#control, ControlWord.GROWN_BYTES, this.#bytes);
+    Atomics.store(this.#control, ControlWord.GROWN, 1);
+    this.#use(full);
+    this.#notify();
+    return this.#head;
   }
 
   /**
@@ -44,6 +59,7 @@ export class EntryWriter {
     if (!this.#hasRoom(units)) {
       // Room comes only from entries that the worker sends.
       this.publish();
+      this.onFull?.();
       return false;
     }
     const at = this.#head & this.#mask;
@@ -62,6 +78,7 @@ export class EntryWriter {
   trySkip(number: number, count: number): boolean {
     if (!this.#hasRoom(1)) {
       this.publish();
+      this.onFull?.();
       return false;
     }
     const at = this.#head & this.#mask;
@@ -87,6 +104,13 @@ export class EntryWriter {
   /** Asks for an event when there is more room. Try to write once more afterwards. */
   wantRoom(): void {
     Atomics.store(this.#control, ControlWord.WAITING, 1);
+  }
+
+  #use(ring: Uint8Array): void {
+    this.#ring = ring;
+    this.#words = new Uint32Array(ring.buffer, ring.byteOffset, ring.byteLength / 4);
+    this.#units = ring.byteLength >>> UNIT_SHIFT;
+    this.#mask = this.#units - 1;
   }
 
   #notify(): void {

@@ -1,4 +1,4 @@
-import { ackOf } from './layout.js';
+import { ackOf, type RingUnits } from './layout.js';
 import { RingEnd } from './ring-end.js';
 import { CounterViolation } from './ring-sender.js';
 
@@ -10,8 +10,13 @@ const State = {
   /** The batches and the tail of the last ack; the tail is in whole granules. */
   ACKNOWLEDGED_BATCHES: 2,
   ACKNOWLEDGED_TAIL: 3,
+  /** Of the full ring: {@link Growth}. */
+  GROWTH: 4,
 } as const;
-export const RECEIVER_WORDS = 4;
+export const RECEIVER_WORDS = 5;
+
+/** `OFFERED`: the root may use the full ring. */
+const Growth = { NONE: 0, OFFERED: 1, GROWN: 2 } as const;
 
 /** The ring of a relay is free up to the tail that is further behind its head: its application's, or that of its children. */
 export function freeOf(head: number, copied: number, relayed: number): number {
@@ -20,8 +25,17 @@ export function freeOf(head: number, copied: number, relayed: number): number {
 
 /** What a receiver knows of its ring. Pure; the counters are drawn in `layout.ts`. */
 export class RingReceiver extends RingEnd {
-  constructor(units: number, maxBatches?: number, state: Uint32Array = new Uint32Array(RECEIVER_WORDS)) {
-    super(state, units, maxBatches);
+  constructor(rings: RingUnits, maxBatches?: number, state: Uint32Array = new Uint32Array(RECEIVER_WORDS)) {
+    super(state, rings, maxBatches);
+  }
+
+  get isGrown(): boolean {
+    return this.state[State.GROWTH] === Growth.GROWN;
+  }
+
+  /** The root gets the address of the full ring. */
+  offer(): void {
+    this.state[State.GROWTH] = Growth.OFFERED;
   }
 
   /** Position behind the last entry that has arrived. */
@@ -34,9 +48,17 @@ export class RingReceiver extends RingEnd {
     return this.state[State.BATCHES]!;
   }
 
-  /** A batch up to that position has arrived. @throws CounterViolation if it overruns the ring, or is empty */
+  /**
+   * A batch up to that position has arrived. The empty one marks where the full ring begins.
+   * @throws CounterViolation if it overruns the ring, or is empty without an offer
+   */
   arrived(position: number): void {
     const advance = (position - this.head) >>> 0;
+    if (advance === 0 && this.state[State.GROWTH] === Growth.OFFERED) {
+      this.state[State.GROWTH] = Growth.GROWN;
+      this.state[State.BATCHES]! += 1;
+      return;
+    }
     const inUse = (this.head - this.state[State.ACKNOWLEDGED_TAIL]!) >>> 0;
     if (advance === 0 || advance > this.units - inUse) {
       throw new CounterViolation(

@@ -1,3 +1,4 @@
+import type { RingUnits } from './layout.js';
 import { RingEnd } from './ring-end.js';
 
 /** The other side wrote an invalid counter. */
@@ -15,13 +16,19 @@ const State = {
   BATCHES: 2,
   TAKEN: 3,
   COMPLETED: 4,
+  /** 1: the receiver was told that the full ring follows. */
+  GROWN: 5,
 } as const;
-export const SENDER_WORDS = 5;
+export const SENDER_WORDS = 6;
 
 /** What a root knows of the ring of one receiver. Pure; the counters are drawn in `layout.ts`. */
 export class RingSender extends RingEnd {
-  constructor(units: number, maxBatches?: number, state: Uint32Array = new Uint32Array(SENDER_WORDS)) {
-    super(state, units, maxBatches);
+  constructor(rings: RingUnits, maxBatches?: number, state: Uint32Array = new Uint32Array(SENDER_WORDS)) {
+    super(state, rings, maxBatches);
+  }
+
+  get isGrown(): boolean {
+    return this.state[State.GROWN] === 1;
   }
 
   /** Position behind the last unit that was written to the receiver. */
@@ -44,11 +51,25 @@ export class RingSender extends RingEnd {
     return this.batches !== this.state[State.COMPLETED];
   }
 
-  /** Units of the next batch, if entries up to `head` are in the root's ring; 0: none, or it has to wait. */
-  next(head: number): number {
-    if (this.#unfinished(State.COMPLETED) >= this.maxBatches) return 0;
-    if (this.#unfinished(State.TAKEN) >= this.maxBatches) return 0;
-    return (head - this.sent) >>> 0;
+  /**
+   * Units of the next batch, if entries up to `head` are in the root's rings; 0: none, or it has to wait.
+   * @param grownAt entries from there on are in the full ring: a batch does not go across
+   */
+  next(head: number, grownAt?: number): number {
+    if (!this.#mayPost) return 0;
+    const units = (head - this.sent) >>> 0;
+    return grownAt === undefined || this.isGrown ? units : Math.min(units, (grownAt - this.sent) >>> 0);
+  }
+
+  /** Whether the next batch is the empty one, behind which the full ring follows. */
+  mayGrow(grownAt: number): boolean {
+    return !this.isGrown && this.sent === grownAt && this.#mayPost;
+  }
+
+  /** The empty batch was posted. */
+  grew(): void {
+    this.state[State.GROWN] = 1;
+    this.posted(0);
   }
 
   /** A batch of that many units was posted. */
@@ -75,6 +96,11 @@ export class RingSender extends RingEnd {
     }
     this.state[State.TAKEN]! += batches;
     this.state[State.TAIL]! += units;
+  }
+
+  get #mayPost(): boolean {
+    const { maxBatches } = this;
+    return this.#unfinished(State.COMPLETED) < maxBatches && this.#unfinished(State.TAKEN) < maxBatches;
   }
 
   #unfinished(count: number): number {

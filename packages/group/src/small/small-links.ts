@@ -1,6 +1,7 @@
 import type { CheckedGroupOptions } from '../checked-group-options.js';
 import type { GroupEnvironment } from '../environment.js';
 import type { SmallAddress, SmallSetup } from '../records.js';
+import type { RingPlace } from './ring-growth.js';
 import { SmallMemory } from './small-memory.js';
 import { childrenOf, parentOf } from './tree.js';
 
@@ -43,8 +44,18 @@ export class SmallLinks {
     const { protectionDomain, memberId } = this.environment;
     const { smallMessageBytes, members } = this.options;
     const isRoot = members[0] === memberId;
-    this.#memory = await SmallMemory.allocate(protectionDomain, smallMessageBytes, { isRoot, links });
+    const part = { isRoot, links, smallMessageBytes, members: members.length };
+    this.#memory = await SmallMemory.allocate(protectionDomain, part);
     return this.#memory.setup;
+  }
+
+  /** The ring of this group, once it has its memory. */
+  get rings(): RingPlace[] {
+    const { members } = this;
+    const children = members.slice(0, this.#children);
+    const [sender] = this.options.members;
+    const place = { sender: sender!, link: 0, children, parent: members[this.#children] };
+    return this.#memory ? [{ ...place, memory: this.#memory }] : [];
   }
 
   /** Creates the queue pairs; the worker knows the group. */

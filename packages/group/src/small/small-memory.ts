@@ -1,56 +1,93 @@
 import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { SmallSetup } from '../records.js';
-import { CONTROL_BYTES, ringUnits, UNIT_BYTES } from './layout.js';
+import { CONTROL_BYTES, type RingUnits, ringUnits, UNIT_BYTES } from './layout.js';
 
-/** The memory of the small-message path at one member: its ring, and the words that its two threads share. */
+/** A member's part of a small-message path. */
+export interface SmallPart {
+  readonly isRoot: boolean;
+  /** Queue pairs of this member: one for each member to which it writes, and a receiver's to the one that writes to it. */
+  readonly links: number;
+  readonly smallMessageBytes: number;
+  /** Of the group. */
+  readonly members: number;
+}
+
+/** The memory of the small-message path at one member: its rings, and the words that its two threads share. */
 export class SmallMemory {
   readonly control: Int32Array;
+  #full: Promise<MemoryRegion> | undefined;
+  #isClosed = false;
 
   private constructor(
+    private readonly domain: ProtectionDomain,
+    /** The first ring. */
     readonly ring: MemoryRegion,
     private readonly words: MemoryRegion,
-    private readonly links: number,
-    /** It belongs to a receiver that writes to others. */
-    readonly isRelay: boolean,
+    private readonly part: SmallPart,
+    private readonly units: RingUnits,
   ) {
     const view = words.view(0, CONTROL_BYTES);
     this.control = new Int32Array(view.buffer, view.byteOffset, CONTROL_BYTES / 4).fill(0);
   }
 
-  /**
-   * @param links queue pairs of this member: one for each member to which it writes, and a receiver's to the one that writes to it
-   * @throws VerbsError ERR_RDMC_OUT_OF_MEMORY
-   */
-  static async allocate(
-    domain: ProtectionDomain,
-    smallMessageBytes: number,
-    { isRoot, links }: { readonly isRoot: boolean; readonly links: number },
-  ): Promise<SmallMemory> {
-    const ring = await domain.allocate(ringUnits(smallMessageBytes) * UNIT_BYTES, { remoteWrite: !isRoot });
+  /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  static async allocate(domain: ProtectionDomain, part: SmallPart): Promise<SmallMemory> {
+    const units = ringUnits(part.smallMessageBytes, part.members);
+    const ring = await domain.allocate(units.first * UNIT_BYTES, { remoteWrite: !part.isRoot });
     try {
-      return new SmallMemory(ring, await domain.allocate(CONTROL_BYTES), links, !isRoot && links > 1);
+      return new SmallMemory(domain, ring, await domain.allocate(CONTROL_BYTES), part, units);
     } catch (error) {
       await ring.close();
       throw error;
     }
   }
 
-  /** The bytes of the ring. */
+  /** The bytes of the first ring. */
   get bytes(): Uint8Array {
-    return this.ring.view(0, this.#units * UNIT_BYTES);
+    return this.ring.view(0, this.units.first * UNIT_BYTES);
+  }
+
+  /** It belongs to a receiver that writes to others. */
+  get isRelay(): boolean {
+    return !this.part.isRoot && this.part.links > 1;
   }
 
   /** The worker's description. */
   get setup(): SmallSetup {
-    return { control: this.words.handle, ring: this.ring.handle, units: this.#units, links: this.links };
+    return {
+      control: this.words.handle,
+      ring: this.ring.handle,
+      units: this.units,
+      links: this.part.links,
+    };
+  }
+
+  /** Allocates the full ring, once. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+  grow(): Promise<MemoryRegion> {
+    const { domain, part, units } = this;
+    this.#full ??= domain.allocate(units.full * UNIT_BYTES, { remoteWrite: !part.isRoot });
+    return this.#full;
+  }
+
+  /** Nobody uses the full ring: frees it. */
+  async shrink(): Promise<void> {
+    const full = this.#full;
+    this.#full = undefined;
+    await closeOf(full);
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   /** Call it when the queue pairs are closed. */
   async close(): Promise<void> {
-    await Promise.all([this.ring.close(), this.words.close()]);
+    this.#isClosed = true;
+    await Promise.all([this.ring.close(), this.words.close(), closeOf(this.#full)]);
   }
+}
 
-  get #units(): number {
-    return 2 ** Math.floor(Math.log2(this.ring.byteLength / UNIT_BYTES));
-  }
+async function closeOf(allocated: Promise<MemoryRegion> | undefined): Promise<void> {
+  const region = await allocated?.catch(() => undefined);
+  await region?.close();
 }

@@ -35,6 +35,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     connect: ({ group, pair, address }) => this.#groups.get(group)!.connect(pair, address),
     createSmall: ({ group, link }) => this.#groups.get(group)!.small!.createQueue(link),
     connectSmall: ({ group, link, address }) => this.#groups.get(group)!.small!.connect(link, address),
+    growSmall: ({ group, link, ...full }) => this.#groups.get(group)?.small?.grow(link, full),
     kickSmall: (group) => this.#groups.get(group)?.advanceSoon(),
     createTable: ({ group, link }) => this.#groups.get(group)!.table!.createQueue(link),
     connectTable: ({ group, link, address }) => this.#groups.get(group)!.table!.connect(link, address),

@@ -7,7 +7,7 @@ import {
   type RemoteKey,
   remoteKey,
 } from '@rdmc/verbs';
-import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
+import type { GroupRecords, RingAddress, SmallAddress, SmallSetup } from '../records.js';
 import { ACK_RECEIVES, MAX_BATCHES, UNIT_BYTES } from '../small/layout.js';
 import { CounterViolation, RingSender } from '../small/ring-sender.js';
 import { Counter } from './counters.js';
@@ -19,14 +19,35 @@ const WRITES_PER_BATCH = 2;
 /** Words of a mark. */
 const MARK_WORDS = 3;
 
+/** A ring of the member at the other end. */
+interface RemoteRing {
+  readonly address: number;
+  readonly key: RemoteKey;
+}
+
+const NO_RING: RemoteRing = { address: 0, key: remoteKey(0) };
+
+function remoteRing({ address, rkey }: RingAddress): RemoteRing {
+  return { address, key: remoteKey(rkey) };
+}
+
+/** Entries from a position on are in the full ring. */
+export interface Growth {
+  readonly at: number;
+  /** Messages in front of it, and their bytes, modulo 2^32. */
+  readonly messages: number;
+  readonly bytes: number;
+}
+
 /** The link to one member. */
 interface Link {
   /** Its index. */
   readonly at: number;
   readonly sender: RingSender;
   readonly queue: SmallQueue;
-  remoteAddress: number;
-  remoteKey: RemoteKey;
+  first: RemoteRing;
+  /** Undefined while it is not known. */
+  full: RemoteRing | undefined;
   isConnected: boolean;
   /** Acks that have arrived. */
   acks: number;
@@ -39,9 +60,10 @@ interface Link {
   bytes: number;
 }
 
-/** Writes what is new in the ring of this member into the rings of others. */
+/** Writes what is new in the rings of this member into those of others. */
 export class RingOutput implements SmallLinkSide, SmallListener {
-  readonly #ring: MemoryRegion;
+  readonly #first: MemoryRegion;
+  #full: MemoryRegion | undefined;
   readonly #links: Link[] = [];
   /** Everything is free up to here at all of them. */
   #tail = 0;
@@ -56,7 +78,7 @@ export class RingOutput implements SmallLinkSide, SmallListener {
     private readonly host: SmallHost,
     private readonly counters: Float64Array,
   ) {
-    this.#ring = attachRegion(context.device, setup.ring);
+    this.#first = attachRegion(context.device, setup.ring);
   }
 
   createQueue(link: number): QueuePairAddress {
@@ -66,8 +88,8 @@ export class RingOutput implements SmallLinkSide, SmallListener {
       at: link,
       queue,
       sender: new RingSender(this.setup.units),
-      remoteAddress: 0,
-      remoteKey: remoteKey(0),
+      first: NO_RING,
+      full: undefined,
       isConnected: false,
       acks: 0,
       marks: new Uint32Array(MARK_WORDS * MAX_BATCHES),
@@ -78,19 +100,26 @@ export class RingOutput implements SmallLinkSide, SmallListener {
 
   async connect(at: number, { queue, ring }: SmallAddress, options: ConnectOptions): Promise<string> {
     const link = this.#links[at]!;
-    link.remoteAddress = ring!.address;
-    link.remoteKey = remoteKey(ring!.rkey);
+    link.first = remoteRing(ring!);
     const transport = await link.queue.connect(queue, options);
     link.isConnected = true;
     this.host.advanceSmall();
     return transport;
   }
 
-  /** Writes what is in the ring up to `head`, where the counters allow it. `messages`, `bytes`: those up to there. */
-  write(head: number, messages: number, bytes: number): void {
+  /** Full rings: that of this member, and those at the other ends, by link. Before anybody writes to one. */
+  grow(ring: number, addresses: readonly RingAddress[]): void {
+    this.#full = attachRegion(this.context.device, ring);
+    for (const [at, address] of addresses.entries()) this.#links[at]!.full = remoteRing(address);
+  }
+
+  /**
+   * Writes what is in the rings up to `head`, where the counters allow it. `messages`, `bytes`: those up to there.
+   * `growth` is given from the time on at which the full ring is in use.
+   */
+  write(head: number, messages: number, bytes: number, growth?: Growth): void {
     for (const link of this.#links) {
-      const units = link.isConnected ? link.sender.next(head) : 0;
-      if (units > 0) this.#post(link, units, messages, bytes);
+      if (link.isConnected) this.#writeTo(link, head, messages, bytes, growth);
     }
   }
 
@@ -159,27 +188,50 @@ export class RingOutput implements SmallLinkSide, SmallListener {
     await Promise.all(this.#links.map(({ queue }) => queue.close()));
   }
 
-  #post(link: Link, units: number, messages: number, bytes: number): void {
-    const { sender, queue, remoteAddress, remoteKey: key } = link;
-    const ringBytes = this.setup.units * UNIT_BYTES;
-    const start = (sender.sent % this.setup.units) * UNIT_BYTES;
+  #writeTo(link: Link, head: number, messages: number, bytes: number, growth: Growth | undefined): void {
+    const { sender, queue } = link;
+    const units = sender.next(head, growth?.at);
+    if (units > 0) {
+      const endsThere = growth !== undefined && !sender.isGrown && (sender.sent + units) >>> 0 === growth.at;
+      this.#post(link, units);
+      if (endsThere) this.#mark(link, growth.messages, growth.bytes);
+      else this.#mark(link, messages, bytes);
+    }
+    if (growth === undefined || !sender.mayGrow(growth.at)) return;
+    sender.grew();
+    queue.notice(sender.sent);
+    this.#mark(link, growth.messages, growth.bytes);
+    this.#writeTo(link, head, messages, bytes, growth);
+  }
+
+  /** The counts at the end of the batch that was posted last. */
+  #mark({ at, marks, sender }: Link, messages: number, bytes: number): void {
+    const batch = (sender.batches - 1) >>> 0;
+    const mark = (batch % MAX_BATCHES) * MARK_WORDS;
+    this.host.trace?.written(at, batch);
+    marks[mark] = sender.sent;
+    marks[mark + 1] = messages;
+    marks[mark + 2] = bytes;
+  }
+
+  #post(link: Link, units: number): void {
+    const { sender, queue } = link;
+    const { first, full } = this.setup.units;
+    const ringUnits = sender.isGrown ? full : first;
+    const { address: to, key } = sender.isGrown ? link.full! : link.first;
+    const { address, lkey } = sender.isGrown ? this.#full! : this.#first;
+    const start = (sender.sent % ringUnits) * UNIT_BYTES;
     const length = units * UNIT_BYTES;
-    const first = Math.min(length, ringBytes - start);
-    const { address, lkey } = this.#ring;
-    const mark = (sender.batches % MAX_BATCHES) * MARK_WORDS;
-    this.host.trace?.written(link.at, sender.batches);
+    const front = Math.min(length, ringUnits * UNIT_BYTES - start);
     sender.posted(units);
-    link.marks[mark] = sender.sent;
-    link.marks[mark + 1] = messages;
-    link.marks[mark + 2] = bytes;
-    if (first < length) {
-      queue.write(remoteAddress + start, key);
-      queue.memory(address + start, first, lkey);
-      queue.notice(sender.sent, remoteAddress, key);
-      queue.memory(address, length - first, lkey);
+    if (front < length) {
+      queue.write(to + start, key);
+      queue.memory(address + start, front, lkey);
+      queue.notice(sender.sent, to, key);
+      queue.memory(address, length - front, lkey);
     } else {
-      queue.notice(sender.sent, remoteAddress + start, key);
-      queue.memory(address + start, first, lkey);
+      queue.notice(sender.sent, to + start, key);
+      queue.memory(address + start, front, lkey);
     }
   }
 

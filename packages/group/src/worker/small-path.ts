@@ -8,7 +8,7 @@ import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js
 import { SmallReceiver } from './small-receiver.js';
 import { SmallRelay } from './small-relay.js';
 import { SmallRoot } from './small-root.js';
-import type { SmallHost, SmallSide } from './small-side.js';
+import type { FullRing, SmallHost, SmallSide } from './small-side.js';
 import { SmallTrace } from './small-trace.js';
 
 /** The functions of the group that its small-message path calls. A `pair` behind all neighbours is a link. */
@@ -71,6 +71,11 @@ export class SmallPath implements SmallHost, WatchPort {
 
   connect(link: number, address: SmallAddress): Promise<string> {
     return this.#sideOf[link]!.connect(link, address, connectOptions(this.setup));
+  }
+
+  /** There is a full ring for the ring of that link. */
+  grow(link: number, full: FullRing): void {
+    this.#sideOf[link]!.grow(full);
   }
 
   /** Posts what the counters allow. */

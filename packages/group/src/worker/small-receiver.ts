@@ -24,6 +24,7 @@ export class SmallReceiver implements SmallSide, SmallListener {
   #isConnected = false;
   /** A batch has arrived since the last look at the neighbours. */
   #isBusy = false;
+  #grownAt: number | undefined;
 
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
@@ -61,6 +62,16 @@ export class SmallReceiver implements SmallSide, SmallListener {
     if (Atomics.exchange(this.#control, ControlWord.WAITING, 0) === 1) this.host.tellApplication();
   }
 
+  /** The application has a full ring; the member that writes gets its address. */
+  grow(): void {
+    this.#receiver.offer();
+  }
+
+  /** Position from which on entries are in the full ring; undefined: in the first one. */
+  get grownAt(): number | undefined {
+    return this.#grownAt;
+  }
+
   /** Position behind the last entry that has arrived. */
   get head(): number {
     return this.#receiver.head;
@@ -92,10 +103,18 @@ export class SmallReceiver implements SmallSide, SmallListener {
       return;
     }
     this.host.trace?.arrived(link, this.#receiver.batches - 1);
+    if (this.#receiver.isGrown && this.#grownAt === undefined) this.#grown();
     this.#isBusy = true;
     this.#queue!.receive();
     Atomics.store(this.#control, ControlWord.HEAD, this.#receiver.head | 0);
     this.host.advanceSmall();
+  }
+
+  /** The full ring begins here. */
+  #grown(): void {
+    this.#grownAt = this.#receiver.head;
+    Atomics.store(this.#control, ControlWord.GROWN_AT, this.#grownAt | 0);
+    Atomics.store(this.#control, ControlWord.GROWN, 1);
   }
 
   sent(): void {

@@ -3,9 +3,9 @@ import type { ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
 import { ControlWord } from '../small/layout.js';
 import { controlWords } from './control-words.js';
-import { RingOutput } from './ring-output.js';
+import { type Growth, RingOutput } from './ring-output.js';
 import { SmallReceiver } from './small-receiver.js';
-import type { SmallHost, SmallSide } from './small-side.js';
+import type { FullRing, SmallHost, SmallSide } from './small-side.js';
 
 /**
  * The side of a relay of the tree: a receiver of its parent that writes what has arrived in its ring into the rings of its
@@ -40,11 +40,21 @@ export class SmallRelay implements SmallSide {
 
   advance(): void {
     // Messages that are relayed do not count as sent by this member.
-    this.#output.write(this.#input.head, 0, 0);
+    this.#output.write(this.#input.head, 0, 0, this.#growth);
     this.#input.advance();
     const written = this.#output.written | 0;
     if (Atomics.exchange(this.#control, ControlWord.RELAYED, written) === written) return;
     if (Atomics.exchange(this.#control, ControlWord.RELAYING, 0) === 1) this.host.tellApplication();
+  }
+
+  grow({ ring, addresses }: FullRing): void {
+    this.#output.grow(ring, addresses);
+    this.#input.grow();
+  }
+
+  get #growth(): Growth | undefined {
+    const at = this.#input.grownAt;
+    return at === undefined ? undefined : { at, messages: 0, bytes: 0 };
   }
 
   get waitsForOwn(): boolean {

@@ -3,8 +3,8 @@ import type { ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
 import type { GroupRecords, SmallAddress, SmallSetup } from '../records.js';
 import { ControlWord } from '../small/layout.js';
 import { controlWords } from './control-words.js';
-import { RingOutput } from './ring-output.js';
-import type { SmallHost, SmallSide } from './small-side.js';
+import { type Growth, RingOutput } from './ring-output.js';
+import type { FullRing, SmallHost, SmallSide } from './small-side.js';
 
 /** A sender's side: writes what its application has put into its ring into the rings of its receivers. */
 export class SmallRoot implements SmallSide {
@@ -12,6 +12,7 @@ export class SmallRoot implements SmallSide {
   readonly #output: RingOutput;
   #tail = 0;
   #head = 0;
+  #growth: Growth | undefined;
 
   constructor(
     context: ProtocolContext<GroupRecords>,
@@ -40,8 +41,14 @@ export class SmallRoot implements SmallSide {
     const messages = Atomics.load(this.#control, ControlWord.MESSAGES);
     const bytes = Atomics.load(this.#control, ControlWord.BYTES);
     this.#head = Atomics.load(this.#control, ControlWord.HEAD) >>> 0;
-    this.#output.write(this.#head, messages, bytes);
+    // Behind the head: the words that announce the full ring are in front of its entries.
+    this.#growth ??= this.#grown();
+    this.#output.write(this.#head, messages, bytes, this.#growth);
     this.#free();
+  }
+
+  grow({ ring, addresses }: FullRing): void {
+    this.#output.grow(ring, addresses);
   }
 
   get waitsForOwn(): boolean {
@@ -66,6 +73,14 @@ export class SmallRoot implements SmallSide {
 
   close(): Promise<void> {
     return this.#output.close();
+  }
+
+  #grown(): Growth | undefined {
+    const control = this.#control;
+    if (Atomics.load(control, ControlWord.GROWN) === 0) return undefined;
+    const at = Atomics.load(control, ControlWord.GROWN_AT) >>> 0;
+    const messages = Atomics.load(control, ControlWord.GROWN_MESSAGES);
+    return { at, messages, bytes: Atomics.load(control, ControlWord.GROWN_BYTES) };
   }
 
   /** Publishes the room that all receivers have made. */

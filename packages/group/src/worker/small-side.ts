@@ -1,5 +1,5 @@
 import type { CompletionFailure, ConnectOptions, QueuePairAddress } from '@rdmc/verbs';
-import type { SmallAddress } from '../records.js';
+import type { GrowSmall, SmallAddress } from '../records.js';
 import type { SmallTrace } from './small-trace.js';
 
 /** The functions of the group that its small-message path calls. */
@@ -17,6 +17,9 @@ export interface SmallHost {
   /** A probe of that link completed. */
   smallProbed(link: number): void;
 }
+
+/** This member's full ring, and those to which it writes. */
+export type FullRing = Pick<GrowSmall, 'ring' | 'addresses'>;
 
 /** The queue pairs of some links of a member. */
 export interface SmallLinkSide {
@@ -39,6 +42,8 @@ export interface SmallLinkSide {
 export interface SmallSide extends SmallLinkSide {
   /** Posts what the counters allow. */
   advance(): void;
+  /** There is a full ring, and each member behind this one has one, too. */
+  grow(full: FullRing): void;
   /** Whether messages are under way, so that this member waits for the others. */
   readonly isBusy: boolean;
 }

@@ -62,8 +62,9 @@ export class SmallModel implements Model {
     this.#rootRing = this.#memory.take(units);
     this.#ring = this.#memory.take(units);
     const limit = setting.countsNoBatches ? Number.POSITIVE_INFINITY : maxBatches;
-    this.#sender = new RingSender(units, limit, this.#unsigned(SENDER_WORDS));
-    this.#receiver = new RingReceiver(units, maxBatches, this.#unsigned(RECEIVER_WORDS));
+    const rings = { first: units, full: units };
+    this.#sender = new RingSender(rings, limit, this.#unsigned(SENDER_WORDS));
+    this.#receiver = new RingReceiver(rings, maxBatches, this.#unsigned(RECEIVER_WORDS));
     const most = messages.length + 1;
     this.#batches = this.#memory.takeQueue(3 * most);
     this.#notices = this.#memory.takeQueue(most);

@@ -7,6 +7,7 @@ import {
   EntryType,
   type EntryTypeNumber,
   HEADER_BYTES,
+  readU32,
   type SegmentIdentity,
   writeU32,
 } from './layout.js';
@@ -74,12 +75,7 @@ export class SegmentWriter {
   append(type: Exclude<EntryTypeNumber, typeof EntryType.CHECKSUM>, ...parts: readonly Uint8Array[]): number {
     let byteLength = 0;
     for (const part of parts) byteLength += part.length;
-    if (!this.fits(byteLength)) {
-      throw new TailwindError(
-        'ERR_RDMC_SEGMENT_FULL',
-        `An entry of ${byteLength} bytes does not fit at ${this.#position} of ${this.bytes.length}`,
-      );
-    }
+    if (!this.fits(byteLength)) throw this.#full(byteLength);
     const offset = this.#position;
     let end = offset + HEADER_BYTES;
     for (const part of parts) {
@@ -89,6 +85,26 @@ export class SegmentWriter {
     this.#header(offset, type, byteLength, this.#crc32.of(offset + HEADER_BYTES, end, 0));
     this.#position = end;
     return offset;
+  }
+
+  /**
+   * Adds entries that lie one behind the other with their headers, and computes the checksums of these anew. Adds the offset of
+   * each header to `offsets`.
+   * @throws TailwindError ERR_RDMC_SEGMENT_FULL; then nothing is written
+   */
+  appendRun(run: Uint8Array, offsets: number[]): void {
+    const end = this.#position + run.length;
+    if (end + CHECKSUM_ENTRY_BYTES > this.bytes.length) throw this.#full(run.length);
+    this.bytes.set(run, this.#position);
+    for (let at = this.#position; at < end; ) {
+      const byteLength = readU32(this.bytes, at + 4);
+      const start = at + HEADER_BYTES;
+      const type = this.bytes[at]!;
+      this.#header(at, type, byteLength, this.#crc32.of(start, start + byteLength, 0));
+      offsets.push(at);
+      at = start + byteLength;
+    }
+    this.#position = end;
   }
 
   /** Closes the entries added since the last seal with a checksum. Undefined when there are none. */
@@ -101,6 +117,13 @@ export class SegmentWriter {
     this.#position += CHECKSUM_ENTRY_BYTES;
     this.#sealed = this.#position;
     return { offset, byteLength: this.#sealed - offset };
+  }
+
+  #full(byteLength: number): TailwindError {
+    return new TailwindError(
+      'ERR_RDMC_SEGMENT_FULL',
+      `An entry of ${byteLength} bytes does not fit at ${this.#position} of ${this.bytes.length}`,
+    );
   }
 
   #header(at: number, type: number, byteLength: number, dataCrc: number): void {

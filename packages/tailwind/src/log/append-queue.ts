@@ -51,9 +51,8 @@ export class AppendQueue {
   }
 }
 
-function note(keys: Set<string>, { entries }: PendingAppend): void {
-  for (const { type, parts } of entries) {
-    const payload = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+function note(keys: Set<string>, { content }: PendingAppend): void {
+  for (const { type, payload } of content.entries()) {
     keys.add(keyText(keyOfPayload(type === EntryType.TOMBSTONE, payload)));
   }
 }

@@ -8,6 +8,7 @@ import type { SegmentEntry } from '../format/scan.js';
 import type { Closable, NodeParts } from '../node-parts.js';
 import { askAbandon, askClaim } from '../rpc/backup-client.js';
 import { WorkerLink } from '../worker-link.js';
+import { type AppendContent, EntryList, EntryRun, type LogEntry } from './append-content.js';
 import { Cleaner } from './cleaner.js';
 import { Connections } from './connections.js';
 import type { EntryLocation } from './entry-location.js';
@@ -15,7 +16,7 @@ import type { LogEnvironment, Need } from './log-environment.js';
 import { LogHead } from './log-head.js';
 import { type CheckedLogOptions, checkLogOptions, type LogOptions } from './log-options.js';
 import type { LogStats } from './log-stats.js';
-import { type Append, isData, type LogEntry, PendingAppend } from './pending-append.js';
+import { type Append, PendingAppend } from './pending-append.js';
 import { ReturnedBackups } from './returned-backups.js';
 import { SegmentTable } from './segment-table.js';
 import { StaleReplicas } from './stale-replicas.js';
@@ -152,13 +153,17 @@ export class Log {
    *   ERR_RDMC_TOO_FEW_BACKUPS, ERR_RDMC_COORDINATOR_SILENT, ERR_RDMC_LOG_BACKPRESSURE; then nothing was appended
    */
   append(...entries: readonly LogEntry[]): Append {
-    this.#lifetime.signal.throwIfAborted();
-    const append = new PendingAppend(entries);
-    this.#check(append);
-    this.#head.append(append);
-    this.#appendedBytes += append.entryBytes;
-    if (appendTrace.isWatched) this.#trace(append);
-    return append;
+    return this.#append(new EntryList(entries));
+  }
+
+  /**
+   * The same for entries as a segment has them: headers and payloads, one behind the other. Each piece has whole entries. They are
+   * copied without an object for each of them, and get new checksums; so payloads that were changed in place count as they are.
+   * The pieces must not change before the append is acknowledged.
+   * @throws as `append`; TailwindError ERR_RDMC_INVALID_OPTION for bytes that are not entries
+   */
+  appendRun(pieces: readonly Uint8Array[]): Append {
+    return this.#append(new EntryRun(pieces));
   }
 
   /**
@@ -194,13 +199,15 @@ export class Log {
 
   /**
    * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
-   * more. Closed segments come first, one after the other, while appends go on; then, for the open one, appends wait for a moment, as
-   * after the loss of a backup. Resolves when that has begun.
+   * more. Segments come one after the other, and appends go on meanwhile. Resolves when the others have everything.
    */
   async retire(member: number): Promise<void> {
-    for (const { replicas, certificate } of [...this.#segments.all()]) {
-      if (certificate) await replicas.retire(member, certificate);
+    // Segments may have been closed during the first round, or have been opened at its beginning.
+    for (let round = 0; round < 2; round += 1) {
+      for (const segment of [...this.#segments.all()])
+        await segment.replicas.retire(member, segment.certificate);
     }
+    // What is left would be a replica of a segment that is only being opened.
     this.#memberLost(member);
   }
 
@@ -228,14 +235,24 @@ export class Log {
     return this.#segments.get(segmentId)?.region.view();
   }
 
+  #append(content: AppendContent): Append {
+    this.#lifetime.signal.throwIfAborted();
+    const append = new PendingAppend(content);
+    this.#check(append);
+    this.#head.append(append);
+    this.#appendedBytes += append.entryBytes;
+    if (appendTrace.isWatched) this.#trace(append);
+    return append;
+  }
+
   #trace(append: PendingAppend): void {
     const describe = () => ({ logId: this.id, byteLength: append.entryBytes });
     // The caller has the promise; this one is only for the trace.
     appendTrace.promise(describe, () => append.acknowledged).catch(() => {});
   }
 
-  #check({ entries, entryBytes: bytes }: PendingAppend): void {
-    if (entries.length === 0 || !entries.every(({ type }) => isData(type))) {
+  #check({ content, entryBytes: bytes }: PendingAppend): void {
+    if (!content.isValid) {
       throw invalidOption('append: needs at least one entry, and only objects and tombstones');
     }
     if (bytes > this.maxAppendBytes) {

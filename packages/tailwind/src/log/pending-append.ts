@@ -1,18 +1,7 @@
 import { Deferred } from '@rdmc/common';
-import { ENTRY_HOLD_BYTES } from '../constants.js';
-import { EntryType, type EntryTypeNumber, HEADER_BYTES } from '../format/layout.js';
+import { HEADER_BYTES } from '../format/layout.js';
+import type { AppendContent } from './append-content.js';
 import type { EntryLocation } from './entry-location.js';
-
-/** One entry of an append: its payload is the concatenation of the parts. */
-export interface LogEntry {
-  /** The kind of entry: {@link EntryType}.OBJECT or TOMBSTONE. */
-  readonly type: EntryTypeNumber;
-  /**
-   * The payload in parts; `encodeObject` and `encodeTombstone` make them. Do not change them before the append is
-   * acknowledged.
-   */
-  readonly parts: readonly Uint8Array[];
-}
 
 /** Location of an append in the log. */
 export interface AppendLocation {
@@ -20,11 +9,6 @@ export interface AppendLocation {
   readonly segmentId: bigint;
   /** Offsets of the entries' headers in the segment. */
   readonly offsets: readonly number[];
-}
-
-/** Whether entries of this type belong to the application: objects and tombstones. */
-export function isData(type: number): boolean {
-  return type === EntryType.OBJECT || type === EntryType.TOMBSTONE;
 }
 
 /** An append, from the call until it is acknowledged and flushed. */
@@ -46,32 +30,27 @@ export interface Append {
 
 /** @internal */
 export class PendingAppend implements Append {
-  readonly payloadBytes: number;
   location: AppendLocation | undefined;
   #locations: readonly EntryLocation[] | undefined;
   readonly #acknowledged = new Deferred<AppendLocation>();
   #flushed: Deferred<void> | undefined;
   #segmentFlushed: Promise<void> | undefined;
 
-  constructor(readonly entries: readonly LogEntry[]) {
-    let bytes = 0;
-    for (const { parts } of entries) for (const part of parts) bytes += part.length;
-    this.payloadBytes = bytes;
-  }
+  constructor(readonly content: AppendContent) {}
 
   /** Bytes of the entries in a segment, without the checksum that closes their group. */
   get entryBytes(): number {
-    return this.payloadBytes + HEADER_BYTES * this.entries.length;
+    return this.content.payloadBytes + HEADER_BYTES * this.content.count;
   }
 
-  /** Estimated memory of this append while it waits: small entries take more memory than their bytes. */
+  /** Estimated memory of this append while it waits. */
   get heldBytes(): number {
-    return this.entryBytes + ENTRY_HOLD_BYTES * this.entries.length;
+    return this.content.payloadBytes + this.content.overheadBytes;
   }
 
   /** Whether it has tombstones only: a full log still takes such an append. */
   get isRemoval(): boolean {
-    return this.entries.every(({ type }) => type === EntryType.TOMBSTONE);
+    return this.content.isRemoval;
   }
 
   get locations(): readonly EntryLocation[] | undefined {

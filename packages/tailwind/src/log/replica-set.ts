@@ -3,10 +3,12 @@ import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
 import { copyClosed } from './closed-copy.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
-import { raiseMinimum } from './raise-minimum.js';
+import { OpenMoves } from './open-moves.js';
 import { type GrantWatch, type Replica, ReplicaGrants, throwIfFenced } from './replica-grants.js';
 import type { ReplicatedSegment } from './replicated-segment.js';
+import { SegmentEpoch } from './segment-epoch.js';
 import { tracedSegment } from './traced-segment.js';
+import { UncountedReplicas } from './uncounted-replicas.js';
 
 /**
  * The r replicas of one segment: opens them, closes them, and replaces those that are lost (rules of RAMCloud's
@@ -16,19 +18,15 @@ export class ReplicaSet {
   readonly #channel: number;
   readonly #grants: ReplicaGrants;
   #replicas: Replica[] = [];
-  #epoch = 1;
+  readonly #epoch: SegmentEpoch;
   /** Replacements run one after the other; appends are acknowledged again when all are done. */
   readonly #replacing = new SerialQueue();
   #waiting = 0;
   #isOpen = false;
   #isFreed = false;
-  /** The coordinator may be told this segment's epochs: its predecessor is closed. */
-  #isHead = false;
-  #owesMinimum = false;
-  /** Backups that are asked for a buffer, or whose buffer is about to become one of the replicas. */
-  readonly #asked = new Set<number>();
-  /** Backups that may have a stale replica. They free it once the replicas that count are in place. */
-  readonly #stale = new Set<number>();
+  readonly #uncounted: UncountedReplicas;
+  readonly #moves: OpenMoves;
+  #isClosing = false;
 
   constructor(
     private readonly environment: LogEnvironment,
@@ -37,6 +35,26 @@ export class ReplicaSet {
   ) {
     this.#channel = environment.link.number();
     this.#grants = new ReplicaGrants(environment);
+    this.#epoch = new SegmentEpoch(environment, segment.identity);
+    this.#uncounted = new UncountedReplicas(environment, segment.identity, () => {
+      const { leaving } = this.#moves;
+      return leaving ? [...this.members, memberOf(leaving)] : this.members;
+    });
+    this.#moves = new OpenMoves(environment, segment, {
+      channel: this.#channel,
+      epoch: this.#epoch,
+      uncounted: this.#uncounted,
+      turns: this.#replacing,
+      inTurn: (action) => this.#inTurn(action),
+      isMovable: (replica) =>
+        replica.state === 'open' && this.#replicas.includes(replica) && !this.#isFreed && !this.#isClosing,
+      isFreed: () => this.#isFreed,
+      isHeld: () => this.#waiting > 0,
+      grant: (isWanted) => this.#grant('restore', isWanted),
+      replace: (old, by) => this.#put(this.#replicas.indexOf(old), by),
+      failed: (replica, error) => this.#failed(replica, error),
+      knowsEpoch: (isHeld) => this.#knowsEpoch(isHeld),
+    });
   }
 
   get channel(): number {
@@ -45,7 +63,7 @@ export class ReplicaSet {
 
   /** Ids of the backups that have, or are about to have, a replica. */
   get members(): number[] {
-    return this.#replicas.filter(({ state }) => state !== 'lost').map(({ connection }) => connection.member);
+    return this.#replicas.filter(({ state }) => state !== 'lost').map(memberOf);
   }
 
   /** Grants r buffers, all at once. Appends may be posted when it resolves. Waits while there are too few backups. */
@@ -67,30 +85,30 @@ export class ReplicaSet {
       },
       {
         acknowledged: this.onAcknowledged,
-        lost: (target, reason) => this.#lost(target, reason),
-        caughtUp: (target) => this.#find(target)?.caughtUp.resolve(),
+        lost: (target, reason) => {
+          if (!this.#moves.lost(target, reason)) this.#lost(target, reason);
+        },
+        caughtUp: (target) => {
+          if (!this.#moves.caughtUp(target)) this.#find(target)?.caughtUp.resolve();
+        },
       },
     );
-    this.#freeStale();
+    this.#uncounted.free();
   }
 
   /**
-   * The predecessor is durably closed; resolves when appends may be acknowledged. Replacements before this moment
-   * could not raise the coordinator's minimum, which would have declared the predecessor's open replicas stale.
+   * The predecessor is durably closed; resolves when appends may be acknowledged.
    * @throws the reason for which the log ended meanwhile
    */
   async becomeHead(): Promise<void> {
-    await this.#inTurn(async () => {
-      this.#isHead = true;
-      if (this.#owesMinimum) await this.#raise();
-      this.#owesMinimum = false;
-    });
+    await this.#inTurn(() => this.#epoch.becomeHead());
     this.environment.ended.throwIfAborted();
   }
 
   /** All replicas are complete: closes them, and the replacements of those that are lost meanwhile. */
   async close(certificate: Certificate): Promise<void> {
-    while (this.#replicas.some(({ state }) => state !== 'closed')) {
+    this.#isClosing = true;
+    while (this.#moves.isJoining || this.#replicas.some(({ state }) => state !== 'closed')) {
       await this.#replacing.idle();
       this.environment.ended.throwIfAborted();
       await Promise.all(this.#replicas.map((replica) => this.#close(replica, certificate)));
@@ -109,9 +127,9 @@ export class ReplicaSet {
   async free(): Promise<void> {
     this.#isFreed = true;
     await this.#replacing.idle();
-    for (const member of this.members) this.#stale.add(member);
+    for (const member of this.members) this.#uncounted.outdate(member);
     this.#replicas = [];
-    this.#freeStale();
+    this.#uncounted.free();
   }
 
   /** The log has ended: the worker can forget the segment. */
@@ -130,20 +148,24 @@ export class ReplicaSet {
     }
   }
 
-  /** A backup is to go. Replaces its closed replica; resolves when another backup has it. */
-  async retire(member: number, certificate: Certificate): Promise<void> {
-    for (const replica of this.#replicas) {
-      const isTheirs = replica.connection.member === member && replica.state === 'closed';
-      if (isTheirs && !this.#isFreed) await this.#replaceClosed(replica, certificate);
+  /**
+   * A backup is to go. Resolves when another one has its replica; appends go on meanwhile.
+   * @param certificate of a closed segment
+   */
+  async retire(member: number, certificate: Certificate | undefined): Promise<void> {
+    for (const replica of [...this.#replicas]) {
+      if (replica.connection.member !== member || this.#isFreed) continue;
+      if (replica.state === 'open' && this.#isOpen) await this.#moves.move(replica);
+      else if (replica.state === 'closed' && certificate) await this.#replaceClosed(replica, certificate);
     }
   }
 
   /** A backup is back that has a replica from before it was lost. It frees it, at once or when the others are whole. */
   returned(member: number): void {
-    if (this.#isFreed || this.#isWantedAt(member)) return;
-    this.#stale.add(member);
+    if (this.#isFreed || this.#uncounted.isWantedAt(member)) return;
+    this.#uncounted.outdate(member);
     const isWhole = this.#replicas.every(({ state }) => state !== 'lost');
-    if (this.#isOpen && this.#waiting === 0 && isWhole) this.#freeStale();
+    if (this.#isOpen && this.#waiting === 0 && isWhole) this.#uncounted.free();
   }
 
   async #close(replica: Replica, certificate: Certificate): Promise<void> {
@@ -182,7 +204,7 @@ export class ReplicaSet {
     replica.state = 'lost';
     replica.caughtUp.reject(new Error(reason));
     this.environment.connections.suspect(replica.connection);
-    this.#stale.add(replica.connection.member);
+    this.#uncounted.outdate(replica.connection.member);
     if (!this.#isOpen) {
       // Nothing was written yet: `open` asks another backup.
       this.#replicas = this.#replicas.filter((other) => other !== replica);
@@ -207,7 +229,7 @@ export class ReplicaSet {
     if (index < 0) return;
     for (let target = lost.setup.target; ; ) {
       // Each attempt has its own epoch: a failed one may have been committed although its answer was lost.
-      this.#epoch += 1;
+      this.#epoch.begin();
       const replacement = await this.#grant('replace');
       if (!replacement) return;
       this.environment.refuse('replace', undefined);
@@ -226,38 +248,33 @@ export class ReplicaSet {
    * the lost replicas may live.
    */
   async #agree(): Promise<void> {
-    if (this.#waiting > 0) return;
-    await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
-    if (this.#waiting > 0) return;
-    if (this.#isHead) await this.#raise();
-    else this.#owesMinimum = true;
-    if (this.#waiting > 0) return;
+    if (!(await this.#knowsEpoch())) return;
     this.environment.link.commands.resume(this.#channel);
-    this.#freeStale();
+    this.#uncounted.free();
   }
 
-  #raise(): Promise<void> {
-    return raiseMinimum(this.environment, this.segment.identity, this.#epoch);
-  }
-
-  /** The replicas of lost connections do not count any more. A backup that lives can use their buffers again. */
-  #freeStale(): void {
-    for (const member of this.#stale) {
-      this.environment.staleReplicas.free(member, this.segment.identity, () => this.#isWantedAt(member));
-    }
-    this.#stale.clear();
+  /**
+   * Has replicas and coordinator know the epoch; false where another replica must be replaced first.
+   * @param isHeld whether nothing is acknowledged before that
+   */
+  async #knowsEpoch(isHeld = () => true): Promise<boolean> {
+    if (this.#waiting > 0) return false;
+    await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
+    if (this.#waiting > 0) return false;
+    await this.#epoch.tell(isHeld);
+    return this.#waiting === 0;
   }
 
   /** False when the replacement is lost, too. */
   async #catchUp(replacement: Replica, certificate: Certificate): Promise<boolean> {
     try {
       await within(replacement.caughtUp.promise, { signal: this.environment.ended });
-      await replacement.connection.commit(this.segment.identity, this.#epoch, certificate);
+      await replacement.connection.commit(this.segment.identity, this.#epoch.value, certificate);
       return true;
     } catch (error) {
       this.#throwIfFenced(error);
       replacement.state = 'lost';
-      this.#stale.add(replacement.connection.member);
+      this.#uncounted.outdate(replacement.connection.member);
       this.environment.connections.suspect(replacement.connection);
       return false;
     }
@@ -266,7 +283,7 @@ export class ReplicaSet {
   async #tellEpoch(replica: Replica): Promise<void> {
     if (replica.state !== 'open') return;
     try {
-      await replica.connection.setEpoch(this.segment.identity, this.#epoch);
+      await replica.connection.setEpoch(this.segment.identity, this.#epoch.value);
     } catch (error) {
       this.#failed(replica, error);
     }
@@ -278,11 +295,11 @@ export class ReplicaSet {
     return this.#inTurn(async () => {
       const index = this.#replicas.indexOf(lost);
       if (index < 0) return;
-      this.#stale.add(lost.connection.member);
+      this.#uncounted.outdate(lost.connection.member);
       while (!this.#isFreed && !(await this.#copyClosed(index, certificate))) {
         this.environment.ended.throwIfAborted();
       }
-      if (this.#replicas.every(({ state }) => state !== 'lost')) this.#freeStale();
+      if (this.#replicas.every(({ state }) => state !== 'lost')) this.#uncounted.free();
     });
   }
 
@@ -291,11 +308,11 @@ export class ReplicaSet {
     this.environment.refuse('restore', undefined);
     if (!replacement) return true;
     try {
-      await copyClosed(this.environment, this.segment, this.#epoch, replacement, certificate);
+      await copyClosed(this.environment, this.segment, this.#epoch.value, replacement, certificate);
       this.#put(index, replacement);
       return true;
     } catch (error) {
-      this.#abandon(replacement.connection.member);
+      this.#uncounted.abandon(replacement.connection.member);
       this.#throwIfFenced(error);
       this.environment.connections.suspect(replacement.connection);
       return false;
@@ -310,31 +327,21 @@ export class ReplicaSet {
   /** Makes a granted buffer one of the replicas. */
   #put(index: number, replica: Replica): void {
     this.#replicas[index] = replica;
-    this.#asked.delete(replica.connection.member);
+    this.#uncounted.granted(replica.connection.member);
   }
 
-  #abandon(member: number): void {
-    this.#asked.delete(member);
-    this.#stale.add(member);
-  }
-
-  /** Whether a backup has, or may be about to have, a replica that counts. */
-  #isWantedAt(member: number): boolean {
-    return this.#asked.has(member) || this.members.includes(member);
-  }
-
-  #grant(purpose: GrantPurpose): Promise<Replica | undefined> {
+  #grant(purpose: GrantPurpose, isWanted = () => !this.#isFreed): Promise<Replica | undefined> {
     const request = {
       ...this.segment.identity,
-      epoch: this.#epoch,
+      epoch: this.#epoch.value,
       committed: purpose === 'open' || purpose === 'clean',
       survivor: this.segment.role === 'survivor',
     };
     const watch: GrantWatch = {
-      taken: () => [...this.members, ...this.#asked],
-      asked: (member) => this.#asked.add(member),
-      abandoned: (member) => this.#abandon(member),
-      isWanted: () => !this.#isFreed,
+      taken: () => [...this.members, ...this.#uncounted.asked],
+      asked: (member) => this.#uncounted.ask(member),
+      abandoned: (member) => this.#uncounted.abandon(member),
+      isWanted,
     };
     return this.#grants.grant(purpose, request, watch);
   }
@@ -355,4 +362,8 @@ export class ReplicaSet {
   #find(target: number): Replica | undefined {
     return this.#replicas.find(({ setup }) => setup.target === target);
   }
+}
+
+function memberOf({ connection }: Replica): number {
+  return connection.member;
 }

@@ -2,8 +2,8 @@ import { EntryType, HEADER_BYTES, readU32, type SegmentIdentity } from '../forma
 import { keyOfPayload } from '../format/payloads.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import { SegmentWriter } from '../format/segment-writer.js';
+import { type AppendContent, isData } from './append-content.js';
 import { KeyFilter } from './key-filter.js';
-import { isData, type LogEntry } from './pending-append.js';
 
 /** The entries of a segment at its primary, and how many of their bytes are live as far as reported. */
 export class SegmentContents {
@@ -31,10 +31,11 @@ export class SegmentContents {
   }
 
   /** Places entries and returns the offsets of their headers; undefined if they do not all fit. */
-  place(entries: readonly LogEntry[], payloadBytes: number): number[] | undefined {
-    if (!this.writer.fits(payloadBytes, entries.length)) return undefined;
-    this.#liveBytes += payloadBytes + entries.length * HEADER_BYTES;
-    return entries.map(({ type, parts }) => this.writer.append(type as Exclude<typeof type, 9>, ...parts));
+  place(content: AppendContent): number[] | undefined {
+    const { count, payloadBytes } = content;
+    if (!this.writer.fits(payloadBytes, count)) return undefined;
+    this.#liveBytes += payloadBytes + count * HEADER_BYTES;
+    return content.place(this.writer);
   }
 
   /** Places a copy of an entry of another segment; undefined if it does not fit. */

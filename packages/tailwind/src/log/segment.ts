@@ -107,7 +107,7 @@ export class Segment implements ReplicatedSegment {
 
   /** Places an append's entries; they go out together. False when they do not fit. */
   place(append: PendingAppend): boolean {
-    const offsets = this.#closing ? undefined : this.contents.place(append.entries, append.payloadBytes);
+    const offsets = this.#closing ? undefined : this.contents.place(append.content);
     if (!offsets) return false;
     append.placed({ segmentId: this.id, offsets }, this.flushed);
     this.#appends.push(append);

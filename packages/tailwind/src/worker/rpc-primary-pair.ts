@@ -10,7 +10,7 @@ import {
 } from '@rdmc/verbs';
 import { RPC_DATA_BYTES, RPC_WINDOW } from '../constants.js';
 import type { TailwindRecords } from '../records.js';
-import type { LocalMemory, Target, TargetWriter } from './channel.js';
+import type { LocalMemory, TargetWriter, Written } from './channel.js';
 import { Pair } from './pair.js';
 import {
   RPC_ANSWER_BYTES,
@@ -20,7 +20,7 @@ import {
 } from './rpc-layout.js';
 
 interface Message {
-  readonly target: Target;
+  readonly target: Written;
   /** Sequence number that is complete with this message; 0 for all but the last part of an append. */
   readonly sequence: number;
   readonly address: number;
@@ -56,7 +56,7 @@ export class RpcPrimaryPair extends Pair implements TargetWriter {
     return new RpcPrimaryPair(context, number, await context.protectionDomain.allocate(RPC_PRIMARY_BYTES));
   }
 
-  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
+  write(target: Written, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
     if (this.broken !== undefined) {
       target.fail(this.broken);
       return;

@@ -39,6 +39,8 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     append: (channel, sequence, offset, byteLength) =>
       this.#channels.get(channel)?.append(sequence, offset, byteLength),
     replace: ({ channel, lost, target }) => this.#channels.get(channel)?.replace(lost, target),
+    join: ({ channel, target }) => this.#channels.get(channel)?.join(target),
+    remove: (channel, target) => this.#channels.get(channel)?.remove(target),
     resume: (channel) => this.#channels.get(channel)?.resume(),
     endChannel: (channel) => this.#endChannel(channel),
     read: (setup) => this.#read(setup),
@@ -116,7 +118,8 @@ export class TailwindProtocol implements Protocol<TailwindRecords>, ChannelEvent
     const reason = pair.broken ?? 'the connection to it was ended';
     const dropped = pair.drop();
     for (const { targets } of this.#channels.values()) {
-      for (const target of targets) {
+      // Those that do not count yet leave the list.
+      for (const target of [...targets]) {
         if (target.setup.pair === number) target.fail(reason);
       }
     }

@@ -3,7 +3,7 @@ import { Opcode, type RemoteMemory, type ScatterGatherEntry, WorkRequestFlag } f
 import { MAX_OUTSTANDING } from '../constants.js';
 import { TailwindError } from '../errors.js';
 import type { ReadSetup } from '../records.js';
-import type { LocalMemory, Target, TargetWriter } from './channel.js';
+import type { LocalMemory, TargetWriter, Written } from './channel.js';
 import { Pair } from './pair.js';
 
 interface Operation {
@@ -20,7 +20,7 @@ export class WritePair extends Pair implements TargetWriter {
   /** Operations for which the queue pair does not have room yet. */
   readonly #waiting = new Fifo<Operation>();
 
-  write(target: Target, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
+  write(target: Written, sequence: number, from: LocalMemory, offset: number, byteLength: number): void {
     const { address, rkey } = target.setup;
     this.#start({
       done: () => target.complete(sequence),

@@ -8,8 +8,12 @@
 //                       0  state  number  protectionDomain  receiveDepth  receiveCq  -  peerToken     owner, seldom
 //                      64  receivesPosted  -  wakeAt                                                  owner, often
 //                     128  busy  busyRegion  produced  rnrWaiting                                     connected peer
-//              4 KiB  ReceiveSlot[depth]             written by the owner
-//             96 KiB  InboundCompletion[depth]       written by the connected peer
+//              depth up to 32, so that a queue pair needs one page:
+//                256  InboundCompletion[32]          written by the connected peer
+//               1280  ReceiveSlot[32]                written by the owner
+//              more:
+//              4 KiB  ReceiveSlot[depth]
+//             96 KiB  InboundCompletion[depth]
 //
 // A structure has one writing process, so that a peer that dies or is stopped anywhere leaves nothing half-locked.
 // `SharedCq::ready` is the one exception: a bitmap of hints, changed by single atomic operations, and rescanned when a
@@ -33,7 +37,7 @@
 namespace rdmc {
 
 constexpr uint32_t kControlMagic = 0x434d4452;  // "RDMC"
-constexpr uint32_t kControlVersion = 4;         // 4: SharedQp::wakeAt
+constexpr uint32_t kControlVersion = 5;         // 5: queue pairs of little depth in one page
 constexpr uint32_t kMaxCqs = 256;
 constexpr uint32_t kMaxReceiveDepth = 1024;
 constexpr uint32_t kMaxSendDepth = 16384;
@@ -120,13 +124,18 @@ constexpr size_t kRegionsOffset = 64 << 10;
 constexpr size_t kCqsOffset = 2 << 20;
 constexpr size_t kQpsOffset = 4 << 20;
 constexpr size_t kQpStride = 128 << 10;
+constexpr uint32_t kLittleDepth = 32;
+constexpr size_t kLittleInboundOffset = 256;
+constexpr size_t kLittleReceiveSlotsOffset = kLittleInboundOffset + sizeof(InboundCompletion) * kLittleDepth;
 constexpr size_t kReceiveSlotsOffset = 4 << 10;
 constexpr size_t kInboundOffset = 96 << 10;
 constexpr size_t kControlBytes = kQpsOffset + size_t(kMaxQps) * kQpStride;
 // As drawn above.
 static_assert(kRegionsOffset == 65'536 && kCqsOffset == 2'097'152 && kQpsOffset == 4'194'304);
 static_assert(kQpStride == 131'072 && kReceiveSlotsOffset == 4'096 && kInboundOffset == 98'304);
-static_assert(sizeof(Header) <= kRegionsOffset && sizeof(SharedQp) <= kReceiveSlotsOffset);
+static_assert(kLittleReceiveSlotsOffset == 1'280);
+static_assert(sizeof(Header) <= kRegionsOffset && sizeof(SharedQp) <= kLittleInboundOffset);
+static_assert(kLittleReceiveSlotsOffset + sizeof(ReceiveSlot) * kLittleDepth <= kReceiveSlotsOffset);
 static_assert(kRegionsOffset + sizeof(SharedRegion) * kMaxRegions <= kCqsOffset);
 static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);
 static_assert(kReceiveSlotsOffset + sizeof(ReceiveSlot) * kMaxReceiveDepth <= kInboundOffset);
@@ -176,11 +185,14 @@ class ControlSegment {
   }
   SharedCq& cq(uint32_t index) const { return reinterpret_cast<SharedCq*>(memory_.data() + kCqsOffset)[index]; }
   SharedQp& qp(uint32_t index) const { return *reinterpret_cast<SharedQp*>(page(index)); }
-  ReceiveSlot* receiveSlots(uint32_t index) const {
-    return reinterpret_cast<ReceiveSlot*>(page(index) + kReceiveSlotsOffset);
+  // `depth`: that of the queue pair's receives.
+  ReceiveSlot* receiveSlots(uint32_t index, uint32_t depth) const {
+    const size_t offset = depth <= kLittleDepth ? kLittleReceiveSlotsOffset : kReceiveSlotsOffset;
+    return reinterpret_cast<ReceiveSlot*>(page(index) + offset);
   }
-  InboundCompletion* inbound(uint32_t index) const {
-    return reinterpret_cast<InboundCompletion*>(page(index) + kInboundOffset);
+  InboundCompletion* inbound(uint32_t index, uint32_t depth) const {
+    const size_t offset = depth <= kLittleDepth ? kLittleInboundOffset : kInboundOffset;
+    return reinterpret_cast<InboundCompletion*>(page(index) + offset);
   }
   const Fd& fd() const { return fd_; }
 

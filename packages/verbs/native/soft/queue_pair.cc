@@ -14,12 +14,13 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
       number_(number),
       pd_(parameters.pd),
       mine_(device.control().qp(number & (kMaxQps - 1))),
-      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1))),
-      inbound_(device.control().inbound(number & (kMaxQps - 1))),
+      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1), parameters.receiveDepth)),
+      inbound_(device.control().inbound(number & (kMaxQps - 1), parameters.receiveDepth)),
       sendCq_(std::move(sendCq)),
       receiveCq_(std::move(receiveCq)),
       signalAll_(parameters.signalAll),
-      ring_(parameters.sendDepth),
+      ring_(new WorkRequest[parameters.sendDepth]),
+      sendDepth_(parameters.sendDepth),
       receives_(parameters.receiveDepth) {
   mine_.state.store(kInit);
   mine_.protectionDomain = pd_;
@@ -72,8 +73,8 @@ uint32_t QueuePair::append(const WorkRequestSlot& slot) {
   if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
   const QpState current = state();
   if (current != kRts && current != kError) return kWrongState;
-  if (size_ == ring_.size()) return kQueueFull;
-  WorkRequest& request = ring_[(head_ + size_) % ring_.size()];
+  if (size_ == sendDepth_) return kQueueFull;
+  WorkRequest& request = ring_[(head_ + size_) % sendDepth_];
   request.flags = slot.flags;
   request.opcode = slot.opcode;
   if (slot.flags & kInline) {
@@ -113,8 +114,8 @@ void QueuePair::completeHead(Status status, uint64_t bytes) {
   completion.bytes = uint32_t(bytes);
   completion.queuePair = number_;
   const bool wanted = signalAll_ || (request.flags & kSignaled) || status != kSuccess;
-  head_ = (head_ + 1) % uint32_t(ring_.size());
   --size_;
+  head_ = size_ == 0 ? 0 : (head_ + 1) % sendDepth_;
   if (wanted) sendCq_->push(completion);
 }
 

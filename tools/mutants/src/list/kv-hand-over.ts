@@ -10,6 +10,7 @@ const PLACEMENT = ['apps/kv/test/placement.test.ts'];
 const INCOMING = ['apps/kv/test/incoming.test.ts'];
 const SLOT_ORDER = ['apps/kv/test/slot-order.test.ts'];
 const OUTGOING = ['apps/kv/test/outgoing.test.ts'];
+const REBALANCER = ['apps/kv/test/rebalancer.test.ts'];
 const ORDERS = ['apps/kv/test/hand-overs.test.ts'];
 
 /** Slots that move between servers that run. */
@@ -277,5 +278,23 @@ export const kvHandOver: readonly Mutant[] = [
     replace: 'each >= 0',
     fault: 'A command that waits is sent before earlier ones of its slot are answered.',
     tests: SLOT_ORDER,
+  },
+  {
+    id: 'kv/re-balancing-not-resumed',
+    package: PACKAGE,
+    function: 'Placement.#rebalanceWhereDue',
+    find: 'isDue || (await this.#state.moving())',
+    replace: 'isDue',
+    fault: 'A re-balancing stops where its coordinator ends.',
+    tests: PLACEMENT,
+  },
+  {
+    id: 'kv/re-balancing-forgotten-at-the-end',
+    package: PACKAGE,
+    function: 'Rebalancer.#step',
+    find: "next === 'end' && !this.options.ended.aborted",
+    replace: "next === 'end'",
+    fault: 'A coordinator that ends says that nothing is left to move.',
+    tests: REBALANCER,
   },
 ];

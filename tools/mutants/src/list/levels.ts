@@ -157,4 +157,13 @@ export const levels: readonly Mutant[] = [
     fault: 'A server that was cut off while an upgrade was finalized does not learn of it.',
     tests: KEEPER,
   },
+  {
+    id: 'kv/raised-level-refused',
+    package: KV,
+    function: 'LevelKeeper.#finalize',
+    find: 'level === before',
+    replace: 'false',
+    fault: 'An operator who repeats an order whose answer was lost hears that the level was not raised.',
+    tests: KEEPER,
+  },
 ];

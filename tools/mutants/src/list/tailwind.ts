@@ -8,6 +8,7 @@ const DIVISION = ['packages/tailwind/test/division.test.ts'];
 const PULL = ['packages/tailwind/test/pull.test.ts'];
 const ATTEMPTS = ['packages/tailwind/test/recovery-attempts.test.ts'];
 const CHANNEL = ['packages/tailwind/test/channel.test.ts'];
+const RETIRE = ['packages/tailwind/test/retire.test.ts'];
 const LEASES = ['packages/tailwind/test/coordinator.test.ts', 'packages/tailwind/test/log.test.ts'];
 
 /** Log segments, recovery, replication and leases. */
@@ -20,6 +21,15 @@ export const tailwind: readonly Mutant[] = [
     replace: 'false',
     fault: 'A damaged payload is taken.',
     tests: SCAN,
+  },
+  {
+    id: 'tailwind/run-with-foreign-crc',
+    package: PACKAGE,
+    function: 'SegmentWriter.appendRun',
+    find: 'this.#crc32.of(start, start + byteLength, 0)',
+    replace: 'readU32(this.bytes, at + 8)',
+    fault: 'Entries that were changed in place keep the checksums of what they were.',
+    tests: ['packages/tailwind/test/format.test.ts'],
   },
   {
     id: 'tailwind/scan-header-crc',
@@ -240,8 +250,8 @@ export const tailwind: readonly Mutant[] = [
   {
     id: 'tailwind/resume-before-minimum',
     package: PACKAGE,
-    function: 'ReplicaSet.#agree',
-    find: 'if (this.#isHead) await this.#raise(); else this.#owesMinimum = true;',
+    function: 'SegmentEpoch.tell',
+    find: 'if (this.#isHead) await this.#raise(isHeld); else this.#isOwed = true;',
     replace: '',
     fault: 'Appends are acknowledged before the minimum is raised.',
     tests: REPLICAS,
@@ -249,7 +259,7 @@ export const tailwind: readonly Mutant[] = [
   {
     id: 'tailwind/minimum-before-epoch',
     package: PACKAGE,
-    function: 'ReplicaSet.#agree',
+    function: 'ReplicaSet.#knowsEpoch',
     find: 'await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));',
     replace: '',
     fault: 'The minimum is raised before the survivors know the epoch.',
@@ -258,8 +268,8 @@ export const tailwind: readonly Mutant[] = [
   {
     id: 'tailwind/resume-after-first',
     package: PACKAGE,
-    function: 'ReplicaSet.#agree',
-    find: 'if (this.#waiting > 0) return; await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica))); if (this.#waiting > 0) return;',
+    function: 'ReplicaSet.#knowsEpoch',
+    find: 'if (this.#waiting > 0) return false; await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica))); if (this.#waiting > 0) return false;',
     replace: 'await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));',
     fault: 'The minimum is raised after the first replacement of several.',
     tests: REPLICAS,
@@ -272,6 +282,51 @@ export const tailwind: readonly Mutant[] = [
     replace: '',
     fault: 'A replacement counts before it has everything.',
     tests: REPLICAS,
+  },
+  {
+    id: 'tailwind/move-counts-late',
+    package: PACKAGE,
+    function: 'Channel.targetCompleted',
+    find: 'if (target.completed >= target.joinedAt) target.counts = true;',
+    replace: '',
+    fault: 'Appends never wait for a replica that joined.',
+    tests: CHANNEL,
+  },
+  {
+    id: 'tailwind/move-lacks-acknowledged',
+    package: PACKAGE,
+    function: 'Channel.targetCompleted',
+    find: '!target.hasCaughtUp && target.counts && target.completed >= this.#acknowledged',
+    replace: '!target.hasCaughtUp && target.counts',
+    fault: 'A replica that joined counts before it has what was acknowledged during its copy.',
+    tests: CHANNEL,
+  },
+  {
+    id: 'tailwind/move-loss-ignored',
+    package: PACKAGE,
+    function: 'Channel.targetLost',
+    find: 'if (target.counts) this.#held = true; else this.targets.splice(this.targets.indexOf(target), 1);',
+    replace: 'this.targets.splice(this.targets.indexOf(target), 1);',
+    fault: 'Appends go on without a replica that recovery may use.',
+    tests: CHANNEL,
+  },
+  {
+    id: 'tailwind/move-leaves-early',
+    package: PACKAGE,
+    function: 'OpenMoves.#leave',
+    find: 'if (!old || !(set.isFreed() || (await set.knowsEpoch(set.isHeld)))) return;',
+    replace: 'if (!old) return;',
+    fault: 'Appends do not go to the old replica, which recovery may use yet.',
+    tests: RETIRE,
+  },
+  {
+    id: 'tailwind/move-without-epoch',
+    package: PACKAGE,
+    function: 'OpenMoves.#join',
+    find: 'set.epoch.begin();',
+    replace: '',
+    fault: 'The old replica has the epoch of the others, so recovery may use it.',
+    tests: RETIRE,
   },
   {
     id: 'tailwind/replica-not-synced',

@@ -2,6 +2,11 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "core/failure.h"
 
 #include "soft/tcp/socket.h"
 
@@ -51,16 +56,45 @@ class TcpSink {
   size_t remaining_ = 0;
 };
 
+// The buffers of the inputs of one NIC, in its thread. An input has one only while bytes wait in it, because most
+// connections are idle, and their buffers would be most of their memory.
+class TcpInputBuffers {
+ public:
+  static constexpr size_t kBytes = 8 << 10;
+  using Buffer = std::unique_ptr<uint8_t[]>;
+
+  // nullptr where memory has run out.
+  Buffer take() {
+    if (free_.empty()) return Buffer(new (std::nothrow) uint8_t[kBytes]);
+    Buffer buffer = std::move(free_.back());
+    free_.pop_back();
+    return buffer;
+  }
+  void give(Buffer buffer) {
+    if (free_.size() < kKept) free_.push_back(std::move(buffer));
+  }
+
+ private:
+  static constexpr size_t kKept = 16;
+  std::vector<Buffer> free_;
+};
+
 class TcpInput {
  public:
+  explicit TcpInput(TcpInputBuffers& buffers) : buffers_(buffers) {}
+  ~TcpInput() { release(); }
+  TcpInput(const TcpInput&) = delete;
+  TcpInput& operator=(const TcpInput&) = delete;
+
   size_t buffered() const { return end_ - begin_; }
 
   // A whole header if one is buffered, else nullptr. Consumes it.
   template <typename Header>
   bool take(Header& header) {
     if (buffered() < sizeof(Header)) return false;
-    std::memcpy(&header, buffer_ + begin_, sizeof(Header));
+    std::memcpy(&header, &buffer_[begin_], sizeof(Header));
     begin_ += sizeof(Header);
+    if (buffered() == 0) release();
     return true;
   }
   // Buffered payload into the sink.
@@ -69,44 +103,55 @@ class TcpInput {
     size_t bytes;
     const int count = sink.next(pieces, buffered(), bytes);
     for (int i = 0; i < count; ++i) {
-      std::memcpy(pieces[i].iov_base, buffer_ + begin_, pieces[i].iov_len);
+      std::memcpy(pieces[i].iov_base, &buffer_[begin_], pieces[i].iov_len);
       begin_ += pieces[i].iov_len;
     }
     sink.advance(bytes);
+    if (buffered() == 0) release();
     return bytes;
   }
-  void discard() { begin_ = end_ = 0; }
 
   // Reads once. With a sink (nothing buffered then): straight into it, and the next header behind it.
   // `placed`: how much went into the sink; `wanted` less `got`: the socket was emptied.
   TcpMoved fill(int socket, TcpSink* sink, size_t max, size_t& placed, bool& emptied) {
+    if (!buffer_) buffer_ = buffers_.take();
+    // Payload needs none. Nothing is thrown with a sink, because the caller has announced that it touches memory.
+    if (!buffer_ && !sink) throw Failure("ERR_RDMC_OUT_OF_MEMORY", "There is no memory for the input of a connection");
     if (begin_ > 0) {
-      std::memmove(buffer_, buffer_ + begin_, buffered());
+      std::memmove(&buffer_[0], &buffer_[begin_], buffered());
       end_ -= begin_;
       begin_ = 0;
     }
     iovec pieces[TcpSink::kMaxPieces + 1];
     int count = 0;
-    size_t direct = 0, room = sizeof buffer_ - end_;
+    size_t direct = 0, room = buffer_ ? TcpInputBuffers::kBytes - end_ : 0;
     if (sink) {
       count = sink->next(pieces, max, direct);
       // A small part of what follows a long payload, because that is one header and more payload.
       room = direct < sink->remaining() ? 0 : std::min(room, kBehindPayload);
     }
-    if (room > 0) pieces[count++] = {buffer_ + end_, room};
+    if (room > 0) pieces[count++] = {buffer_.get() + end_, room};
     size_t got = 0;
     const TcpMoved moved = tcpReceive(socket, pieces, count, got);
     placed = std::min(got, direct);
     if (sink) sink->advance(placed);
     end_ += got - placed;
     emptied = got < direct + room;
+    if (buffered() == 0) release();
     return moved;
   }
 
  private:
-  static constexpr size_t kBufferBytes = 8 << 10;
   static constexpr size_t kBehindPayload = 256;
-  uint8_t buffer_[kBufferBytes];
+
+  // Nothing is buffered.
+  void release() {
+    begin_ = end_ = 0;
+    if (buffer_) buffers_.give(std::move(buffer_));
+  }
+
+  TcpInputBuffers& buffers_;
+  TcpInputBuffers::Buffer buffer_;  // nullptr where nothing is buffered
   size_t begin_ = 0, end_ = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "soft/strangers.h"
 #include "soft/tcp/connection.h"
 #include "soft/tcp/frame.h"
+#include "soft/tcp/input.h"
 #include "soft/tcp/link.h"
 #include "soft/tcp/touch.h"
 #include "soft/tcp/wire.h"
@@ -100,6 +101,7 @@ class TcpNic {
   void tearDown(TcpWire& wire);
   void fail(TcpWire& wire, Status status);
 
+  TcpInputBuffers inputBuffers;                          // outlives the connections
   Strangers strangers;                                   // by connection id
   std::unordered_multimap<uint32_t, TcpParked*> parked;  // by the queue pair they wait for
 

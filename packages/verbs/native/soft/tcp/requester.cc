@@ -25,7 +25,11 @@ Status statusOf(uint8_t told) {
 }  // namespace
 
 TcpRequester::TcpRequester(TcpNic& nic, Fd socket, std::shared_ptr<TcpWire> wire, uint32_t retryTimeoutMs)
-    : TcpConnection(nic, std::move(socket)), wire_(std::move(wire)), qp_(wire_->qp), retryTimeoutMs_(retryTimeoutMs) {
+    : TcpConnection(nic, std::move(socket)),
+      wire_(std::move(wire)),
+      qp_(wire_->qp),
+      retryTimeoutMs_(retryTimeoutMs),
+      input_(nic.inputBuffers) {
   std::lock_guard guard(qp_->sendLock);
   wire_->window.socket = fd();
 }

@@ -20,7 +20,8 @@ TcpResponder::TcpResponder(TcpNic& nic, Fd socket, std::shared_ptr<TcpWire> wire
       wire_(std::move(wire)),
       qp_(wire_->qp),
       rnrRetries_(hello.rnrRetries),
-      rnrTimerMs_(hello.rnrTimerMs) {}
+      rnrTimerMs_(hello.rnrTimerMs),
+      input_(nic.inputBuffers) {}
 
 bool TcpResponder::turn() {
   if (!wire_) return lastWords();

@@ -15,6 +15,8 @@
 namespace rdmc::fuzz {
 namespace {
 
+constexpr uint32_t kDepth = 16;
+
 // Two devices in this process. The hostile one is honest until both are connected; then its pages are overwritten.
 struct Pair {
   Pair() {
@@ -96,9 +98,9 @@ uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint
     case 0:
       return reinterpret_cast<uint8_t*>(&control.qp(index));
     case 1:
-      return reinterpret_cast<uint8_t*>(control.receiveSlots(index));
+      return reinterpret_cast<uint8_t*>(control.receiveSlots(index, kDepth));
     case 2:
-      return reinterpret_cast<uint8_t*>(control.inbound(index));
+      return reinterpret_cast<uint8_t*>(control.inbound(index, kDepth));
     case 3:
       return reinterpret_cast<uint8_t*>(&control.region(RegionTable::indexOf(region)));
     default:
@@ -112,7 +114,7 @@ uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint
 void control(const uint8_t* data, size_t size) {
   Pair& p = pair();
   uint32_t qp[2];
-  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQueuePair({p.pd[i], p.cq[i], p.cq[i], 16, 16, true});
+  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQueuePair({p.pd[i], p.cq[i], p.cq[i], kDepth, kDepth, true});
   connect(p, qp);
   // The hostile side's own pages, and what it may write of the victim's.
   SharedRegion& entry = p.devices[1]->control().region(RegionTable::indexOf(p.region[1]));
