@@ -32,6 +32,8 @@ const PROBE_MS = 8;
 /** Of the slots of each server, from the upper end: these move when a server comes back. */
 const MOVING_PART = 0.15;
 const FILL = 500;
+/** Each question about the state of a move takes some milliseconds of each server. */
+const POLL_MS = 250;
 const VALUE = 'x'.repeat(100);
 
 const next = () => {
@@ -89,7 +91,7 @@ async function move(admin, isBack) {
     const { isRunning, left, failure } = coordinator.facts.moves;
     if (failure) throw new Error(`${failure.code}: ${failure.reason}`);
     if (!isRunning && left === 0) break;
-    await delay(50);
+    await delay(POLL_MS);
   }
   if (!isBack) await withoutReplicas(admin);
   return performance.now() - began;
@@ -100,7 +102,7 @@ async function withoutReplicas(admin) {
   for (;;) {
     const { servers } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
     if (servers.find(({ server }) => server === SERVERS).facts?.backup.logs.length === 0) return;
-    await delay(50);
+    await delay(POLL_MS);
   }
 }
 
