@@ -1,7 +1,8 @@
 import { completionOpcodeName, statusName } from './completion-names.js';
 import { CompletionFlag, CompletionWord, Layout } from './constants.js';
 import type { OpenDevice, WorkCompletion } from './contract.js';
-import { closeUnlessGone, native } from './native.js';
+import { VerbsError } from './errors.js';
+import { type CompletionQueueFunctions, closeUnlessGone, native } from './native.js';
 
 const TWO_32 = 4_294_967_296;
 
@@ -16,6 +17,7 @@ export class CompletionQueue {
   readonly words: Uint32Array;
   /** Moves up to `Layout.POLL_SLOTS` completions into `words`; returns their number. */
   readonly pollBatch: () => number;
+  readonly #functions: CompletionQueueFunctions;
   #closed = false;
 
   /** @internal */
@@ -26,18 +28,39 @@ export class CompletionQueue {
     readonly handle: number,
     /** Completions that fit into it. */
     readonly depth: number,
+    channel: number,
   ) {
     const bytes = new Uint8Array(Layout.COMPLETION_BYTES * Layout.POLL_SLOTS);
     this.words = new Uint32Array(bytes.buffer);
-    this.pollBatch = native().completionQueuePoller(device.handle, handle, bytes);
+    this.#functions = native().completionQueueFunctions(device.handle, handle, channel, bytes);
+    this.pollBatch = this.#functions.poll;
+  }
+
+  /**
+   * As `pollBatch`, but if there is no completion, it arms the queue and blocks the calling thread until its channel has an event
+   * (ibv_get_cq_event). Returns 0 after `timeoutMs` (a 32-bit integer; default -1: no limit), after an event without a completion,
+   * after a signal, and if the queue is closed. The event loop of the thread does not run meanwhile, and the channel's listener is
+   * not called for events that are taken here: this is for a thread that waits for nothing else, and it wakes faster than
+   * `CompletionChannel.onEvent`. No other queue may use the channel.
+   * @throws VerbsError ERR_RDMC_INVALID_OPTION without a channel
+   */
+  waitBatch(timeoutMs = -1): number {
+    const { wait } = this.#functions;
+    if (wait) return wait(timeoutMs);
+    throw new VerbsError(
+      'ERR_RDMC_INVALID_OPTION',
+      'A completion queue without a channel cannot be waited for: create it with the option channel',
+    );
   }
 
   /** Removes and returns completions, `Layout.POLL_SLOTS` at most. */
   poll(): WorkCompletion[] {
-    const count = this.pollBatch();
-    const completions: WorkCompletion[] = [];
-    for (let i = 0; i < count; i += 1) completions.push(this.#at(i * Layout.COMPLETION_WORDS));
-    return completions;
+    return this.#batch(this.pollBatch());
+  }
+
+  /** As `poll`, but it blocks the calling thread until there are completions, as `waitBatch` does. @throws as `waitBatch` */
+  wait(timeoutMs?: number): WorkCompletion[] {
+    return this.#batch(this.waitBatch(timeoutMs));
   }
 
   /**
@@ -45,7 +68,9 @@ export class CompletionQueue {
    * before arming does not raise an event (the ibv_req_notify_cq rule).
    */
   arm(options: { solicitedOnly?: boolean } = {}): void {
-    native().completionQueueArm(this.device.handle, this.handle, options.solicitedOnly ?? false);
+    const solicitedOnly = options.solicitedOnly ?? false;
+    if (!this.#functions.arm(solicitedOnly))
+      native().completionQueueArm(this.device.handle, this.handle, solicitedOnly);
   }
 
   /** Fails with ERR_RDMC_COMPLETION_QUEUE_BUSY while queue pairs use it; idempotent. */
@@ -59,6 +84,12 @@ export class CompletionQueue {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #batch(count: number): WorkCompletion[] {
+    const completions: WorkCompletion[] = [];
+    for (let i = 0; i < count; i += 1) completions.push(this.#at(i * Layout.COMPLETION_WORDS));
+    return completions;
   }
 
   #at(base: number): WorkCompletion {

@@ -127,7 +127,8 @@ export class Device {
       this.attributes.maxCompletionQueueDepth,
     );
     const channel = options.channel?.handle ?? -1;
-    return new CompletionQueue(this, native().completionQueueCreate(this.handle, depth, channel), depth);
+    const queue = native().completionQueueCreate(this.handle, depth, channel);
+    return new CompletionQueue(this, queue, depth, channel);
   }
 
   /** A batch of work requests of this thread; several may exist, each used by one thread. */

@@ -104,8 +104,14 @@ export interface NativeBinding {
 
   completionQueueCreate(device: number, depth: number, channel: number): number;
   completionQueueDestroy(device: number, cq: number): void;
-  /** Returns a function without arguments that fills `batch` and returns how many completions it wrote. */
-  completionQueuePoller(device: number, cq: number, batch: Uint8Array): () => number;
+  /** The hot functions of a queue, each bound to it; `channel`: -1 if it has none. */
+  completionQueueFunctions(
+    device: number,
+    cq: number,
+    channel: number,
+    batch: Uint8Array,
+  ): CompletionQueueFunctions;
+  /** As the bound function, but it throws if the queue is closed. */
   completionQueueArm(device: number, cq: number, solicitedOnly: boolean): void;
 
   sharedReceiveQueueCreate(device: number, pd: number, depth: number): number;
@@ -166,6 +172,16 @@ export interface NativeBinding {
   threadCpuSeconds(): number;
   /** One thread's blockwise copy between two fresh shared mappings, seconds; used by `rdmc bench`. */
   copyBenchmark(totalBytes: number, blockBytes: number, threads: number): number;
+}
+
+/** What a thread does with its completion queue all the time. A closed queue has no completions. */
+export interface CompletionQueueFunctions {
+  /** Fills the batch; returns how many completions it wrote. */
+  readonly poll: () => number;
+  /** Returns false if the queue is closed. */
+  readonly arm: (solicitedOnly: boolean) => boolean;
+  /** Polls; if nothing is there, sleeps until the channel has an event, or for that long (-1: no limit), and polls again. */
+  readonly wait?: (timeoutMs: number) => number;
 }
 
 const require = createRequire(import.meta.url);

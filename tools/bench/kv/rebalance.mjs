@@ -28,6 +28,8 @@ const KEYS = Number(values.keys);
 const SERVERS = 5;
 const PROBES = 24;
 const FILL = 500;
+/** Each question about the state of a move takes some milliseconds of each server. */
+const POLL_MS = 250;
 const VALUE = 'x'.repeat(100);
 
 const next = () => {
@@ -81,7 +83,7 @@ async function move(admin, isBack) {
     const { isRunning, left, failure } = coordinator.facts.moves;
     if (failure) throw new Error(`${failure.code}: ${failure.reason}`);
     if (!isRunning && left === 0) break;
-    await delay(50);
+    await delay(POLL_MS);
   }
   if (!isBack) await withoutReplicas(admin);
   return performance.now() - began;
@@ -92,7 +94,7 @@ async function withoutReplicas(admin) {
   for (;;) {
     const { servers } = bulk(await admin.ask(resp('rdmc.admin', 'STATUS')));
     if (servers.find(({ server }) => server === SERVERS).facts?.backup.logs.length === 0) return;
-    await delay(50);
+    await delay(POLL_MS);
   }
 }
 

@@ -1,9 +1,9 @@
 // The other process of a measurement.
 import { openEnd } from './end.mjs';
-import { answerByEvents, answerWrites, receiveAll } from './loops.mjs';
+import { answerByEvents, answerByWaits, answerWrites, receiveAll } from './loops.mjs';
 
 const end = await openEnd(process.argv[2]);
-const tasks = { receiveAll, answerWrites, answerByEvents };
+const tasks = { receiveAll, answerWrites, answerByEvents, answerByWaits };
 
 process.on('message', async ({ connect, task, options }) => {
   if (connect) {

@@ -1,6 +1,7 @@
-// Small WRITEs between polling sides beside ib_write_lat; SENDs between sleeping sides beside ib_send_lat -e.
+// Small WRITEs between polling sides beside ib_write_lat; SENDs between sleeping sides beside ib_send_lat -e. Ours sleep in a
+// blocking call, as perftest does, or in Node's event loop.
 import { openPair } from './end.mjs';
-import { pingByEvents, pingByWrites } from './loops.mjs';
+import { pingByEvents, pingByWaits, pingByWrites } from './loops.mjs';
 import { perftestLatency } from './perftest.mjs';
 import { alternating, median, report } from './tools.mjs';
 
@@ -25,9 +26,14 @@ export async function latency() {
     theirs: () => perftestLatency('ib_write_lat', COUNT),
   });
   report('8-byte WRITE beside ib_write_lat', 'µs', writes);
-  const events = await alternating({
-    ours: () => ours(pingByEvents, 'answerByEvents'),
-    theirs: () => perftestLatency('ib_send_lat', COUNT, '-e'),
-  });
-  report('8-byte SEND by events beside ib_send_lat -e', 'µs', events);
+  for (const [title, ping, answer] of [
+    ['in a blocking call', pingByWaits, 'answerByWaits'],
+    ['in the event loop', pingByEvents, 'answerByEvents'],
+  ]) {
+    const sleeps = await alternating({
+      ours: () => ours(ping, answer),
+      theirs: () => perftestLatency('ib_send_lat', COUNT, '-e'),
+    });
+    report(`8-byte SEND, asleep ${title}, beside ib_send_lat -e`, 'µs', sleeps);
+  }
 }

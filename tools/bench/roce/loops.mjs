@@ -104,15 +104,26 @@ export function answerWrites(end, { rounds, remote }, begun) {
   }
 }
 
+/** Messages among the `count` completions of the batch; the others are those of sends. */
+function messagesIn({ words }, count) {
+  let messages = 0;
+  for (let i = 0; i < count; i += 1) {
+    if (words[i * Layout.COMPLETION_WORDS + CompletionWord.OPCODE] >= 128) messages += 1;
+  }
+  return messages;
+}
+
+/** Blocks the thread until a message has come, as perftest does. */
+function awaitMessage({ cq }) {
+  while (messagesIn(cq, checked(cq, cq.waitBatch())) === 0);
+}
+
 /** Calls `take` for each received message; between them the thread sleeps in its event loop. */
 function onMessages({ cq, channel }, take) {
   const look = () => {
     for (;;) {
       const count = checked(cq, cq.pollBatch());
-      for (let i = 0; i < count; i += 1) {
-        const opcode = cq.words[i * Layout.COMPLETION_WORDS + CompletionWord.OPCODE];
-        if (opcode >= 128) take();
-      }
+      for (let left = messagesIn(cq, count); left > 0; left -= 1) take();
       // A batch that is not full was all there is.
       if (count < Layout.POLL_SLOTS) return;
     }
@@ -165,4 +176,26 @@ export function answerByEvents(end, { rounds }, begun) {
     });
     begun();
   });
+}
+
+/** SENDs to and fro; both sides block their threads until a message comes. */
+export function pingByWaits(end, { rounds }) {
+  const times = [];
+  postReceives(end, 0, 8, PING_BYTES);
+  for (let round = 1; round <= rounds; round += 1) {
+    const start = process.hrtime.bigint();
+    send(end, round);
+    awaitMessage(end);
+    times.push(Number(process.hrtime.bigint() - start) / 2000);
+  }
+  return times;
+}
+
+export function answerByWaits(end, { rounds }, begun) {
+  postReceives(end, 0, 8, PING_BYTES);
+  begun();
+  for (let round = 1; round <= rounds; round += 1) {
+    awaitMessage(end);
+    send(end, round);
+  }
 }

@@ -53,7 +53,7 @@ export class GroupTrace {
     this.#subject = traceSubject(TraceProtocol.GROUP, group);
   }
 
-  /** A message began here: at the root with its `send`, elsewhere with its first block. */
+  /** A message began here: at the root with its `send`, elsewhere with its first block, or with the header that goes ahead. */
   began(message: number, blocks: number): void {
     this.sink.put(this.#subject, TraceKind.BEGAN, message, blocks, NONE);
   }

@@ -9,7 +9,7 @@ import type {
   WorkCompletion,
 } from '@rdmc/verbs';
 import { Opcode, type RemoteMemory, WorkRequestFlag } from '@rdmc/verbs';
-import { waitFor } from '../wait.js';
+import { LIMIT_MS, waitFor } from '../wait.js';
 import { type AgentState, ChannelState, type QueueState } from './state.js';
 
 export interface QueuePairInfo {
@@ -78,6 +78,14 @@ export function queueCalls(state: AgentState) {
     /** Waits for `count` completions and takes them. */
     poll(args: { cq: number; count: number; limitMs?: number }): Promise<WorkCompletion[]> {
       return takeCompletions(state.get('cq', args.cq), args.count, args.limitMs);
+    },
+    /** Blocks the thread until there are completions, or for that long, and takes them. */
+    waitBlocked(args: { cq: number; limitMs?: number }): WorkCompletion[] {
+      const { queue, backlog } = state.get('cq', args.cq);
+      const end = Date.now() + (args.limitMs ?? LIMIT_MS);
+      do backlog.push(...queue.wait(Math.max(0, end - Date.now())));
+      while (backlog.length === 0 && Date.now() < end);
+      return backlog.splice(0);
     },
     /** Takes the completions that are there now. */
     pollNow(args: { cq: number }): WorkCompletion[] {

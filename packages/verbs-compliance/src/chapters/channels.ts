@@ -6,6 +6,7 @@ import type { SuiteContext } from '../suite-context.js';
 import { LONG_MS } from '../wait.js';
 
 const ALL_ROUNDS = 10_000;
+const BLOCKED_ROUNDS = 20;
 
 function channelOf(peer: Peer): Promise<number> {
   return peer.call('createChannel', { device: peer.device });
@@ -36,6 +37,36 @@ export function channels({ test, rounds: roundsOf }: SuiteContext): void {
     await near.run({ opcode: 'SEND' });
     await b.call('waitEvent', { channel, beyond: 0 });
     await far.done(2);
+  });
+
+  test('a thread blocks until a completion comes', { needs: ['secondThread'] }, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    const ids = range(BLOCKED_ROUNDS);
+    await far.receive(...ids.map((id) => ({ id })));
+    for (const id of ids) {
+      const blocked = b.call('waitBlocked', { cq: far.cq });
+      await near.run({ opcode: 'SEND' });
+      assert.deepEqual(
+        (await blocked).map((done) => [done.id, done.status]),
+        [[id, 'SUCCESS']],
+      );
+    }
+  });
+
+  test('a wait ends with its time, and takes what is there at once', {}, async (a, b) => {
+    const channel = await channelOf(b);
+    const [near, far] = await connected(a, b, {}, { channel });
+    assert.deepEqual(await b.call('waitBlocked', { cq: far.cq, limitMs: 1 }), []);
+    await far.receive({ id: 1 });
+    await near.run({ opcode: 'SEND' });
+    const [done] = await b.call('waitBlocked', { cq: far.cq });
+    assert.equal(done!.id, 1);
+  });
+
+  test('a queue without a channel cannot be waited for', {}, async (a) => {
+    const cq = await a.call('createCompletionQueue', { device: a.device });
+    await assert.rejects(a.call('waitBlocked', { cq, limitMs: 1 }), { code: 'ERR_RDMC_INVALID_OPTION' });
   });
 
   test('one channel serves many queues', {}, async (a, b) => {

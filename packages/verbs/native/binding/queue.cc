@@ -38,15 +38,22 @@ Napi::Value completionQueueArm(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// The two hot functions do not take arguments: what they need is bound to them once (plain Node-API, because the C++
-// wrapper's call costs more than the work). They hold weak references to the device: it must end when it is closed, not
-// when JavaScript collects the functions.
+// The hot functions have their objects bound to them once (plain Node-API, because the C++ wrapper's call costs more than
+// the work). They hold weak references to the device: it must end when it is closed, not when JavaScript collects the
+// functions.
 struct Poller {
   std::weak_ptr<Device> device;
   std::weak_ptr<CompletionQueue> cq;
+  std::weak_ptr<Channel> channel;  // of `wait` only
   CompletionSlot* batch;
   Napi::ObjectReference keep;
 };
+
+napi_value asNumber(napi_env env, uint32_t value) {
+  napi_value out;
+  napi_create_uint32(env, value, &out);
+  return out;
+}
 
 napi_value poll(napi_env env, napi_callback_info info) {
   void* data;
@@ -54,9 +61,45 @@ napi_value poll(napi_env env, napi_callback_info info) {
   auto* poller = static_cast<Poller*>(data);
   const auto device = poller->device.lock();
   const auto cq = poller->cq.lock();
-  const uint32_t count = device && cq ? device->poll(*cq, poller->batch, kPollSlots) : 0;
+  return asNumber(env, device && cq ? device->poll(*cq, poller->batch, kPollSlots) : 0);
+}
+
+// Sleeps once, and only if nothing is there.
+napi_value wait(napi_env env, napi_callback_info info) {
+  size_t arguments = 1;
+  napi_value argument;
+  void* data;
+  int32_t timeoutMs = 0;
+  napi_get_cb_info(env, info, &arguments, &argument, nullptr, &data);
+  napi_get_value_int32(env, argument, &timeoutMs);
+  auto* poller = static_cast<Poller*>(data);
+  const auto device = poller->device.lock();
+  const auto cq = poller->cq.lock();
+  const auto channel = poller->channel.lock();
+  if (!device || !cq || !channel) return asNumber(env, 0);
+  const auto look = [&] { return device->poll(*cq, poller->batch, kPollSlots); };
+  if (const uint32_t count = look()) return asNumber(env, count);
+  cq->arm(false);
+  // A completion from before the arming raises no event.
+  if (const uint32_t count = look()) return asNumber(env, count);
+  channel->wait(timeoutMs);
+  return asNumber(env, look());
+}
+
+// Returns whether the queue is open.
+napi_value arm(napi_env env, napi_callback_info info) {
+  size_t arguments = 1;
+  napi_value argument;
+  void* data;
+  bool solicitedOnly = false;
+  napi_get_cb_info(env, info, &arguments, &argument, nullptr, &data);
+  napi_get_value_bool(env, argument, &solicitedOnly);
+  auto* poller = static_cast<Poller*>(data);
+  const auto device = poller->device.lock();
+  const auto cq = poller->cq.lock();
+  if (device && cq) cq->arm(solicitedOnly);
   napi_value out;
-  napi_create_uint32(env, count, &out);
+  napi_get_boolean(env, device && cq, &out);
   return out;
 }
 
@@ -98,12 +141,22 @@ T* sizedMemory(const Napi::Value& value, size_t bytes, const char* what) {
   return reinterpret_cast<T*>(view.Data());
 }
 
-Napi::Value completionQueuePoller(const Napi::CallbackInfo& info) {
+Napi::Value completionQueueFunctions(const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
   const auto device = deviceArgument(info);
   const auto cq = device->completionQueue(u32(info, 1));
-  auto* batch = sizedMemory<CompletionSlot>(info[2], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
-  auto* bound = new Poller{device, cq, batch, Napi::Persistent(info[2].As<Napi::Object>())};
-  return boundFunction(info.Env(), "poll", guarded<poll>, bound);
+  const int id = i32(info, 2);
+  const std::weak_ptr<Channel> channel = id < 0 ? nullptr : device->channel(id);
+  auto* batch = sizedMemory<CompletionSlot>(info[3], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
+  const auto bound = [&](const char* name, napi_callback callback) {
+    auto* poller = new Poller{device, cq, channel, batch, Napi::Persistent(info[3].As<Napi::Object>())};
+    return boundFunction(env, name, callback, poller);
+  };
+  Napi::Object out = Napi::Object::New(env);
+  out.Set("poll", bound("poll", guarded<poll>));
+  out.Set("arm", bound("arm", guarded<arm>));
+  if (id >= 0) out.Set("wait", bound("wait", guarded<wait>));
+  return out;
 }
 
 Napi::Value submissionDoorbell(const Napi::CallbackInfo& info) {
@@ -269,7 +322,7 @@ void bindQueue(Napi::Env env, Napi::Object exports) {
   bind<channelDestroy>(env, exports, "channelDestroy");
   bind<completionQueueCreate>(env, exports, "completionQueueCreate");
   bind<completionQueueDestroy>(env, exports, "completionQueueDestroy");
-  bind<completionQueuePoller>(env, exports, "completionQueuePoller");
+  bind<completionQueueFunctions>(env, exports, "completionQueueFunctions");
   bind<completionQueueArm>(env, exports, "completionQueueArm");
   bind<submissionDoorbell>(env, exports, "submissionDoorbell");
   bind<sharedReceiveQueueCreate>(env, exports, "sharedReceiveQueueCreate");

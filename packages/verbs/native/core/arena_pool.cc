@@ -246,9 +246,17 @@ void ArenaPool::release(Extent& extent) {
       }
     }
   }
+  if (gone.empty()) return;
+  std::lock_guard guard(goneMutex_);
   for (uint32_t id : gone) {
     if (onGone_) onGone_(onGoneContext_, id);
   }
+}
+
+void ArenaPool::onGone(OnGone callback, void* context) {
+  std::lock_guard guard(goneMutex_);
+  onGone_ = callback;
+  onGoneContext_ = context;
 }
 
 void ArenaPool::trim(std::vector<uint32_t>& gone) {

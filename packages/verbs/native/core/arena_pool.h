@@ -52,10 +52,10 @@ struct Extent {
 class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
  public:
   using OnGone = void (*)(void* context, uint32_t arenaId);
-  void onGone(OnGone callback, void* context) {
-    onGone_ = callback;
-    onGoneContext_ = context;
-  }
+  // Called with each arena that goes, in the thread that released its last extent: that may be any, also after the owner of
+  // the context has let go of the pool. When this returns, no earlier callback runs any more. The callback must not release
+  // extents.
+  void onGone(OnGone callback, void* context);
   // Both are callable from any thread. `allocate` has not faulted memory in that is new: `populate` does, and may take
   // long.
   std::shared_ptr<Extent> allocate(size_t length);
@@ -79,6 +79,7 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
   uint32_t nextId_ = 1;
   std::unordered_map<uint32_t, std::shared_ptr<Arena>> arenas_;
   std::list<uint32_t> idle_;  // own arenas that are free, oldest first
+  std::mutex goneMutex_;  // of the two below, held during a call
   OnGone onGone_ = nullptr;
   void* onGoneContext_ = nullptr;
 };

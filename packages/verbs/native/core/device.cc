@@ -1,5 +1,7 @@
 #include "core/device.h"
 
+#include <sys/epoll.h>
+
 namespace rdmc {
 namespace {
 
@@ -8,6 +10,12 @@ namespace {
 }
 
 }  // namespace
+
+void Channel::wait(int timeoutMs) {
+  // The epoll itself, not `poll` of its descriptor: an event then passes one queue of waiters, not two.
+  epoll_event ready{};
+  if (::epoll_wait(fd(), &ready, 1, timeoutMs) > 0) take();
+}
 
 void Device::populateRegion(uint32_t region) {
   if (const auto extent = regions().extent(RegionTable::indexOf(regions().at(region).key.load()))) {

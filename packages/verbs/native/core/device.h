@@ -32,11 +32,14 @@ struct DeviceDescription {
 class Channel {
  public:
   virtual ~Channel() = default;
-  virtual int fd() const = 0;
+  virtual int fd() const = 0;  // an epoll
   virtual void drain() = 0;
   // Takes at least one of the pending events, in as few system calls as possible; `fd` stays readable while more are
   // pending.
   virtual void take() { drain(); }
+  // Blocks the calling thread until an event is pending, and takes it. Also returns after `timeoutMs` (-1: no limit), and
+  // after a signal.
+  void wait(int timeoutMs);
 };
 
 // A completion queue, as the binding holds it.
