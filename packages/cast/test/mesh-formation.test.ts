@@ -1,5 +1,10 @@
+import dns from 'node:dns/promises';
+import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Deferred } from '@rdmc/common';
 import { afterEach, expect, it, vi } from 'vitest';
+import type { CastOptions } from '../src/cast-options.js';
 import { checkCastOptions } from '../src/checked-cast-options.js';
 import { CastError } from '../src/errors.js';
 import { type CastingThreads, MeshFormation } from '../src/sender/mesh-formation.js';
@@ -11,6 +16,26 @@ afterEach(async () => {
   for (const each of cleanUp.splice(0)) await each();
 });
 
+const missing = new CastError('ERR_RDMC_NOT_FOUND', 'there is no such file');
+
+/** A formation that has begun; its reader looks at the paths, and `lacks` says that there are none. */
+function forming(given: CastOptions) {
+  const links: ReceiverLink[] = [];
+  const begun = new Deferred<void>();
+  const over = new AbortController();
+  const options = checkCastOptions(given);
+  const formation = new MeshFormation(
+    options,
+    { begun: begun.promise, surveyed: () => Promise.reject(missing) },
+    { reader: { compare: async () => {} } } as unknown as CastingThreads,
+    over.signal,
+    (made) => links.push(...made),
+  );
+  const formed = formation.run(options.to);
+  formed.catch(() => {});
+  return { formed, links, over, lacks: () => begun.reject(missing) };
+}
+
 it('a receiver is called while the reader looks at the paths, and not invited before, nor where there are none', async () => {
   const heard: string[] = [];
   const left = new Deferred<void>();
@@ -20,24 +45,49 @@ it('a receiver is called while the reader looks at the paths, and not invited be
     left.resolve();
   });
   cleanUp.push(close);
-  const links: ReceiverLink[] = [];
-  const begun = new Deferred<void>();
-  const missing = new CastError('ERR_RDMC_NOT_FOUND', 'there is no such file');
-  const reader = { compare: async () => {} };
-  const options = checkCastOptions({ to: [to] });
-  const formation = new MeshFormation(
-    options,
-    { begun: begun.promise, surveyed: () => Promise.reject(missing) },
-    { reader } as unknown as CastingThreads,
-    new AbortController().signal,
-    (made) => links.push(...made),
-  );
-  const formed = formation.run(options.to);
-  formed.catch(() => {});
+  const { formed, links, lacks } = forming({ to: [to] });
   await vi.waitFor(() => expect(links[0]?.hello).toBeDefined(), 30_000);
-  begun.reject(missing);
+  lacks();
   await expect(formed).rejects.toBe(missing);
   await links[0]!.close(missing);
   await left.promise;
   expect(heard).toEqual(['call', 'abort']);
 });
+
+it('a missing path is reported while a receiver does not answer, whose call then ends', async () => {
+  const sockets: Socket[] = [];
+  const silent = createServer((socket) => void sockets.push(socket));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  cleanUp.push(
+    () => silent.close(),
+    () => sockets.map((socket) => socket.destroy()),
+  );
+  const called = once(silent, 'connection');
+  const { port } = silent.address() as AddressInfo;
+  const to = [{ host: '127.0.0.1', port }];
+  const { formed, links, over, lacks } = forming({ to, connectTimeoutMs: 600_000 });
+  await called;
+  lacks();
+  await expect(formed).rejects.toBe(missing);
+  over.abort();
+  await links[0]!.down;
+  expect(links[0]!.failure!.code).toBe('ERR_RDMC_ABORTED');
+});
+
+it.each(['size-time', 'none'] as const)(
+  'a missing path is reported while a name is looked up, with compare %s',
+  async (compare) => {
+    const lookup = vi.spyOn(dns, 'lookup').mockReturnValue(new Promise<never>(() => {}));
+    syncBuiltinESMExports();
+    cleanUp.push(() => {
+      lookup.mockRestore();
+      syncBuiltinESMExports();
+    });
+    const to = [{ host: 'receiver.invalid', port: 1 }];
+    const { formed, lacks } = forming({ to, key: 'a key of more than sixteen bytes', compare });
+    lacks();
+    await expect(formed).rejects.toBe(missing);
+    expect(lookup).toHaveBeenCalled();
+  },
+);

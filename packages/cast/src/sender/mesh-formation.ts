@@ -146,12 +146,21 @@ export class MeshFormation {
    * @param prepared settles when the reader has checked the paths; it has failed where nobody may be invited
    */
   async #connect(targets: readonly Target[], prepared: Promise<unknown>): Promise<ReceiverLink[]> {
-    prepared.catch(() => {});
-    const { sockets, connectTimeoutMs: timeoutMs } = this.options;
     const links = targets.map((target) => new ReceiverLink(target));
     this.onLinks(links);
-    const addresses = await resolveHosts(targets);
-    const totals = await this.#announced();
+    // A path that is missing is reported at once, also where no receiver answers.
+    await Promise.all([prepared, this.#call(links, prepared)]);
+    this.signal.throwIfAborted();
+    refuseDuplicates(links);
+    if (this.options.compress) for (const link of links) refuseWithoutCodec(link);
+    return links.filter(({ alive }) => alive);
+  }
+
+  /** Dials all receivers, and invites each that answers. */
+  async #call(links: readonly ReceiverLink[], prepared: Promise<unknown>): Promise<void> {
+    const { sockets, connectTimeoutMs: timeoutMs } = this.options;
+    const targets = links.map(({ target }) => target);
+    const [addresses, totals] = await Promise.all([resolveHosts(targets), this.#announced()]);
     this.#castId = randomUUID();
     const invitation: Invitation = { ...this.#invitation, ...totals, castId: this.#castId };
     const opened = links.map(async (link) => {
@@ -165,10 +174,6 @@ export class MeshFormation {
       await link.invite(invitation, { timeoutMs, signal: this.signal });
     });
     await Promise.all(opened);
-    this.signal.throwIfAborted();
-    refuseDuplicates(links);
-    if (this.options.compress) for (const link of links) refuseWithoutCodec(link);
-    return links.filter(({ alive }) => alive);
   }
 
   async #announced(): Promise<typeof NOT_LISTED> {
