@@ -5,9 +5,12 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { castFile, castFiles, receiveFiles } from '@rdmc/cast';
+import { RdmcNode } from '@rdmc/group';
 import { encodeFrame } from '@rdmc/mesh/sockets';
 import { mayMount, rejection, smallDisk, temporaryDirectory } from '@rdmc/testing';
-import { afterEach, describe, expect, it } from 'vitest';
+import { VerbsError } from '@rdmc/verbs';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { SENDER_ID } from '../src/constants.js';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { fakeReceiver } from './support/fake-receiver.js';
 import { outcome, ReceiverProcess, startReceivers, temporaries, visible } from './support/receivers.js';
@@ -376,6 +379,28 @@ describe('wrong set-ups fail with a code', () => {
       'ERR_RDMC_UNKNOWN_OPTION',
     );
     expect(() => castFiles([], { to })).toThrow(expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION' }));
+  });
+});
+
+/** Replaces a function of the sender's node by one that fails. */
+function failing(name: 'allocate' | 'createGroup', error: Error): void {
+  const original = RdmcNode.prototype[name] as (this: RdmcNode, ...given: unknown[]) => Promise<never>;
+  const spy = vi.spyOn(RdmcNode.prototype, name).mockImplementation(function fail(this: RdmcNode, ...given) {
+    return this.id === SENDER_ID ? Promise.reject(error) : original.apply(this, given);
+  });
+  cleanUp.push(() => spy.mockRestore());
+}
+
+describe('a sender that cannot allocate its buffers', () => {
+  it.each([false, true])('fails at once with that code; its group fails too: %s', async (groupFails) => {
+    const [receiver] = await startReceivers(1);
+    failing('allocate', new VerbsError('ERR_RDMC_MEMLOCK', 'no more memory can be locked'));
+    if (groupFails) failing('createGroup', new Error('no group'));
+    const warn = vi.fn();
+    const cast = castFile(write(temporaryDirectory(), 'file'), { to: [receiver!.to], logger: { warn } });
+    expect((await rejection(cast.finished)).code).toBe('ERR_RDMC_MEMLOCK');
+    // No group is formed again.
+    expect(warn).not.toHaveBeenCalled();
   });
 });
 

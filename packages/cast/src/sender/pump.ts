@@ -15,7 +15,7 @@ export interface PumpRun {
 
 export type Region = Awaited<ReturnType<RdmcNode['allocate']>>;
 
-/** The buffers of a sender. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
+/** The buffers of a sender. @throws as `RdmcNode.allocate` */
 export async function allocateRegions(node: RdmcNode, messageBytes: number): Promise<Region[]> {
   const regions: Region[] = [];
   for (let number = 0; number < MESSAGE_BUFFERS; number += 1) regions.push(await node.allocate(messageBytes));

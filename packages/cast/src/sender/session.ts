@@ -174,11 +174,18 @@ export class Session {
     await sendAll(rebuild);
   }
 
-  /** The buffers of the sender, which the reader can fill. */
+  /**
+   * The buffers of the sender, which the reader can fill.
+   * @throws CastError with any code: without them, a group of survivors would fail too
+   */
   async #buffers(node: RdmcNode, messageBytes: number): Promise<Region[]> {
     const attached = this.#reader.attach(node.device.handle);
-    const [regions] = await Promise.all([allocateRegions(node, messageBytes), attached]);
-    return regions;
+    try {
+      const [regions] = await Promise.all([allocateRegions(node, messageBytes), attached]);
+      return regions;
+    } catch (error) {
+      throw toCastError(error, 'ERR_RDMC_CAST_PROTOCOL');
+    }
   }
 
   async #finish({ links }: Formation, report: CastReport, remove: boolean): Promise<void> {

@@ -16,7 +16,6 @@ const OWN_FAILURES = new Set([
   'ERR_RDMC_POST_FAILED',
   'ERR_RDMC_INVALID_REGION',
   'ERR_RDMC_RELAY_UNSUPPORTED',
-  'ERR_RDMC_OUT_OF_MEMORY',
 ]);
 
 /** A stream of a cast, and the receivers that get it. */
@@ -137,7 +136,10 @@ export class Streaming {
     try {
       await pump.run(forming, pumped);
     } catch (error) {
-      const group = await forming;
+      // Where both fail, the pump's error has the cause: it may be one of this end.
+      const group = await forming.catch(() => {
+        throw error;
+      });
       // If the group has not failed, the reader has, and nothing more can be sent.
       if (!group.signal.aborted) await group.close({ signal: AbortSignal.abort() }).catch(() => {});
       throw error;
