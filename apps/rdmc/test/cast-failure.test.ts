@@ -1,7 +1,10 @@
 import { mkdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { receiveFiles } from '@rdmc/cast';
+import { RdmcNode } from '@rdmc/group';
 import { mayMount, smallDisk } from '@rdmc/testing';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { castEvents, finishedOf, sampleFile } from './support/casting.js';
 import { answer, Scratch } from './support/cli.js';
 import { BYTES, disturb, expectWhole } from './support/disturbed.js';
@@ -54,6 +57,29 @@ describe('when the sender is', () => {
     expect(received.code).toBe(4);
     expect(await receivers[0]!.cli.event('failed')).toMatchObject({ code: 'ERR_RDMC_SENDER_LOST' });
     expect(receivers[0]!.visible()).toEqual([]);
+  });
+});
+
+describe('when the sender has left the mesh', () => {
+  it('a receiver that fails while it stores is reported: exit code 6, and the others finish', async () => {
+    const groups = vi.spyOn(RdmcNode.prototype, 'createGroup');
+    onTestFinished(() => groups.mockRestore());
+    const senderLeft = async (): Promise<void> => groups.mock.contexts.find(({ id }) => id === 0)!.closed;
+    const sink = (): Writable =>
+      new Writable({
+        write: (_chunk, _encoding, done) => done(),
+        final: (done) => void senderLeft().then(() => done(new Error('disk on fire')), done),
+      });
+    const storing = await receiveFiles({ sink, host: '127.0.0.1', port: 0 });
+    onTestFinished(() => storing.close());
+    const { receivers, to } = await receiversHere(scratch, 1);
+    const file = sampleFile(join(scratch.path, 'sample'), BYTES);
+    const ended = await castHere(file, '--to', `${to},127.0.0.1:${storing.address.port}`);
+    expect(ended.code).toBe(6);
+    const [, failed] = finishedOf(ended).receivers;
+    expect(failed).toMatchObject({ state: 'failed', code: 'ERR_RDMC_WRITE_FAILED' });
+    expect(failed!.message).toContain('disk on fire');
+    expectWhole(receivers[0]!, file);
   });
 });
 
