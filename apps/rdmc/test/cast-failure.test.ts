@@ -64,7 +64,10 @@ describe('when the sender has left the mesh', () => {
   it('a receiver that fails while it stores is reported: exit code 6, and the others finish', async () => {
     const groups = vi.spyOn(RdmcNode.prototype, 'createGroup');
     onTestFinished(() => groups.mockRestore());
-    const senderLeft = async (): Promise<void> => groups.mock.contexts.find(({ id }) => id === 0)!.closed;
+    const senderLeft = async (): Promise<void> => {
+      const nodes = groups.mock.contexts as RdmcNode[];
+      await nodes.find(({ id }) => id === 0)!.closed;
+    };
     const sink = (): Writable =>
       new Writable({
         write: (_chunk, _encoding, done) => done(),

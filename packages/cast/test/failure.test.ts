@@ -384,8 +384,12 @@ describe('wrong set-ups fail with a code', () => {
 
 /** Replaces a function of the sender's node by one that fails. */
 function failing(name: 'allocate' | 'createGroup', error: Error): void {
-  const original = RdmcNode.prototype[name] as (this: RdmcNode, ...given: unknown[]) => Promise<never>;
-  const spy = vi.spyOn(RdmcNode.prototype, name).mockImplementation(function fail(this: RdmcNode, ...given) {
+  type Async = (this: RdmcNode, ...given: unknown[]) => Promise<never>;
+  const original = RdmcNode.prototype[name] as Async;
+  const spy = vi.spyOn(RdmcNode.prototype, name).mockImplementation(function fail(
+    this: RdmcNode,
+    ...given: unknown[]
+  ) {
     return this.id === SENDER_ID ? Promise.reject(error) : original.apply(this, given);
   });
   cleanUp.push(() => spy.mockRestore());
