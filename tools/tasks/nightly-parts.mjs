@@ -24,7 +24,7 @@ export const PARTS = [
   {
     label: 'chaos',
     script: 'test:chaos',
-    full: ['--runs', '150'],
+    full: ['--runs', '100'],
     smoke: ['--runs', '2', '--seed', '1'],
     limitMinutes: 75,
   },
@@ -38,7 +38,13 @@ export const PARTS = [
     smoke: ['--only', 'dataplane/ring-wrap'],
     limitMinutes: 100,
   },
-  { label: 'sanitizers', script: 'test:sanitize', full: [], smoke: ['--smoke'], limitMinutes: 60 },
+  {
+    label: 'sanitizers',
+    script: 'test:sanitize',
+    full: ['--seconds', '30'],
+    smoke: ['--smoke'],
+    limitMinutes: 60,
+  },
   {
     label: 'soft-RoCE',
     script: 'test:roce',

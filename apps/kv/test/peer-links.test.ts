@@ -132,6 +132,18 @@ it('no turn passes for requests to come where none was collected', () => {
   passes.mockRestore();
 });
 
+it('tells when it has sent what it collected', async () => {
+  const states: boolean[] = [];
+  links.onSent(() => states.push(links.isCollecting));
+  keepBusy(2);
+  expect([links.isCollecting, states]).toEqual([false, []]);
+  ask(2);
+  links.flush();
+  expect(links.isCollecting).toBe(true);
+  for (let turns = 0; turns < PEER_COLLECT_TURNS; turns += 1) await turn();
+  expect(states).toEqual([false]);
+});
+
 it('requests do not wait for an answer, and leave at once again after the answers', async () => {
   const other = connections.get(2)!;
   const busy = keepBusy(2);

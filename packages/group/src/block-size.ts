@@ -12,9 +12,9 @@ import { KIB, MIB } from './constants.js';
  * - Over a network a block costs mostly time of the link. The cost of a block beside its bytes equals c bytes of
  *   the link, so a message of S bytes in blocks of B takes S + c S/B + (l - 1) B, which is least at
  *   B = sqrt(c S / (l - 1)).
- * - Over RDMA the link is fast, and the processor's work for a block, about 6 us, costs as much as 64 KiB at 100 Gbit/s. On
- *   soft-RoCE, where the same processor moves the bytes, blocks of 1 MiB take half of the time of 128 KiB
- *   (docs/results/soft-roce.md). The RDMC paper has blocks of 1 MB.
+ * - Over RDMA the link is fast. About 6 us of a processor for each block are assumed, which is the time of 64 KiB at
+ *   100 Gbit/s; no RDMA hardware was measured. On soft-RoCE, where the same processor moves the bytes, blocks of 1 MiB
+ *   take half of the time of 128 KiB (docs/results/soft-roce.md). The RDMC paper has blocks of 1 MB.
  *
  *   n = 8             size     64 KiB   1 MiB    4 MiB    16 MiB   64 MiB   256 MiB  1 GiB
  *   shared memory     block    256 KiB  256 KiB  256 KiB  512 KiB  2 MiB    2 MiB    2 MiB
@@ -50,9 +50,11 @@ function network(costBytes: number): Policy {
 const TCP = network(TCP_BLOCK_COST_BYTES);
 const RDMA = network(RDMA_BLOCK_COST_BYTES);
 
-export const LEAST_AUTO_BLOCK_BYTES = Math.min(SHARED_MEMORY.leastBytes, TCP.leastBytes);
+const POLICIES: readonly Policy[] = [SHARED_MEMORY, TCP, RDMA];
+
+export const LEAST_AUTO_BLOCK_BYTES = Math.min(...POLICIES.map(({ leastBytes }) => leastBytes));
 /** Also the size of the first-block buffers of a group whose block size is automatic. */
-export const MOST_AUTO_BLOCK_BYTES = Math.max(SHARED_MEMORY.mostBytes, TCP.mostBytes);
+export const MOST_AUTO_BLOCK_BYTES = Math.max(...POLICIES.map(({ mostBytes }) => mostBytes));
 
 /**
  * Block size for a message of `byteLength` to a group of `nodes` members (root included, 2 or more) whose blocks

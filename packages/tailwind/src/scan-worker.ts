@@ -1,7 +1,7 @@
 /** The module that scanning threads run. */
 import { open } from 'node:fs/promises';
-import { EntryType } from './format/layout.js';
-import { scanSegment, segmentEntries } from './format/scan.js';
+import { EntryType, HEADER_BYTES, readU32 } from './format/layout.js';
+import { scanSegment } from './format/scan.js';
 import { divide } from './scanner/divide.js';
 import type { DivideJob, Divider, ScanAnswer, ScanJob } from './scanner/scan-job.js';
 import { REPLICA_HEADER_BYTES } from './storage/replica-header.js';
@@ -30,12 +30,20 @@ export default async function scan(job: ScanJob): Promise<ScanAnswer> {
     certificate: job.certificate,
     floorBytes: job.floorBytes,
   });
-  let digest: Uint8Array | undefined;
-  for (const { type, payload } of segmentEntries(bytes, result.offset)) {
-    if (type === EntryType.LOG_DIGEST) digest = payload.slice();
-  }
+  const digest = lastDigest(bytes, result.offset);
   const isDivided = job.divide !== undefined && job.divide.byteLength <= result.offset;
   return { result, digest, partBytes: isDivided ? await divided(job, job.divide!) : undefined };
+}
+
+/** The payload of the last digest in a scanned prefix. Segments have very many entries: none of the others gets an object. */
+function lastDigest(bytes: Uint8Array, end: number): Uint8Array | undefined {
+  let [found, foundEnd] = [-1, 0];
+  for (let at = 0; at < end; ) {
+    const next = at + HEADER_BYTES + readU32(bytes, at + 4);
+    if (bytes[at] === EntryType.LOG_DIGEST) [found, foundEnd] = [at, next];
+    at = next;
+  }
+  return found < 0 ? undefined : bytes.slice(found + HEADER_BYTES, foundEnd);
 }
 
 async function divided({ shared, byteLength }: ScanJob, how: DivideJob): Promise<number[]> {

@@ -3,7 +3,7 @@ import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
 import type { SlotRange } from '../commands/node-view.js';
 import { Topic } from './messages.js';
-import { NOBODY, rangesOf } from './slot-table.js';
+import { NOBODY } from './slot-table.js';
 
 /** Servers by log. */
 export interface Servers {
@@ -95,6 +95,16 @@ export class AnnouncedTable {
   }
 }
 
+/** Neighbouring slots have mostly the same log. */
 function rangesBy(owners: readonly string[], server: (logId: string) => number | undefined): SlotRange[] {
-  return rangesOf(owners.map((logId) => server(logId) ?? NOBODY));
+  const ranges: { from: number; to: number; member: number }[] = [];
+  for (let slot = 0; slot < owners.length; ) {
+    const [from, logId] = [slot, owners[slot]!];
+    while (slot < owners.length && owners[slot] === logId) slot += 1;
+    const member = server(logId) ?? NOBODY;
+    const last = ranges.at(-1);
+    if (last?.member === member) last.to = slot - 1;
+    else ranges.push({ from, to: slot - 1, member });
+  }
+  return ranges;
 }

@@ -22,6 +22,7 @@ export class PeerLinks {
   readonly #attempts = new Map<number, Promise<void>>();
   readonly #closed = new AbortController();
   readonly #listeners: (() => void)[] = [];
+  readonly #onSent: (() => void)[] = [];
   #isCollecting = false;
   /** Requests that were collected or unanswered when a frame was sent: the most, which decreases slowly. */
   #usual = 0;
@@ -42,6 +43,16 @@ export class PeerLinks {
   /** Calls the listener when a connection was made. */
   onLinked(listener: () => void): void {
     this.#listeners.push(listener);
+  }
+
+  /** Whether requests wait for those of later turns. */
+  get isCollecting(): boolean {
+    return this.#isCollecting;
+  }
+
+  /** Calls the listener when requests that were collected for some turns were sent. */
+  onSent(listener: () => void): void {
+    this.#onSent.push(listener);
   }
 
   link(member: number): PeerLink | undefined {
@@ -69,7 +80,10 @@ export class PeerLinks {
   #collect(turns: number): void {
     setImmediate(() => {
       if (turns > 1 && this.#collected() < this.#usual * PEER_COLLECT_SHARE) this.#collect(turns - 1);
-      else this.#send();
+      else {
+        this.#send();
+        for (const listener of this.#onSent) listener();
+      }
     });
   }
 

@@ -7,6 +7,7 @@ import type { Rebalancer } from '../handover/rebalancer.js';
 import { version } from '../version.js';
 import type { Attempts } from './attempts.js';
 import { allSlots, type PlacementState, rangesOfSlots } from './placement-state.js';
+import { ownersOf } from './tenure.js';
 
 export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
@@ -33,8 +34,7 @@ export async function placementFacts({
   management,
 }: PlacementFactsOptions): Promise<CoordinatorFacts> {
   const logs = await coordinator.logs();
-  const owners = ((await state.storedTenures(logs)) ?? []).map(({ logId }) => logId);
-  const having = new Set(owners);
+  const { bySlot: owners, logs: having } = ownersOf((await state.storedTenures(logs)) ?? []);
   const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
   return {
     version,

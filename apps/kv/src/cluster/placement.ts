@@ -18,7 +18,7 @@ import { declaredDead, foreignState, minority, underTakeover } from './placement
 import { placementFacts } from './placement-facts.js';
 import { allSlots, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
-import { floorRanges, type Tenure, type TenureRange } from './tenure.js';
+import { floorRanges, ownersOf, type Tenure, type TenureRange } from './tenure.js';
 
 export interface PlacementEvents {
   /** A server's log is recovered, and its slots are served again. `server` had the log. */
@@ -109,7 +109,7 @@ export class Placement {
     this.#absences = new Absences({ mesh, orders: channel, returnMs, ended, onCheck: () => this.#enqueue() });
     const numbered = async () => {
       const { epoch, tenures } = await this.#state.numbered(logs);
-      return { epoch, owners: tenures.map(logOf), drained: [...(await this.#management.drained())] };
+      return { epoch, owners: ownersOf(tenures).bySlot, drained: [...(await this.#management.drained())] };
     };
     const onServing = (epoch: number): void => this.events.serving?.(epoch);
     const onChange = (): Promise<void> => this.#announceAgain();
@@ -258,9 +258,9 @@ export class Placement {
       const stored = await this.#state.storedTenures(logs);
       this.#forgetDead(logs);
       const living = new Map(this.#living);
-      if (!this.#rollCall.hasBegun(stored?.map(logOf), logs, living)) return;
+      if (!this.#rollCall.hasBegun(stored && ownersOf(stored).bySlot, logs, living)) return;
       const tenures = stored ?? (await this.#assign(logs, living));
-      const owners = tenures.map(logOf);
+      const owners = ownersOf(tenures).bySlot;
       this.#before ??= await this.#state.next();
       await this.#leftovers.drop(owners, living, this.#before);
       const absence = await this.#absences.of(logs, new Set(owners), living);
@@ -295,8 +295,10 @@ export class Placement {
       .filter(([logId]) => this.#leftovers.isClean(logId))
       .map(([logId, member]) => ({ logId, member }));
     const here = new Set(holders.map(({ logId }) => logId));
-    if (!tenures?.every(({ logId }) => here.has(logId))) return undefined;
-    return { owners: tenures.map(logOf), holders, drained: await this.#management.drained() };
+    if (!tenures) return undefined;
+    const { bySlot, logs } = ownersOf(tenures);
+    if (![...logs].every((logId) => here.has(logId))) return undefined;
+    return { owners: bySlot, holders, drained: await this.#management.drained() };
   }
 
   async #hasSlots(server: number): Promise<boolean> {
@@ -392,8 +394,4 @@ export class Placement {
       });
     }
   }
-}
-
-function logOf({ logId }: Tenure): string {
-  return logId;
 }

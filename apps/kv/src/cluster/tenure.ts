@@ -34,6 +34,26 @@ export function isReplayed({ logId, floor }: Tenure, recovered: string, version:
   return logId === recovered && version > floor;
 }
 
+/** The logs that have slots. */
+export interface Owners {
+  /** The log of each slot. */
+  readonly bySlot: readonly string[];
+  readonly logs: ReadonlySet<string>;
+}
+
+const knownOwners = new WeakMap<readonly Tenure[], Owners>();
+
+/** Made once for each list of tenures, which must not change afterwards: a coordinator asks for them several times in a hand-over. */
+export function ownersOf(tenures: readonly Tenure[]): Owners {
+  let owners = knownOwners.get(tenures);
+  if (!owners) {
+    const bySlot = tenures.map(({ logId }) => logId);
+    owners = { bySlot, logs: new Set(bySlot) };
+    knownOwners.set(tenures, owners);
+  }
+  return owners;
+}
+
 /** The floor of each slot that a recovery of one log replays; no version is above that of the other slots. */
 export class Floors {
   readonly #floors = new Float64Array(SLOTS).fill(Number.POSITIVE_INFINITY);
@@ -68,8 +88,17 @@ export function floorRanges(tenures: readonly Tenure[], logId: string): FloorRan
 /** All slots, as ranges of neighbours with the same tenure. */
 export function tenureRanges(tenures: readonly Tenure[]): TenureRange[] {
   const ranges: [number, number, string, number, number][] = [];
-  for (const [slot, { logId, epoch, floor }] of tenures.entries()) {
+  let before: Tenure | undefined;
+  for (let slot = 0; slot < tenures.length; slot += 1) {
+    const tenure = tenures[slot]!;
     const last = ranges.at(-1);
+    // Neighbours are mostly the same object.
+    if (last && tenure === before) {
+      last[1] = slot;
+      continue;
+    }
+    before = tenure;
+    const { logId, epoch, floor } = tenure;
     if (last && last[2] === logId && last[3] === epoch && last[4] === floor) last[1] = slot;
     else ranges.push([slot, slot, logId, epoch, floor]);
   }

@@ -69,7 +69,10 @@ export function serveCommands({
   });
   const peers = new PeerLinks(node.mesh);
   closers.add(() => peers.close());
-  const executor = new Executor(store, lease, view, () => peers.flush());
+  // Where requests are collected for some turns, the server has many clients: its own writes are collected too.
+  const isCollecting = (): boolean => peers.isCollecting;
+  const executor = new Executor(store, lease, view, () => peers.flush(), isCollecting);
+  peers.onSent(() => executor.schedule());
   const commands = createCommandTable();
   const status = new StatusService({
     mesh: node.mesh,

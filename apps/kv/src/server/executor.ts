@@ -21,8 +21,8 @@ const NONE_WAITS: readonly number[] = [];
 
 /**
  * Runs commands on the store, and collects their replies in runs, one after the other: a run belongs to one sink. A turn is
- * one turn of the event loop: at its end all its writes become one append, and the replies are sent that do not wait for the
- * log.
+ * one turn of the event loop: at its end all its writes become one append, or join those of later turns, and the replies are sent
+ * that do not wait for the log.
  */
 export class Executor implements CommandContext {
   readonly writer = new ReplyWriter();
@@ -53,6 +53,8 @@ export class Executor implements CommandContext {
     readonly node: NodeView,
     /** Called at the end of each turn, before replies leave. */
     private readonly onTurnEnd: () => void = () => {},
+    /** Whether the turn's writes wait for those of later turns: then `schedule` is called when they do not any more. */
+    private readonly isCollecting: () => boolean = () => false,
   ) {
     const { latency } = node.monitor;
     if (latency.isOn) store.onAppendWait((ms) => latency.add('append', ms));
@@ -184,11 +186,11 @@ export class Executor implements CommandContext {
     this.#scheduled = false;
     this.effort = 0;
     const own = this.store.firstSequence;
-    this.store.commit();
+    if (this.isFull || !this.isCollecting()) this.store.commit();
     // The lease is checked after all reads and before any reply is sent; the check takes some microseconds.
     if (this.#turnReads && !this.lease.valid) {
       const turn = this.#turn;
-      // The acknowledgement of a write of this turn proves that no other server owned the keys at the reads.
+      // The acknowledgement of a write that was not sent before proves that no other server owned the keys at the reads.
       const isDoubtful = (chunk: Chunk): boolean =>
         chunk.turn === turn && chunk.reads && chunk.sequence < own;
       this.#refuse(this.#touched, isDoubtful, LEASE_EXPIRED, true);

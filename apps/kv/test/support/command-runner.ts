@@ -22,11 +22,14 @@ export class CommandRunner implements Sink {
   #replies = '';
 
   /** @param over a log of its own, or another client of the same server */
-  constructor(over: CommitLog | CommandRunner, monitor?: MonitorOptions) {
-    this.executor =
-      over instanceof CommandRunner
-        ? over.executor
-        : new Executor(new Store(new Keyspace(), over), { valid: true }, viewOf(SlotTable.of(0), 0, monitor));
+  constructor(over: CommitLog | CommandRunner, monitor?: MonitorOptions, isCollecting?: () => boolean) {
+    if (over instanceof CommandRunner) {
+      this.executor = over.executor;
+      return;
+    }
+    const view = viewOf(SlotTable.of(0), 0, monitor);
+    const store = new Store(new Keyspace(), over);
+    this.executor = new Executor(store, { valid: true }, view, () => {}, isCollecting);
   }
 
   get store(): Store {
