@@ -80,7 +80,7 @@ export class Group implements AsyncIterable<ReceivedMessage> {
     return this.members[0]!;
   }
 
-  /** The transports of blocks between members of this group: 'shm' (processes of one host), 'tcp', or both. */
+  /** The transports of blocks: 'shm' (processes of one host), 'tcp', or both; over RDMA 'roce' or 'infiniband'. */
   get transports(): readonly string[] {
     return this.#session.transports;
   }

@@ -69,7 +69,7 @@ describe('blocks', () => {
 
 describe('automatic block size', () => {
   const members = fc.integer({ min: 2, max: 1000 });
-  const transports = fc.constantFrom(['shm'], ['tcp'], ['shm', 'tcp']);
+  const transports = fc.constantFrom(['shm'], ['tcp'], ['shm', 'tcp'], ['roce']);
 
   it('is a power of two within its limits, and never shrinks as messages grow', () => {
     fc.assert(
@@ -90,6 +90,13 @@ describe('automatic block size', () => {
     for (const by of [['tcp'], ['shm', 'tcp']]) {
       expect(automaticBlockSize(64 * 2 ** 20, 8, by)).toBeLessThan(inMemory);
     }
+  });
+
+  it('is larger over RDMA than over TCP', () => {
+    const table = [1, 4, 16, 1024].map((mib) => automaticBlockSize(mib * 2 ** 20, 8, ['roce']) >> 10);
+    expect(table).toEqual([256, 512, 1024, 1024]);
+    expect(automaticBlockSize(16 * 2 ** 20, 4, ['infiniband'])).toBe(2 ** 20);
+    expect(automaticBlockSize(16 * 2 ** 20, 8, ['roce', 'tcp'])).toBe(64 * 1024);
   });
 
   it('makes small messages one block', () => {
