@@ -1,6 +1,6 @@
 /** Backups that are to go, while the log is written. */
 import { Deferred } from '@rdmc/common';
-import { EntryType, type Log } from '@rdmc/tailwind';
+import { EntryType, type Log, TailwindError } from '@rdmc/tailwind';
 import { segmentEntries } from '@rdmc/tailwind/format';
 import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
@@ -190,6 +190,64 @@ describe('while an open replica moves', () => {
     expect(log.backups).not.toContain(first);
     expect(log.backups).toHaveLength(2);
     await until(() => members[first!]!.backup.logIds.length === 0);
+  });
+
+  it('the segment is closed and the log goes on without the coordinator, which need not know of the move then', async () => {
+    const members = await startCluster(4);
+    let backups = [1];
+    const { log, authority } = await createLog(members[0]!, { replicas: 1, backups: () => backups });
+    const first = members[1]!.backup;
+    // The replicas of the next segments are elsewhere.
+    const opening = new Deferred<void>();
+    const open = first.openReplica.bind(first);
+    first.openReplica = async (request) => {
+      if (request.segmentId === 1n) return open(request);
+      await opening.promise;
+      throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'a fault of this test');
+    };
+    backups = [2, 3];
+    opening.resolve();
+    const acknowledged = new Acknowledged(log);
+    await acknowledged.append(20);
+    let raises = 0;
+    authority.onRaise = async () => {
+      raises += 1;
+      throw new Error('the coordinator is away');
+    };
+    const retired = log.retire(1);
+    await until(() => raises > 0);
+    while (acknowledged.keys.size < 3) await acknowledged.append(20);
+    await retired;
+    await until(() => first.logIds.length === 0);
+  });
+
+  it('appends are refused with the reason where the old replica is lost and the coordinator is away', async () => {
+    const { members, log, authority, retire } = await startMove(4);
+    const acknowledged = new Acknowledged(log);
+    await acknowledged.append(20);
+    const [first] = log.backups;
+    let raises = 0;
+    authority.onRaise = async () => {
+      raises += 1;
+      throw new Error('the coordinator is away');
+    };
+    const retired = retire(first!);
+    await until(() => raises > 0);
+    await breakPairs(members[0]!, [first!]);
+    const held: Promise<unknown>[] = [];
+    await until(() => {
+      try {
+        held.push(log.append(object(100 + held.length, 20)).acknowledged);
+        return false;
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'ERR_RDMC_COORDINATOR_SILENT' });
+        return true;
+      }
+    });
+    authority.onRaise = async () => {};
+    await retired;
+    await Promise.all(held);
+    await acknowledged.append(5);
   });
 
   it.each(Object.entries(EVENTS))(

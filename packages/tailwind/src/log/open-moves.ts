@@ -25,7 +25,10 @@ export interface MovedSet {
   replace(old: Replica, by: Replica): void;
   /** A request of the replica's connection failed: the replica is lost. */
   failed(replica: Replica, error: unknown): void;
-  /** Has replicas and coordinator know the epoch; false where another replica must be replaced first. */
+  /**
+   * Has the replicas know the epoch, and the coordinator unless the segment is closed meanwhile; false where another replica must be
+   * replaced first.
+   */
   knowsEpoch(isHeld: () => boolean): Promise<boolean>;
 }
 
@@ -71,6 +74,7 @@ export class OpenMoves {
 
   /** A target is lost, or has caught up. Returns whether it is that of a replica that joins. */
   lost(target: number, reason: string): boolean {
+    if (this.#leaving?.setup.target === target) this.#leaving.state = 'lost';
     return this.#joining?.lost(target, reason) ?? false;
   }
 
@@ -118,7 +122,9 @@ export class OpenMoves {
   async #leave(): Promise<void> {
     const { set, environment } = this;
     const old = this.#leaving;
-    if (!old || !(set.isFreed() || (await set.knowsEpoch(set.isHeld)))) return;
+    // Appends wait for it until it has left.
+    const isHeld = (): boolean => set.isHeld() || old?.state === 'lost';
+    if (!old || !(set.isFreed() || (await set.knowsEpoch(isHeld)))) return;
     this.#leaving = undefined;
     const { commands } = environment.link;
     commands.remove(set.channel, old.setup.target);

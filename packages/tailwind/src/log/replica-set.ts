@@ -26,7 +26,7 @@ export class ReplicaSet {
   #isFreed = false;
   readonly #uncounted: UncountedReplicas;
   readonly #moves: OpenMoves;
-  #isClosing = false;
+  readonly #closing = new AbortController();
 
   constructor(
     private readonly environment: LogEnvironment,
@@ -47,13 +47,17 @@ export class ReplicaSet {
       turns: this.#replacing,
       inTurn: (action) => this.#inTurn(action),
       isMovable: (replica) =>
-        replica.state === 'open' && this.#replicas.includes(replica) && !this.#isFreed && !this.#isClosing,
+        replica.state === 'open' &&
+        this.#replicas.includes(replica) &&
+        !this.#isFreed &&
+        !this.#closing.signal.aborted,
       isFreed: () => this.#isFreed,
       isHeld: () => this.#waiting > 0,
       grant: (isWanted) => this.#grant('restore', isWanted),
       replace: (old, by) => this.#put(this.#replicas.indexOf(old), by),
       failed: (replica, error) => this.#failed(replica, error),
-      knowsEpoch: (isHeld) => this.#knowsEpoch(isHeld),
+      // A closed replica does not need an epoch, and no append comes any more.
+      knowsEpoch: (isHeld) => this.#knowsEpoch(isHeld, this.#closing.signal),
     });
   }
 
@@ -107,7 +111,7 @@ export class ReplicaSet {
 
   /** All replicas are complete: closes them, and the replacements of those that are lost meanwhile. */
   async close(certificate: Certificate): Promise<void> {
-    this.#isClosing = true;
+    this.#closing.abort();
     while (this.#moves.isJoining || this.#replicas.some(({ state }) => state !== 'closed')) {
       await this.#replacing.idle();
       this.environment.ended.throwIfAborted();
@@ -256,12 +260,13 @@ export class ReplicaSet {
   /**
    * Has replicas and coordinator know the epoch; false where another replica must be replaced first.
    * @param isHeld whether nothing is acknowledged before that
+   * @param unneeded aborted when the coordinator need not know it
    */
-  async #knowsEpoch(isHeld = () => true): Promise<boolean> {
+  async #knowsEpoch(isHeld = () => true, unneeded?: AbortSignal): Promise<boolean> {
     if (this.#waiting > 0) return false;
     await Promise.all(this.#replicas.map((replica) => this.#tellEpoch(replica)));
     if (this.#waiting > 0) return false;
-    await this.#epoch.tell(isHeld);
+    await this.#epoch.tell(isHeld, unneeded);
     return this.#waiting === 0;
   }
 

@@ -1,3 +1,4 @@
+import { anySignal, within } from '@rdmc/common';
 import type { SegmentRef } from '../segment-key.js';
 import type { LogEnvironment, Need } from './log-environment.js';
 import { raiseMinimum } from './raise-minimum.js';
@@ -36,16 +37,29 @@ export class SegmentEpoch {
   /**
    * The replicas know it. Resolves when the coordinator does, or will before anything is acknowledged.
    * @param isHeld whether nothing is acknowledged before that
+   * @param unneeded aborted when the coordinator need not know it, because nothing more will be acknowledged; resolves then
    */
-  async tell(isHeld: () => boolean): Promise<void> {
-    if (this.#isHead) await this.#raise(isHeld);
+  async tell(isHeld: () => boolean, unneeded?: AbortSignal): Promise<void> {
+    if (this.#isHead) await this.#raise(isHeld, unneeded);
     else this.#isOwed = true;
   }
 
-  #raise(isHeld: () => boolean): Promise<void> {
+  async #raise(isHeld: () => boolean, unneeded?: AbortSignal): Promise<void> {
+    const { environment } = this;
+    if (unneeded?.aborted) return;
+    const ended = unneeded ? anySignal(environment.ended, unneeded) : environment.ended;
     const refuse = (need: Need, reason: Error | undefined): void => {
-      if (reason === undefined || isHeld()) this.environment.refuse(need, reason);
+      // A request that was under way may still fail.
+      if (unneeded?.aborted) return;
+      if (reason === undefined || isHeld()) environment.refuse(need, reason);
     };
-    return raiseMinimum({ ...this.environment, refuse }, this.segment, this.#value);
+    try {
+      await within(raiseMinimum({ ...environment, ended, refuse }, this.segment, this.#value), {
+        signal: ended,
+      });
+    } catch (error) {
+      if (environment.ended.aborted || !unneeded?.aborted) throw error;
+      environment.refuse('raise', undefined);
+    }
   }
 }
