@@ -1,6 +1,7 @@
 /** What a client's connection costs the system and the server: writes to its socket, and the account of unfinished commands. */
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { COPIED_OUTPUT_BYTES } from '../src/limits.js';
 import { Client, type ClientHost } from '../src/server/client.js';
@@ -17,11 +18,17 @@ class FakeSocket extends EventEmitter {
   setNoDelay(): void {}
   cork(): void {}
   uncork(): void {}
-  pause(): void {}
-  resume(): void {}
-  isPaused(): boolean {
-    return false;
+  #isPaused = false;
+  pause(): void {
+    this.#isPaused = true;
   }
+  resume(): void {
+    this.#isPaused = false;
+  }
+  isPaused(): boolean {
+    return this.#isPaused;
+  }
+  end(): void {}
   write(bytes: Buffer): void {
     this.written.push(bytes.toString('latin1'));
   }
@@ -31,12 +38,15 @@ const LAST_TURN = Number.MAX_SAFE_INTEGER;
 let socket: FakeSocket;
 let unfinished: UnfinishedCommands;
 let client: Client;
+/** Does what the command in the client's parser asks for. */
+let dispatch: () => void;
 
 beforeEach(() => {
   socket = new FakeSocket();
   unfinished = new UnfinishedCommands();
   const { executor } = new CommandRunner(new ManualLog());
-  const host: ClientHost = { executor, unfinished, dispatch: () => executor.say('PONG'), closed() {} };
+  dispatch = () => executor.say('PONG');
+  const host: ClientHost = { executor, unfinished, dispatch: () => dispatch(), closed() {} };
   client = new Client(1, socket as unknown as Socket, host, true);
 });
 
@@ -75,4 +85,24 @@ it('commands that arrive whole are not in the account of unfinished ones; one th
   expect(unfinished.totalBytes).toBeGreaterThan(0);
   socket.emit('data', Buffer.from(command.subarray(5)));
   expect(unfinished.totalBytes).toBe(0);
+});
+
+it.each([
+  ['ends the connection', 'QUIT\r\n'],
+  ['is malformed', '*x\r\n'],
+])('nothing is kept of what comes after a command that waited and %s', async (_, last) => {
+  let held: ReturnType<Client['expect']> | undefined;
+  dispatch = () => {
+    if (client.parser.arguments.string(0) === 'QUIT') client.quit();
+    else held = client.expect(10, true);
+  };
+  socket.emit('data', Buffer.from(`WATCH a\r\n${last}`));
+  expect(socket.isPaused()).toBe(true);
+  client.answer(held!, Buffer.from('+OK\r\n'), 10);
+  client.flush(0, LAST_TURN);
+  await turn();
+  // The end of the connection must be seen.
+  expect(socket.isPaused()).toBe(false);
+  for (let i = 0; i < 10; i += 1) socket.emit('data', Buffer.alloc(10_000, 'x'));
+  expect([client.parser.heldBytes, unfinished.totalBytes]).toEqual([0, 0]);
 });

@@ -336,3 +336,11 @@ it('the floor of a takeover is above what the heir has of its slots, which leave
   expect(versions.filter(({ version }) => version > floor).map((each) => each.key)).toEqual(['other']);
   expect(log.appends.length).toBe(appends + 1);
 });
+
+it('entries of a takeover are divided among appends that are as small as the log asks for', async () => {
+  log = new ManualLog(1000);
+  imports = new Imports(new Store(new Keyspace(), log));
+  const records = ['a', 'b', 'c'].map((key, index) => record(key, index + 1, 'v'.repeat(400)));
+  expect(await through(take(1, records))).toBe(3);
+  expect(log.appends.map(({ length }) => length)).toEqual([2, 1]);
+});

@@ -1,6 +1,7 @@
 /** The source's side of a hand-over whose answer is late, against servers that the test is. */
 import { Deferred } from '@rdmc/common';
-import { expect, it } from 'vitest';
+import { rejection, until } from '@rdmc/testing';
+import { expect, it, vi } from 'vitest';
 import { Topic } from '../src/cluster/messages.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { Incoming } from '../src/handover/incoming.js';
@@ -16,8 +17,8 @@ const RANGES: [number, number][] = [
 ];
 const NUMBER = 10;
 
-/** Server 1 hands the slots of `a` and `b` over to server 2, which is the test. */
-function start() {
+/** Server 1 hands the slots of `a` and `b` over to server 2, which is the test. `again`: the answer to what it asks again. */
+function start(again?: Deferred<unknown>) {
   const { store, ...runner } = newRunner();
   const incoming = new Incoming(store);
   const [asked, answer] = [new Deferred<void>(), new Deferred<unknown>()];
@@ -33,7 +34,7 @@ function start() {
         request: (topic: string) => {
           asks.push(topic);
           asked.resolve();
-          return answer.promise;
+          return (asks.length > 1 && again ? again : answer).promise;
         },
       } as never,
       peers: { link: () => link } as never,
@@ -111,4 +112,18 @@ it.each([
   source.answer.resolve({ outcome: 'kept', epoch });
   await expect(source.outgoing.run()).rejects.toMatchObject({ code: 'ERR_RDMC_KV_HANDOVER_FAILED' });
   expect(source.asks).toEqual(Array(times).fill(Topic.SETTLE));
+});
+
+it('a source that keeps its slots does not follow their changes while it asks once more', async () => {
+  const again = new Deferred<unknown>();
+  const source = start(again);
+  const follow = vi.spyOn(source.store, 'follow');
+  const ran = rejection(source.outgoing.run());
+  await source.asked;
+  expect(follow.mock.lastCall?.[0]).toBeDefined();
+  source.answer.resolve({ outcome: 'kept', epoch: 0 });
+  await until(() => source.asks.length === 2);
+  expect(follow.mock.lastCall).toEqual([undefined]);
+  again.resolve({ outcome: 'kept', epoch: 0 });
+  await ran;
 });

@@ -105,6 +105,17 @@ describe('RequestParser', () => {
     expect(parser.heldBytes).toBe(0);
   });
 
+  it('does not count commands that were not read yet, however often they are kept', () => {
+    const parser = new RequestParser();
+    parser.feed(Buffer.concat(['a', 'b', 'c'].map((key) => encodeCommand(['GET', key]))));
+    for (const key of ['a', 'b']) {
+      expect([parser.next(), parser.arguments.string(1)]).toEqual([true, key]);
+      parser.keepUnread();
+      expect(parser.pendingBytes).toBe(0);
+    }
+    expect([parser.next(), parser.arguments.string(1), parser.next()]).toEqual([true, 'c', false]);
+  });
+
   it('counts the tables of a command that is not complete', () => {
     const parser = new RequestParser();
     const whole = encodeCommand(Array.from({ length: 10_000 }, () => 'x'));

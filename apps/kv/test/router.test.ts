@@ -191,3 +191,19 @@ it('a command on all keys is refused while an earlier command waits', async () =
   const reply = await client.until((text) => text.split('\r\n').length > 3);
   expect(reply).toMatch(/^\+OK\r\n-TRYAGAIN ERR_RDMC_KV_SLOTS_MOVE .*\r\n\+OK\r\n$/);
 });
+
+it.each(['refuse', 'lose'] as const)(
+  'a command on all keys is refused if an earlier command is repeated after it: %s',
+  async (how) => {
+    table.update(1, [{ from: 0, to: SLOTS - 1, member: 2 }]);
+    const link = links.get(2)!;
+    client.send('GET a\r\nDBSIZE\r\n');
+    const [earlier, count] = [await link.next(), await link.next()];
+    link[how](earlier);
+    link.answer(count, ':7\r\n');
+    table.update(2, [{ from: 0, to: SLOTS - 1, member: 2 }]);
+    link.answer(await link.next(), '+value\r\n');
+    const reply = await client.until((text) => text.split('\r\n').length > 2);
+    expect(reply).toMatch(/^\+value\r\n-TRYAGAIN ERR_RDMC_KV_SLOTS_MOVE .*\r\n$/);
+  },
+);

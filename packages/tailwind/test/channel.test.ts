@@ -270,6 +270,18 @@ describe('a channel', () => {
       expect(events).toEqual([]);
     });
 
+    it('writes an append to the targets behind one that is lost by that', () => {
+      const { channel, writes } = rig(1);
+      channel.append(1, 0, 5);
+      for (const pair of [5, 6]) {
+        writes.set(pair, []);
+        channel.join(setup(pair));
+      }
+      writes.delete(5);
+      channel.append(2, 5, 5);
+      expect(writes.get(6)!.map(({ sequence }) => sequence)).toEqual([1, 2]);
+    });
+
     it('copies nothing more when the segment ends', () => {
       const { channel, writes, complete } = rig(1);
       channel.append(1, 0, 3 * JOIN_STEP_BYTES);

@@ -147,12 +147,13 @@ export class Imports {
     let position = 0;
     /** Takes strings over until an append is full; a larger one is alone in its append. */
     const fill = (adopted: Adopted): void => {
+      const most = Math.min(TAKEOVER_APPEND_BYTES, adopted.maxBytes);
       for (; position < latest.count; position += 1) {
         if (!latest.read(position, place)) continue;
         const kind = kindOf(place);
         if (kind === 'hash') hashes.push({ ...place });
         if (kind !== 'string') continue;
-        if (adopted.bytes > 0 && adopted.bytes + place.end - place.at > TAKEOVER_APPEND_BYTES) return;
+        if (adopted.bytes > 0 && adopted.bytes + place.end - place.at > most) return;
         adopted.add(place.slot, place);
       }
     };

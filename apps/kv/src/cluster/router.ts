@@ -48,6 +48,8 @@ export class Router implements Asker {
   readonly #waiting: WaitingRequests;
   readonly #order = new SlotOrder();
   #lastOrder = 0;
+  /** Requests of slots that were refused or lost: commands on all keys may have passed them. */
+  #failures = 0;
   #isReleasing = false;
   readonly #transactions: Transactions;
   readonly #parser = new RequestParser();
@@ -150,13 +152,13 @@ export class Router implements Asker {
 
   /** It waits for a newer table than the one by which it was sent. */
   refused(request: Request): void {
-    this.answered(request);
+    this.#failed(request);
     this.#repeat(request);
   }
 
   /** A write may have happened and is not sent again; a read is. */
   lost(request: Request): void {
-    this.answered(request);
+    this.#failed(request);
     if (request.writes) {
       request.done(errorReply(OUTCOME_UNKNOWN));
       return;
@@ -167,6 +169,11 @@ export class Router implements Asker {
 
   close(): void {
     this.#waiting.close();
+  }
+
+  #failed(request: Request): void {
+    if (request.slot >= 0) this.#failures += 1;
+    this.answered(request);
   }
 
   #repeat(request: Request): void {
@@ -263,13 +270,15 @@ export class Router implements Asker {
     executor.endRun();
     const { length } = client.parser.command;
     const chunk = client.expect(length, command.inSteps);
-    const { epoch } = table;
-    const { members } = table;
+    const { epoch, members } = table;
+    const failures = this.#failures;
+    const isWhole = (): boolean => table.epoch === epoch && this.#failures === failures;
     const merge = new ReplyMerge(
       members.map(() => ({ positions: [] })),
       command.merge!,
-      // A slot that moved meanwhile may have been at neither server, or at both.
-      (reply) => client.answer(chunk, table.epoch === epoch ? reply : errorReply(SLOTS_MOVE), length),
+      // A slot that moved meanwhile may have been at neither server, or at both. An earlier command that was refused meanwhile
+      // is done after this one.
+      (reply) => client.answer(chunk, isWhole() ? reply : errorReply(SLOTS_MOVE), length),
     );
     const bytes = Buffer.from(client.parser.command);
     const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };

@@ -85,7 +85,6 @@ export class Outgoing {
       throw error;
     }
     const outcome = await this.#outcome.promise;
-    this.#end();
     if (outcome === 'kept')
       throw this.#failure ?? failed(this.message.number, 'was cancelled by the coordinator');
     await this.#forget();
@@ -193,6 +192,8 @@ export class Outgoing {
         if (outcome === 'moved') table.moved(number, epoch);
         const isLate = outcome === 'kept' && table.epoch > epoch;
         this.#machine.answered(outcome);
+        // Not later: a source that serves its slots again would collect their changes as long as it asks.
+        if (answers === 0) this.#end();
         answers += 1;
         // The table with the outcome was here first. This server has refused requests by it, which wait for the one after it.
         if (isLate && answers === 1) continue;

@@ -114,7 +114,7 @@ export class RequestParser {
    * any more, either.
    */
   keepUnread(): void {
-    const isUnread = !this.#owned;
+    const isUnread = !this.#owned || this.#isUnread;
     this.#begin = this.#position;
     this.arguments.reset(this.#buffer);
     this.#keepRest();
@@ -233,7 +233,7 @@ export class RequestParser {
     this.#isUnread = false;
     const rest = this.#end - this.#begin;
     if (rest === 0) {
-      this.#release();
+      this.release();
       return;
     }
     if (this.#owned) {
@@ -250,7 +250,8 @@ export class RequestParser {
     return this.#bulk < 0 ? 0 : Math.min(this.#bulk, 256 * 1024);
   }
 
-  #release(): void {
+  /** Gives up what it holds. No command may be read after that, unless the last one was complete. */
+  release(): void {
     this.#buffer = EMPTY;
     this.arguments.release();
     this.#owned = false;

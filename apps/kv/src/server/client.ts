@@ -60,6 +60,8 @@ export class Client implements Sink, Session {
     this.address = `${socket.remoteAddress ?? '?'}:${socket.remotePort ?? 0}`;
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => {
+      // It is read, and dropped, so that the end of the connection is seen.
+      if (this.#stopped) return;
       this.parser.feed(chunk);
       this.#process();
     });
@@ -186,8 +188,9 @@ export class Client implements Sink, Session {
       this.quit();
     }
     executor.endRun();
+    if (this.#stopped) this.parser.release();
     this.#account(taken > 0);
-    if (this.#held || this.#mustWait(0)) this.socket.pause();
+    if (!this.#stopped && (this.#held || this.#mustWait(0))) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
   }
 

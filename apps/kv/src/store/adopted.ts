@@ -33,6 +33,11 @@ export class Adopted {
 
   constructor(private readonly options: AdoptedOptions) {}
 
+  /** The most bytes that an append may have. */
+  get maxBytes(): number {
+    return this.options.maxAppendBytes;
+  }
+
   /**
    * Puts the key into the index, and its version into the entry's bytes, which must not change until the append is acknowledged.
    * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE

@@ -101,7 +101,8 @@ export class Channel {
     this.#posted = sequence;
     this.#postedBytes = offset + byteLength;
     this.trace?.appended(sequence);
-    for (const target of this.targets) {
+    // A copy: a target that is lost meanwhile may leave the list.
+    for (const target of [...this.targets]) {
       if (target.joinedAt !== COPYING) this.#write(target, sequence, offset, byteLength);
     }
     this.trace?.waits(this.#posted, this.#counting);
