@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Device, openDevice } from '../src/index.js';
 import { native } from '../src/native.js';
 import { fakeLibrary, useFake } from './support/fake-library.js';
+import { until } from './support/pair.js';
 
 /** So long that a wait does not end by it before the test has closed what it waits for. */
 const LIMIT_MS = 30_000;
@@ -11,7 +13,12 @@ const LIMIT_MS = 30_000;
 interface Handles {
   readonly queue: number;
   readonly channel: number;
+  /** Its folder in /proc. */
+  readonly thread: string;
 }
+
+const sleeps = ({ thread }: Handles): true | undefined =>
+  / S /.test(readFileSync(`/proc/${thread}/stat`, 'utf8')) || undefined;
 
 /** What another thread may close. */
 const CLOSES: Record<string, (device: Device, handles: Handles) => void | Promise<void>> = {
@@ -30,6 +37,7 @@ async function isWoken(name: string, close: keyof typeof CLOSES): Promise<unknow
   });
   onTestFinished(async () => void (await worker.terminate()));
   const [handles] = await once(worker, 'message');
+  await until('the worker to wait', () => sleeps(handles));
   await CLOSES[close]!(device, handles);
   const [end] = await once(worker, 'message');
   return end;
