@@ -4,6 +4,7 @@ import { suite } from '../../tools/testing/config/suite.js';
 // slow: these compile programs, or start a process for each test.
 export default suite({
   slow: [
+    'test/blocked-wait.test.ts',
     'test/build-native.test.ts',
     'test/fuzz.test.ts',
     'test/ibverbs-breaking.test.ts',

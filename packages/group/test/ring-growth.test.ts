@@ -1,8 +1,8 @@
-import type { MemoryRegion } from '@rdmc/verbs';
-import { describe, expect, it } from 'vitest';
+import { type MemoryRegion, openDevice } from '@rdmc/verbs';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { RingAddress } from '../src/records.js';
 import { RingGrowth, type RingPlace } from '../src/small/ring-growth.js';
-import type { SmallMemory } from '../src/small/small-memory.js';
+import { SmallMemory } from '../src/small/small-memory.js';
 
 const SENDER = 0;
 const WITHOUT_MEMORY = 9;
@@ -10,6 +10,7 @@ const WITHOUT_MEMORY = 9;
 /** Rings of a path of members, which exchange their messages at once; each member's index is its id. */
 class Path {
   readonly log: string[] = [];
+  readonly allocated: number[] = [];
   readonly growths: RingGrowth[];
   isOpen = true;
 
@@ -32,6 +33,7 @@ class Path {
     } as unknown as MemoryRegion;
     const memory = {
       grow: async () => {
+        this.allocated.push(member);
         if (this.without.includes(member)) throw new Error('no memory');
         return region;
       },
@@ -103,6 +105,30 @@ describe('the growth of a ring', () => {
     path.isOpen = false;
     await settled();
     expect(path.log).toEqual([]);
+  });
+
+  it('does not allocate for a request that arrives when the group has ended', async () => {
+    const path = new Path(TREE);
+    path.isOpen = false;
+    path.growths[1]!.asked(0, SENDER);
+    await settled();
+    expect(path.allocated).toEqual([]);
+    path.isOpen = true;
+    path.growths[1]!.asked(0, SENDER);
+    await settled();
+    expect(path.allocated).toContain(1);
+  });
+
+  it('does not allocate from memory that was freed', async () => {
+    const device = await openDevice({ device: 'soft' });
+    onTestFinished(() => device.close());
+    const domain = device.allocateProtectionDomain();
+    const part = { isRoot: false, links: 1, smallMessageBytes: 64, members: 2 };
+    const memory = await SmallMemory.allocate(domain, part);
+    await memory.close();
+    await expect(memory.grow()).rejects.toMatchObject({ code: 'ERR_RDMC_REGION_CLOSED' });
+    // Nothing of it is left.
+    await domain.close();
   });
 
   it('ignores requests and answers of members that are not its neighbours, and of other rings', async () => {

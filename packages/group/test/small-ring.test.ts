@@ -146,6 +146,16 @@ describe('a ring of entries', () => {
     ]);
   });
 
+  it('refuses entries in a full ring that was not offered, and reads the first one to its end', () => {
+    const { writer, reader, control } = joined();
+    writer.tryWrite(0, new Uint8Array(8));
+    writer.grow(new Uint8Array(4 * UNITS * UNIT_BYTES));
+    expect(readAll(reader)).toHaveLength(1);
+    // An invalid position of a root that could not know the address: there is only the first ring here.
+    control[ControlWord.HEAD]! += 1;
+    expect(() => readAll(reader)).toThrow(expect.objectContaining({ name: 'EntryViolation' }));
+  });
+
   it('holds the writer up when it is full, until entries are copied out', () => {
     const { writer, reader, control } = joined();
     let written = 0;

@@ -3,8 +3,11 @@ import { CompletionFlag, CompletionWord, Layout } from './constants.js';
 import type { OpenDevice, WorkCompletion } from './contract.js';
 import { VerbsError } from './errors.js';
 import { type CompletionQueueFunctions, closeUnlessGone, native } from './native.js';
+import { integerOption } from './options.js';
 
 const TWO_32 = 4_294_967_296;
+/** As the C library takes them. */
+const MOST_TIMEOUT_MS = 0x7fff_ffff;
 
 /**
  * Queue of completions of queue pairs. Belongs to one thread.
@@ -38,15 +41,16 @@ export class CompletionQueue {
 
   /**
    * As `pollBatch`, but if there is no completion, it arms the queue and blocks the calling thread until its channel has an event
-   * (ibv_get_cq_event). Returns 0 after `timeoutMs` (a 32-bit integer; default -1: no limit), after an event without a completion,
-   * after a signal, and if the queue is closed. The event loop of the thread does not run meanwhile, and the channel's listener is
-   * not called for events that are taken here: this is for a thread that waits for nothing else, and it wakes faster than
-   * `CompletionChannel.onEvent`. No other queue may use the channel.
-   * @throws VerbsError ERR_RDMC_INVALID_OPTION without a channel
+   * (ibv_get_cq_event). Returns 0 after `timeoutMs` (-1 to 2^31 − 1; default -1: no limit), after an event without a completion,
+   * after a signal, and at once if the queue or its device is closed; it also returns when another thread closes the device.
+   * `worker.terminate()` does not end it: a worker that is ended in this way needs a time limit. The event loop of the thread does
+   * not run meanwhile, and the channel's listener is not called for events that are taken here: this is for a thread that waits for
+   * nothing else, and it wakes faster than `CompletionChannel.onEvent`. No other queue may use the channel.
+   * @throws VerbsError ERR_RDMC_INVALID_OPTION without a channel, and for another time limit
    */
   waitBatch(timeoutMs = -1): number {
     const { wait } = this.#functions;
-    if (wait) return wait(timeoutMs);
+    if (wait) return wait(integerOption('waitBatch', 'timeoutMs', timeoutMs, -1, MOST_TIMEOUT_MS));
     throw new VerbsError(
       'ERR_RDMC_INVALID_OPTION',
       'A completion queue without a channel cannot be waited for: create it with the option channel',

@@ -19,6 +19,7 @@ export class EntryReader {
   #ring!: Uint8Array;
   /** The full ring, while the first one is in use. */
   #full: Uint8Array | undefined;
+  #isGrown = false;
   readonly #control: Int32Array;
   #mask!: number;
   #ackUnits!: number;
@@ -57,7 +58,8 @@ export class EntryReader {
   /**
    * Copies as many whole entries as the target has room for, from its byte `at` on, a multiple of 8. Returns the bytes that
    * they use; 0: there are none, or not even one fits.
-   * @throws EntryViolation if the first entry is longer than the limit of the group, or than what has arrived
+   * @throws EntryViolation if the first entry is longer than the limit of the group, or than what has arrived, and for entries in a
+   *   full ring that was not offered
    */
   copyOut(target: Uint8Array, at: number, sink: EntrySink): number {
     const available = this.#inRing();
@@ -90,11 +92,15 @@ export class EntryReader {
   #inRing(): number {
     const { available } = this;
     // In this order: entries of the full ring are behind the words that announce it.
-    if (!this.#full || Atomics.load(this.#control, ControlWord.GROWN) === 0) return available;
+    if (this.#isGrown || Atomics.load(this.#control, ControlWord.GROWN) === 0) return available;
     const left = ((Atomics.load(this.#control, ControlWord.GROWN_AT) - this.#tail) >>> 0) * UNIT_BYTES;
-    if (left > 0) return Math.min(left, available);
+    if (left > 0 || available === 0) return Math.min(left, available);
+    // The worker knows it before the application offers it, and its address goes to the root afterwards.
+    if (!this.#full)
+      throw new EntryViolation('wrote a small message into a full ring before it had its address');
     this.#use(this.#full);
     this.#full = undefined;
+    this.#isGrown = true;
     return available;
   }
 

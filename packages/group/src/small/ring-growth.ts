@@ -52,9 +52,10 @@ class GrowingRing {
   }
 
   begin(): void {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
     const { port, place } = this;
+    // A request may still arrive when the memory of the group is freed.
+    if (this.#hasBegun || !port.isOpen()) return;
+    this.#hasBegun = true;
     for (const child of place.children) port.enlarge(child, place.sender);
     void this.#run().then((ring) => {
       if (place.parent !== undefined && port.isOpen()) port.enlarged(place.parent, place.sender, ring);

@@ -1,4 +1,4 @@
-import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
+import { type MemoryRegion, type ProtectionDomain, VerbsError } from '@rdmc/verbs';
 import type { SmallSetup } from '../records.js';
 import { CONTROL_BYTES, type RingUnits, ringUnits, UNIT_BYTES } from './layout.js';
 
@@ -62,8 +62,9 @@ export class SmallMemory {
     };
   }
 
-  /** Allocates the full ring, once. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
-  grow(): Promise<MemoryRegion> {
+  /** Allocates the full ring, once. @throws VerbsError ERR_RDMC_OUT_OF_MEMORY, ERR_RDMC_REGION_CLOSED */
+  async grow(): Promise<MemoryRegion> {
+    if (this.#isClosed) throw new VerbsError('ERR_RDMC_REGION_CLOSED', 'The rings of the group are closed');
     const { domain, part, units } = this;
     this.#full ??= domain.allocate(units.full * UNIT_BYTES, { remoteWrite: !part.isRoot });
     return this.#full;

@@ -12,6 +12,9 @@ export class SmallRoot implements SmallSide {
   readonly #output: RingOutput;
   #tail = 0;
   #head = 0;
+  /** Messages in front of the head, and their bytes, modulo 2^32. */
+  #messages = 0;
+  #bytes = 0;
   #growth: Growth | undefined;
 
   constructor(
@@ -37,13 +40,14 @@ export class SmallRoot implements SmallSide {
   advance(): void {
     Atomics.store(this.#control, ControlWord.KICKED, 0);
     if (this.self) Atomics.store(this.self, ControlWord.KICKED, 0);
-    // In front of the head: then these count at most the messages that it covers.
-    const messages = Atomics.load(this.#control, ControlWord.MESSAGES);
-    const bytes = Atomics.load(this.#control, ControlWord.BYTES);
-    this.#head = Atomics.load(this.#control, ControlWord.HEAD) >>> 0;
-    // Behind the head: the words that announce the full ring are in front of its entries.
-    this.#growth ??= this.#grown();
-    this.#output.write(this.#head, messages, bytes, this.#growth);
+    this.#look();
+    if (!this.#growth) {
+      // Behind the head: the words that announce the full ring are in front of its entries.
+      this.#growth = this.#grown();
+      // The counts may be from before the growth, and smaller than its own.
+      if (this.#growth) this.#look();
+    }
+    this.#output.write(this.#head, this.#messages, this.#bytes, this.#growth);
     this.#free();
   }
 
@@ -73,6 +77,13 @@ export class SmallRoot implements SmallSide {
 
   close(): Promise<void> {
     return this.#output.close();
+  }
+
+  #look(): void {
+    // In front of the head: then these count at most the messages that it covers.
+    this.#messages = Atomics.load(this.#control, ControlWord.MESSAGES);
+    this.#bytes = Atomics.load(this.#control, ControlWord.BYTES);
+    this.#head = Atomics.load(this.#control, ControlWord.HEAD) >>> 0;
   }
 
   #grown(): Growth | undefined {

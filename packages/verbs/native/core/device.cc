@@ -12,9 +12,16 @@ namespace {
 }  // namespace
 
 void Channel::wait(int timeoutMs) {
+  waiting_.store(true);  // before `ended_` is read: this thread sees that it ended, or `end` sees this thread
   // The epoll itself, not `poll` of its descriptor: an event then passes one queue of waiters, not two.
   epoll_event ready{};
-  if (::epoll_wait(fd(), &ready, 1, timeoutMs) > 0) take();
+  if (!ended_.load() && ::epoll_wait(fd(), &ready, 1, timeoutMs) > 0) take();
+  waiting_.store(false);
+}
+
+void Channel::end() {
+  ended_.store(true);
+  if (waiting_.load()) signal();
 }
 
 void Device::populateRegion(uint32_t region) {

@@ -3,6 +3,7 @@
 //
 // Virtual calls are made per batch, never per work request or per completion.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -37,9 +38,16 @@ class Channel {
   // Takes at least one of the pending events, in as few system calls as possible; `fd` stays readable while more are
   // pending.
   virtual void take() { drain(); }
-  // Blocks the calling thread until an event is pending, and takes it. Also returns after `timeoutMs` (-1: no limit), and
-  // after a signal.
+  // Makes `fd` readable. Any thread.
+  virtual void signal() const = 0;
+  // Blocks the calling thread until an event is pending, and takes it. Also returns after `timeoutMs` (-1: no limit),
+  // after a signal of the system, and from `end` on. One thread at a time.
   void wait(int timeoutMs);
+  // The channel or its device is closed: the thread that waits returns. Event loops are not woken. Any thread.
+  void end();
+
+ private:
+  std::atomic<bool> waiting_{false}, ended_{false};
 };
 
 // A completion queue, as the binding holds it.

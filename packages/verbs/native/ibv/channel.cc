@@ -54,7 +54,7 @@ void IbvChannel::drainWake() {
 }
 
 void IbvChannel::acknowledge() {
-  if (takeEvents()) wake();
+  if (takeEvents()) signal();
 }
 
 bool IbvChannel::takeEvent() {
@@ -72,7 +72,7 @@ bool IbvChannel::takeEvents() {
   return any;
 }
 
-void IbvChannel::wake() const {
+void IbvChannel::signal() const {
   const uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
 }

@@ -23,9 +23,9 @@ class IbvChannel final : public Channel {
   void take() override;
   // The hardware's events only; the wake-up of the listener is kept.
   void acknowledge();
-  void wake() const;
+  void signal() const override;
   ibv_comp_channel* hardware() const { return channel_; }
-  // The hardware's part is given back; `wake` still works.
+  // The hardware's part is given back; `signal` still works.
   void release();
   std::atomic<uint32_t> users{0};
 

@@ -41,6 +41,7 @@ void IbvCompletionQueues::destroyChannel(int id) {
     }
     found = std::move(mine);
   }
+  found->end();
   found->release();
 }
 
@@ -111,7 +112,14 @@ void IbvCompletionQueues::fail(const void* queue) {
 void IbvCompletionQueues::wakeAll() {
   std::lock_guard guard(lock_);
   for (const auto& channel : channels_) {
-    if (channel) channel->wake();
+    if (channel) channel->signal();
+  }
+}
+
+void IbvCompletionQueues::endChannels() {
+  std::lock_guard guard(lock_);
+  for (const auto& channel : channels_) {
+    if (channel) channel->end();
   }
 }
 

@@ -123,6 +123,7 @@ void IbvDevice::releaseHardware() {
 
 void IbvDevice::close() {
   if (context_.closed.exchange(true)) return;
+  completionQueues_.endChannels();
   events_.stop();
   if (!connector_.connecting()) return finish();
   // A connect under way may take a second more, and this is the application's thread. Peers cannot reach any memory

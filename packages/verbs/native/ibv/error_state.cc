@@ -161,7 +161,7 @@ void IbvErrorState::flushHere(IbvQueuePair& qp, uint32_t firstStatus) {
       flushed.status = kFlushed;
       any = true;
     });
-    if (any && cq.channel()) cq.channel()->wake();
+    if (any && cq.channel()) cq.channel()->signal();
   };
   flush(*qp.sendCq, qp.sends, true);
   flush(*qp.receiveCq, qp.receives, false);

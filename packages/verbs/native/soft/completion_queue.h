@@ -25,7 +25,7 @@ class SoftChannel final : public Channel {
   SoftChannel();
   // Readable when the channel was signalled or a peer has sent a byte to a bell.
   int fd() const override { return epoll_.get(); }
-  void signal() const;
+  void signal() const override;
   void drain() override;
   // Unique among all channels of the process, destroyed ones included.
   uint64_t id() const { return id_; }

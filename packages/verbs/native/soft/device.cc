@@ -75,6 +75,7 @@ SoftDevice::~SoftDevice() { close(); }
 
 void SoftDevice::close() {
   if (closed_.exchange(true)) return;
+  endChannels();
   pool_->onGone(nullptr, nullptr);
   eachQp([](const std::shared_ptr<QueuePair>& qp) { qp->fail(kFlushed); });
   if (tcp_) tcp_->stop();
@@ -206,7 +207,16 @@ void SoftDevice::destroyChannel(int id) {
     throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
   }
   std::lock_guard guard(objects_);
-  channels_[size_t(id)].reset();
+  auto& mine = channels_[size_t(id)];
+  if (mine) mine->end();
+  mine.reset();
+}
+
+void SoftDevice::endChannels() {
+  std::lock_guard guard(objects_);
+  for (const auto& channel : channels_) {
+    if (channel) channel->end();
+  }
 }
 
 uint32_t SoftDevice::createCompletionQueue(uint32_t, int channelId) {

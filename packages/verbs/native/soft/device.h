@@ -145,6 +145,7 @@ class SoftDevice final : public Device {
   // Both throw Failure where there is no fresh memory for a region in which a peer is stopped.
   void quiesceRegion(uint32_t index);
   void relocateRegion(uint32_t index);
+  void endChannels();
   void checkUsable() const;                        // throws ERR_RDMC_DEVICE_REMOVED
   void checkProtectionDomain(uint32_t pd);         // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
   std::shared_ptr<SoftChannel> channelAt(int id);  // throws ERR_RDMC_CHANNEL_CLOSED
