@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { castFile } from '@rdmc/cast';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
+import { rejection, temporaryDirectory, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { repeatedNonces, type UsedNonce } from './support/cipher-trace.js';
 import { slow, sourceTree } from './support/disturbed.js';
@@ -66,6 +66,8 @@ describe('a relay that has the key and alters what it passes on', () => {
     expect(namesIn(receiver.directory)).toEqual(['name-two']);
     const error = await rejection(castFile(path, { ...options, checksum: 'sha256' }).finished);
     expect(error.code).toBe('ERR_RDMC_HASH_MISMATCH');
+    // The sender knows the end before the receiver has cleaned up.
+    await until(() => temporaries(receiver.directory).length === 0);
     expect(namesIn(receiver.directory)).toEqual(['name-two']);
   });
 });

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { type ArrivedCast, castFile, castStream, type EntrySink, receiveFiles } from '@rdmc/cast';
-import { rejection, temporaryDirectory } from '@rdmc/testing';
+import { rejection, temporaryDirectory, until as untilTrue } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { slow, someReceived, until } from './support/disturbed.js';
-import { outcome, ReceiverProcess, startReceivers } from './support/receivers.js';
+import { outcome, ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
 import { namesIn, seededBytes, write } from './support/tree.js';
 
 const open: (() => Promise<unknown>)[] = [];
@@ -261,6 +261,7 @@ describe('after a cast', () => {
     const error = await rejection(castFile(join(from, 'one'), { to: [to] }).finished);
     expect(error).toMatchObject({ code: 'ERR_RDMC_COMMAND_FAILED' });
     expect(error.message).toContain('the model does not load');
+    await untilTrue(() => temporaries(directory).length === 0);
     expect(namesIn(directory)).toEqual(['one']);
   });
 

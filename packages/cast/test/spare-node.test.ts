@@ -1,4 +1,5 @@
 import { PassThrough, Readable } from 'node:stream';
+import type { Worker } from 'node:worker_threads';
 import { castStream } from '@rdmc/cast';
 import { expect, it, onTestFinished } from 'vitest';
 import { HEARTBEAT_MS, REFILL_DELAY_MS } from '../src/constants.js';
@@ -36,9 +37,10 @@ it('a receiver starts no threads of the next cast while one is in progress', asy
   const [first] = await startReceivers(1);
   const { receiver, to } = first!;
   await castStream(Readable.from([Buffer.from('first')]), { name: 'first', to: [to] }).finished;
-  let started = 0;
-  const count = (): void => {
-    started += 1;
+  const living = new Set<Worker>();
+  const count = (worker: Worker): void => {
+    living.add(worker);
+    worker.once('exit', () => living.delete(worker));
   };
   process.on('worker', count);
   onTestFinished(() => void process.off('worker', count));
@@ -53,7 +55,7 @@ it('a receiver starts no threads of the next cast while one is in progress', asy
     if (reports === enough) break;
   }
   // Two of the sender, and two of the receiver: those that it had started ahead took part in the first cast.
-  expect(started).toBe(4);
+  expect(living.size).toBe(4);
   input.end();
   await second.finished;
 });
