@@ -5,7 +5,7 @@ import { jsonOf, runProgram } from '../src/benchmark/command.js';
 import { latencyPanel, ThroughputTable } from '../src/benchmark/hipower.js';
 import { latencyOutcome } from '../src/benchmark/netlab-latency.js';
 import { tinyOutcome } from '../src/benchmark/tiny-messages.js';
-import { CLIENTS, rateKey, ratesOutcome, WORKLOADS } from '../src/benchmark/ycsb.js';
+import { CLIENTS, rateKey, rateOf, ratesOutcome, WORKLOADS } from '../src/benchmark/ycsb.js';
 import { resnetOutcome } from '../src/catalogue/hipower/resnet.js';
 
 const FAILED = { code: 'ERR_RDMC_BENCHMARK_FAILED' };
@@ -132,6 +132,11 @@ describe('what benchmarks print', () => {
     const { panels, facts } = ratesOutcome(rates);
     expect(panels).toHaveLength(3);
     expect(facts).toEqual({ b: '1.50', a: '1.50', w: '1.50' });
+  });
+
+  it('YCSB: a run with error replies has no rate', () => {
+    expect(rateOf('{"perSecond":5,"errors":0}', 'kv bench')).toBe(5);
+    expect(() => rateOf('{"perSecond":5,"errors":2}', 'kv bench')).toThrow(expect.objectContaining(FAILED));
   });
 
   it('a program that fails, or does not print JSON, is an error with a code and the command', async () => {

@@ -17,6 +17,7 @@ import { RECORD } from './support/record.js';
 const OUTCOME: Outcome = { panels: RECORD.panels, facts: { flat: '1.02' }, notes: [], missing: ['Open MPI'] };
 const WAY: Way = {
   id: 'simulated',
+  name: 'simulator',
   kind: 'predicted',
   how: 'How.',
   command: 'the command',

@@ -155,13 +155,18 @@ export function dilatedWays(figure: string): readonly Way[] {
       missing: [],
     }),
   } as const;
-  const prediction = { ...simulated(sweep), id: 'netlab-predicted' };
+  const prediction = {
+    ...simulated(sweep),
+    id: 'netlab-predicted',
+    name: 'simulator, links of 25 Mbit/s',
+  };
   return [prediction, measured(sweep)];
 }
 
 function measured(sweep: { readonly runs: () => Runs }): Way {
   return {
     id: 'netlab',
+    name: 'network namespaces, 25 Mbit/s',
     kind: 'measured',
     how:
       `Real processes of the shipped code, each in a network namespace with a link of ${RATE_MBIT} Mbit/s, so that two ` +

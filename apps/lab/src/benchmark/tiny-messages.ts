@@ -43,6 +43,7 @@ export function tinyOutcome(rows: readonly Row[]): Outcome {
 export function tinyMessages(): Way {
   return {
     id: 'measured',
+    name: 'one host, as blocks',
     kind: 'measured',
     how: 'Processes of one host over shared memory, as blocks: regions that the application gives.',
     command: shown(ARGS),
