@@ -36,6 +36,9 @@ describe('the report', () => {
     // The second one is that of many processes of its own.
     expect(article('load average 0.5 before, 30.1 after')).not.toContain('other work (load');
     expect(article('beside much other work')).toContain('other work (beside much');
+    const after = 'load average 25.0 before, 25.0 after';
+    expect(article(`processors 2% busy before, ${after}`)).not.toContain('other work (');
+    expect(article(`processors 90% busy before, ${after}`)).toContain('other work (');
   });
 
   it('says that numbers are of an earlier run, and that its command has changed', () => {

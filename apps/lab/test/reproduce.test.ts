@@ -65,7 +65,7 @@ describe('a figure that is run again', () => {
   it('has the load of the machine if it was measured, and not if it was simulated', async () => {
     const { folder } = await printedBy({ kind: 'measured' });
     expect(recordOf(folder, 'rdmc-8', 'simulated')!.load).toMatch(
-      /^load average [\d.]+ before, [\d.]+ after$/,
+      /^processors \d+% busy before, load average [\d.]+ before, [\d.]+ after$/,
     );
     expect(recordOf((await printedBy({})).folder, 'rdmc-8', 'simulated')!.load).toBeUndefined();
   });

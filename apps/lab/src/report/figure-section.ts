@@ -63,13 +63,17 @@ function notRecorded(figure: Figure, way: Way): string[] {
   ];
 }
 
-/** A load average above this, before and after a run, has other work in it: the run's own processes raise only the second one. */
-const MOST_LOAD = 8;
+/** More than that share of the processors was busy before a run: other work was there. */
+const MOST_BUSY_PERCENT = 20;
+/** Records without that share: a load average above this before and after a run, whose own processes raise the second one. */
+const MOST_LOAD = 20;
 
 /** Whether other work was on the machine. */
 function isBusy({ load }: FigureRecord): boolean {
   if (load === undefined) return false;
-  const averages = /^load average ([\d.]+) before, ([\d.]+) after/.exec(load)?.slice(1);
+  const percent = /processors (\d+)% busy before/.exec(load)?.[1];
+  if (percent !== undefined) return Number(percent) > MOST_BUSY_PERCENT;
+  const averages = /load average ([\d.]+) before, ([\d.]+) after/.exec(load)?.slice(1);
   return averages === undefined || averages.every((each) => Number(each) > MOST_LOAD);
 }
 
