@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
-import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
+import { dilatedOutcome, dilatedRuns, dilatedWays } from '../src/benchmark/dilated.js';
 import { heirsOutcome } from '../src/benchmark/heirs.js';
 import { SizesTable, StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
 import { OfferedLoads } from '../src/benchmark/offered.js';
@@ -38,6 +38,15 @@ describe('many members on slow links', () => {
     const [measured] = dilatedOutcome(rows, predicted).panels;
     const sequential = measured!.series.find(({ name }) => name === 'sequential')!;
     expect(sequential.values).toEqual([21, null, 160, null]);
+  });
+
+  it('have a setting of their own on slower links', () => {
+    const ways = dilatedWays('rdmc-8');
+    expect(ways.map(({ id }) => id)).toEqual([
+      ...['netlab-predicted', 'netlab', 'netlab-10-predicted', 'netlab-10'],
+    ]);
+    const [fast, slow] = ways.filter(({ simulations }) => simulations).map((way) => way.simulations!());
+    expect([fast!.size, slow!.size]).toEqual([16, 6]);
   });
 
   it('says what was not measured', () => {
@@ -107,12 +116,19 @@ describe('the steps of a transfer', () => {
 
   it('are those of the member whose first block arrives last', () => {
     expect(measuredBreakdown(steps)).toEqual([10, 210, 10, 200, 170, 0, 600]);
-    expect(table1Measured(steps).facts).toEqual({ total: '600 µs', step: '250.0 µs', share: '68.3%' });
+    expect(table1Measured(steps).facts).toEqual({
+      total: '600 µs (links of 1 Gbit/s)',
+      step: '250 µs (links of 1 Gbit/s)',
+      share: '68.3%',
+    });
   });
 
   it('are transfers and waits, which do not overlap', () => {
     const { panels, facts } = figure5Measured(steps);
-    expect(facts).toEqual({ wait: 'root 0 µs, relay 50 µs', share: '85.7%' });
+    expect(facts).toEqual({
+      wait: 'longest of all: root 0 µs, relay 50 µs; a step is 8,800 µs',
+      share: '85.7%',
+    });
     const [root, relay] = panels;
     expect(root!.series.map(({ values }) => values)).toEqual([
       [100, 100],

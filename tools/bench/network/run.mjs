@@ -36,6 +36,7 @@ Options:
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --relay a,b        of the groups, in large and cpu: worker, device (default: worker)
+  --window-ms N      of dilated: how long threads of groups poll after work; 0: they always sleep (default: 50)
   --block KIB        block size of the groups; of racks: a list (default: automatic)
   --only-racks       of racks: only hybrid, and the chain by rack
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
@@ -70,6 +71,7 @@ function optionsOf(argv) {
       algorithm: { type: 'string' },
       windows: { type: 'string', default: 'default' },
       relay: { type: 'string', default: 'worker' },
+      'window-ms': { type: 'string' },
       block: { type: 'string' },
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
@@ -92,6 +94,7 @@ function optionsOf(argv) {
     algorithms: (values.algorithm ?? ALGORITHMS[positionals[0]] ?? 'binomial-pipeline,chain').split(','),
     windows: values.windows.split(',').map(windowsOf),
     relays: values.relay.split(','),
+    windowMs: values['window-ms'] === undefined ? undefined : Number(values['window-ms']),
     blockBytes: values.block ? numbers(values.block)[0] * KIB : 'auto',
     blockSizes: values.block ? numbers(values.block).map((kib) => kib * KIB) : ['auto'],
     onlyRacks: values['only-racks'],

@@ -27,7 +27,7 @@ function algorithmsOf(n, mib, rounds) {
   ];
 }
 
-async function groups(n, mib, { rate, rounds, blockBytes, only, algorithms }, add) {
+async function groups(n, mib, { rate, rounds, blockBytes, only, algorithms, windowMs }, add) {
   if (only !== undefined && !only.includes('rdmc')) return;
   await withCluster(
     { hosts: n, rate },
@@ -51,7 +51,7 @@ async function groups(n, mib, { rate, rounds, blockBytes, only, algorithms }, ad
         await cluster.close(group);
       }
     },
-    { timeoutMs: TIMEOUT_MS },
+    { timeoutMs: TIMEOUT_MS, windowMs },
   );
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../../benchmark/steps.js';
 import type { Outcome, Panel } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
-import { MIB, rounded } from '../../simulation/values.js';
+import { grouped, MIB, rounded } from '../../simulation/values.js';
 import type { Figure } from '../figure.js';
 
 const ID = 'rdmc-table-1';
@@ -105,7 +105,7 @@ function outcome(reports: Reports): Outcome {
       ),
     ],
     facts: {
-      total: `${total.toFixed(0)} µs`,
+      total: `${grouped(total)} µs`,
       step: `${interval(reports.of(RUN)).toFixed(1)} µs`,
       share: `${((100 * (remote + blocks)) / total).toFixed(1)}%`,
     },
@@ -148,8 +148,8 @@ export function measuredOutcome(steps: MeasuredSteps): Pick<Outcome, 'panels' | 
       ),
     ],
     facts: {
-      total: `${total.toFixed(0)} µs`,
-      step: `${step.toFixed(1)} µs`,
+      total: `${grouped(total)} µs (links of 1 Gbit/s)`,
+      step: `${grouped(step)} µs (links of 1 Gbit/s)`,
       share: `${((100 * (remote + blocks)) / total).toFixed(1)}%`,
     },
   };
