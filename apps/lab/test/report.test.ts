@@ -38,6 +38,7 @@ describe('the report', () => {
     expect(article('beside much other work')).toContain('other work (beside much');
     const after = 'load average 25.0 before, 25.0 after';
     expect(article(`processors 2% busy before, ${after}`)).not.toContain('other work (');
+    expect(article('alone on the machine; load average 26 before, 179 after')).not.toContain('other work (');
     expect(article(`processors 90% busy before, ${after}`)).toContain('other work (');
   });
 

@@ -70,7 +70,8 @@ const MOST_LOAD = 20;
 
 /** Whether other work was on the machine. */
 function isBusy({ load }: FigureRecord): boolean {
-  if (load === undefined) return false;
+  // A person who knows that writes it.
+  if (load === undefined || load.startsWith('alone on the machine')) return false;
   const percent = /processors (\d+)% busy before/.exec(load)?.[1];
   if (percent !== undefined) return Number(percent) > MOST_BUSY_PERCENT;
   const averages = /load average ([\d.]+) before, ([\d.]+) after/.exec(load)?.slice(1);
