@@ -150,7 +150,9 @@ describe('the command line', () => {
     const of = (...args: string[]) => thrown(() => reproduceOptions(args));
     expect(of('--way', 'simulate')).toEqual(refusal('ERR_RDMC_LAB_OPTION'));
     expect(of('--figure', 'rdmc-8', '--way', 'measured')).toMatchObject({
-      message: expect.stringContaining('there are: netlab-predicted, netlab, simulated'),
+      message: expect.stringContaining(
+        'there are: netlab-predicted, netlab, netlab-10-predicted, netlab-10, simulated',
+      ),
     });
     expect(reproduceOptions(['--figure', 'rdmc-4,rdmc-8', '--way', 'recorded']).way).toBe('recorded');
   });

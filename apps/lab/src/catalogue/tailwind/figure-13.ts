@@ -64,7 +64,7 @@ export const figure13: Figure = {
       kind: 'measured',
       how: 'Logs of 1 and 10 million objects with ten backups, recovered by one process: from the request to an index.',
       command: OBJECTS.map((objects) => shown(argsOf(objects))).join(' && '),
-      minutes: 12,
+      minutes: 6,
       rivals: ['replication by messages'],
       run: async (bench) => {
         const rows: Row[] = [];
