@@ -20,6 +20,8 @@ const CAST = 'rdmc cast, once connected';
 interface Setting {
   readonly id: string;
   readonly rate: number;
+  /** Longest wait in the queue before a link, in milliseconds. */
+  readonly queue: number;
   readonly members: readonly number[];
   readonly algorithms: readonly Algorithm[];
   /** Further options of the benchmark. */
@@ -35,6 +37,7 @@ const SEQUENTIAL_NOTE = `Sequential sending to more than ${MOST_SEQUENTIAL} memb
 const ALL: Setting = {
   id: 'netlab',
   rate: 25,
+  queue: 50,
   members: [8, 32, 64, 128],
   algorithms: ALGORITHMS,
   more: [],
@@ -43,16 +46,24 @@ const ALL: Setting = {
   notes: [SEQUENTIAL_NOTE],
 };
 
+/** A queue of 50 ms does not hold a block of 64 KiB there. */
+const SLOW_QUEUE = 200;
 /** Links so slow that two cores carry 128 members. */
 const SLOW: Setting = {
   id: 'netlab-10',
   rate: 10,
+  queue: SLOW_QUEUE,
   members: [8, 64, 128],
   algorithms: ['binomial-pipeline', 'chain'],
-  more: ['--only', 'rdmc', '--algorithm', 'binomial-pipeline,chain', '--window-ms', '0'],
+  more: [
+    ...['--only', 'rdmc', '--algorithm', 'binomial-pipeline,chain', '--window-ms', '0'],
+    ...['--queue', `${SLOW_QUEUE}ms`],
+  ],
   minutes: 5,
   how: 'groups only. Their threads sleep when there is nothing to do: 128 members that poll would take the two cores from one another.',
-  notes: [],
+  notes: [
+    `Queues before the links are of ${SLOW_QUEUE} ms: at this rate a queue of 50 ms, as elsewhere, does not hold one block.`,
+  ],
 };
 
 const argsOf = ({ members, rate, more }: Setting) => [
@@ -77,8 +88,9 @@ const bytesOf = (algorithm: Algorithm, n: number) =>
 const key = (algorithm: Algorithm, n: number) => `${algorithm}, n=${n}`;
 
 /** The members of the benchmark on simulated links, with the costs of the preset netlab. */
-export function dilatedRuns({ rate, algorithms, members }: Setting = ALL): Runs {
-  const cluster = { ...presets.get('netlab')!, gbitPerSecond: (rate / 1000) * GOODPUT };
+export function dilatedRuns({ rate, queue, algorithms, members }: Setting = ALL): Runs {
+  const link = { gbitPerSecond: (rate / 1000) * GOODPUT, queueMicroseconds: queue * 1000 };
+  const cluster = { ...presets.get('netlab')!, ...link };
   const runs = new Map<string, SimulateOptions>();
   for (const algorithm of algorithms) {
     for (const nodes of members) {
