@@ -44,6 +44,9 @@ export function memberName(member: number): string {
   return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
+/** The reason of a loss that is not a failure: the member has closed its mesh. */
+export const LEFT = 'it left';
+
 export const Topic = {
   /** server → coordinator: this is my log */
   REGISTER: 'kv.register',
