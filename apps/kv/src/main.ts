@@ -2,19 +2,15 @@
 import { categoryOf } from '@rdmc/common';
 import { CommanderError } from 'commander';
 import { createProgram } from './cli/program.js';
+import { outputOf } from './cli/tell.js';
 import { Interrupted, outputClosed } from './demo/interruption.js';
 import { codeOf, messageOf } from './errors.js';
 
+const EXIT_PLANNED = 0;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 /** Commands of a process that serves: its end must not depend on the reader of its lines. */
 const SERVING: readonly (string | undefined)[] = ['server', 'coordinator'];
-
-/** Prints a line for people, or sends an event to a parent process of this package. */
-function tell(line: string | undefined, event: object): void {
-  if (process.send && process.connected) process.send(event);
-  else if (line !== undefined) process.stdout.write(`${line}\n`);
-}
 
 /** Prints the error, unless Commander has printed it, or the help. */
 function exitCodeOf(error: unknown): number {
@@ -25,18 +21,25 @@ function exitCodeOf(error: unknown): number {
   return categoryOf(code) === 'usage' ? EXIT_USAGE : EXIT_FAILED;
 }
 
-// The parent process has ended, and its cluster ends with it.
-const endWithParent = () => process.kill(process.pid, 'SIGTERM');
-if (process.send) process.on('disconnect', endWithParent);
+/** The parent process has ended, and its cluster ends with it. */
+function endWithParent(): void {
+  if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
+  else process.exit(EXIT_PLANNED);
+}
+
+if (process.send) {
+  process.on('disconnect', endWithParent);
+  // It may have ended before this line.
+  if (!process.connected) endWithParent();
+}
 
 // `kv demo | head` ends as other tools do whose reader has closed the pipe.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  if (!SERVING.includes(process.argv[2])) outputClosed();
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE' && !SERVING.includes(process.argv[2])) outputClosed();
 });
 
 try {
-  await createProgram(tell).parseAsync();
+  await createProgram(outputOf(process)).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);
   // A signal would make the exit code 0.
