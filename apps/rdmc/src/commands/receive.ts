@@ -149,7 +149,7 @@ function addDiskOptions(command: Command): Command {
     )
     .option(
       '--archive',
-      'set the owners, extended attributes and special mode bits that rdmc cast --archive tells',
+      'set the owners, extended attributes and special mode bits that rdmc cast --archive sends',
     )
     .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
