@@ -50,7 +50,7 @@ export const LEFT = 'it left';
 export const Topic = {
   /** server → coordinator: this is my log */
   REGISTER: 'kv.register',
-  /** coordinator → all: who serves what */
+  /** coordinator → all: the server of each slot */
   TABLE: 'kv.table',
   /** coordinator → one server: recover a log, and have these pull its keys */
   TAKEOVER: 'kv.takeover',

@@ -2,7 +2,7 @@ import type { Member } from '@rdmc/mesh';
 import { isLoopbackHost } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
 
-/** The options that decide who may run commands. */
+/** The options that decide which clients may run commands. */
 export interface Protection {
   /** Where clients connect. */
   readonly host?: string | undefined;
