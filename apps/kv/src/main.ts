@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { categoryOf } from '@rdmc/common';
 import { CommanderError } from 'commander';
+import { adviceFor } from './cli/advice.js';
 import { createProgram } from './cli/program.js';
 import { outputOf } from './cli/tell.js';
 import { Interrupted, outputClosed } from './demo/interruption.js';
@@ -16,7 +17,10 @@ const SERVING: readonly (string | undefined)[] = ['server', 'coordinator'];
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   const code = codeOf(error);
-  process.stderr.write(`error ${code}: ${messageOf(error)}\n`);
+  const advice = adviceFor(code);
+  process.stderr.write(
+    `error ${code}: ${messageOf(error)}\n${advice === undefined ? '' : `      ${advice}\n`}`,
+  );
   if (error instanceof Interrupted) return error.exitCode;
   return categoryOf(code) === 'usage' ? EXIT_USAGE : EXIT_FAILED;
 }
