@@ -38,6 +38,8 @@ export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 /** Clients' bytes are read into a memory of this size, as many at once at most. */
 export const SHARED_INPUT_BYTES = 64 * 1024;
+/** How long a client may take to end its side of a connection whose last reply has been sent. */
+export const CLIENT_END_MS = 1000;
 /** Replies of one client that are sent at once and are together at most this long are copied into one piece of memory. */
 export const COPIED_OUTPUT_BYTES = 16 * 1024;
 /** Commands of one client that wait for other servers; then its input is not read. */

@@ -1,19 +1,24 @@
 #!/usr/bin/env node
 import { createProgram } from './cli/program.js';
+import { outputOf } from './cli/tell.js';
 import { codeOf, messageOf } from './errors.js';
 
-/** Prints a line for people, or sends an event to a parent process of this package. */
-function tell(line: string, event: object): void {
-  if (process.send && process.connected) process.send(event);
-  else process.stdout.write(`${line}\n`);
+const EXIT_PLANNED = 0;
+
+/** The parent process has ended, and its cluster ends with it. */
+function endWithParent(): void {
+  if (process.listenerCount('SIGTERM') > 0) process.kill(process.pid, 'SIGTERM');
+  else process.exit(EXIT_PLANNED);
 }
 
-// The parent process has ended, and its cluster ends with it.
-const endWithParent = () => process.kill(process.pid, 'SIGTERM');
-if (process.send) process.on('disconnect', endWithParent);
+if (process.send) {
+  process.on('disconnect', endWithParent);
+  // It may have ended before this line.
+  if (!process.connected) endWithParent();
+}
 
 try {
-  await createProgram(tell).parseAsync();
+  await createProgram(outputOf(process)).parseAsync();
 } catch (error) {
   process.stderr.write(`error ${codeOf(error)}: ${messageOf(error)}\n`);
   process.exitCode = 1;

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { connect as connectTo, type Socket } from 'node:net';
 import { until } from '@rdmc/testing';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
+import { CLIENT_END_MS } from '../src/limits.js';
 import { Client, type ClientHost } from '../src/server/client.js';
 import { ClientPort } from '../src/server/client-port.js';
 import type { Chunk } from '../src/server/sink.js';
@@ -70,6 +71,35 @@ it('the bytes behind a command that a client waits for stay, whatever others sen
   expect(await one.until((text) => text.includes('fourth'))).toBe(
     '+first\r\n+second\r\n+third\r\n+fourth\r\n',
   );
+});
+
+it('a client that gets the reply to QUIT and does not end its side is disconnected', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  closers.push(() => vi.useRealTimers());
+  const port = await open(1);
+  const { executor } = new CommandRunner(new ManualLog());
+  const dispatch = (client: Client): void => {
+    executor.say('OK');
+    client.quit();
+  };
+  const host: ClientHost = { executor, unfinished: new UnfinishedCommands(), dispatch, closed() {} };
+  const socket = connectTo({ host: '127.0.0.1', port: port.port, allowHalfOpen: true });
+  closers.push(() => socket.destroy());
+  let received = '';
+  socket.on('data', (bytes) => {
+    received += String(bytes);
+  });
+  const ended = once(socket, 'end');
+  socket.write('QUIT\r\n');
+  const served = await new Promise<Socket>((resolve) => port.serve(resolve));
+  const [finished, closed] = [once(served, 'finish'), once(served, 'close')];
+  new Client(1, served, host, true);
+  await Promise.all([ended, finished]);
+  expect(received).toBe('+OK\r\n');
+  vi.advanceTimersByTime(CLIENT_END_MS - 1);
+  expect(served.destroyed).toBe(false);
+  vi.advanceTimersByTime(1);
+  await closed;
 });
 
 it('a port that is in use is an error that says what to do', async () => {

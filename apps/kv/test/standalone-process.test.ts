@@ -1,6 +1,8 @@
 /** `kv` as a command, without a cluster: needs the built dist. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import { MemberProcess } from '../src/demo/processes.js';
@@ -39,4 +41,16 @@ it('ends with 0 after SHUTDOWN, without a reply', async () => {
   expect(await client.until(() => false)).toBe('+PONG\r\n-ERR No shutdown in progress.\r\n');
   await server.ended();
   expect(server.exit).toBe('code 0');
+});
+
+it('ends with 0 when the process that forked it has ended, with the reader of its output', async () => {
+  const child = spawn(process.execPath, [command, 'server', '--replicas', '0', '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const [exited, errors] = [once(child, 'exit'), text(child.stderr!)];
+  child.disconnect();
+  child.stdout!.destroy();
+  expect(await exited).toEqual([0, null]);
+  expect(await errors).toBe('');
 });

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
 import {
+  CLIENT_END_MS,
   COPIED_OUTPUT_BYTES,
   MAX_OUTPUT_BYTES,
   PAUSE_FORWARDED_BYTES,
@@ -49,6 +50,8 @@ export class Client implements Sink, Session {
   /** The transaction whose bytes were counted last. */
   #counted: Transaction | undefined;
   #countedBytes = 0;
+  /** Runs from the end of the server's side on. */
+  #endTimer: NodeJS.Timeout | undefined;
 
   constructor(
     readonly id: number,
@@ -68,6 +71,10 @@ export class Client implements Sink, Session {
     socket.on('drain', () => this.#resume());
     socket.on('error', () => socket.destroy());
     socket.on('end', () => this.quit());
+    socket.on('finish', () => {
+      // Not at once: the system would drop the reply with a reset where input is left that nobody has read.
+      this.#endTimer = setTimeout(() => socket.destroy(), CLIENT_END_MS);
+    });
     socket.on('close', () => this.#closed());
   }
 
@@ -236,6 +243,7 @@ export class Client implements Sink, Session {
   }
 
   #closed(): void {
+    clearTimeout(this.#endTimer);
     this.#stopped = true;
     this.#queue = [];
     this.host.unfinished.set(this, 0);
