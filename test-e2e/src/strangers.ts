@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { within } from '@rdmc/common';
+import { fillFrom, SEED } from '@rdmc/testing';
 
 /** Connections of non-members, and their data. */
 
@@ -16,14 +16,20 @@ function lengthOf(bytes: number, length: number): Buffer {
   return frame;
 }
 
-/** By what it is. */
+function noise(bytes: number): Buffer {
+  const buffer = Buffer.alloc(bytes);
+  fillFrom(SEED, buffer);
+  return buffer;
+}
+
+/** By what it is; the random bytes follow from SEED. */
 export const NONSENSE: readonly (readonly [string, Buffer])[] = [
-  ['random bytes', randomBytes(4096)],
+  ['random bytes', noise(4096)],
   ['zeros', Buffer.alloc(4096)],
   ['ones', Buffer.alloc(4096, 0xff)],
   ['a length of nearly 4 GiB', lengthOf(64, 0xffff_fff0)],
   ['a length of 1 GiB', lengthOf(64, 1 << 30)],
-  ['a megabyte of random bytes', randomBytes(1 << 20)],
+  ['a megabyte of random bytes', noise(1 << 20)],
   ['a request of another protocol', Buffer.from('GET / HTTP/1.1\r\nHost: here\r\n\r\n')],
 ];
 

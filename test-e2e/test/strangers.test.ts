@@ -1,3 +1,4 @@
+import { SEED } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
 import type { SystemFacts } from '../src/member-types.js';
@@ -34,7 +35,7 @@ async function expectNothingLeft(cluster: Cluster, before: SystemFacts): Promise
 }
 
 describe.each(['shm', 'tcp'] as const)('strangers at every port of a node, device over %s', (transport) => {
-  it('garbage and oversized frames, while a group works: dropped, and nobody is hurt', async () => {
+  it(`garbage and oversized frames, while a group works: dropped, and nobody is hurt, RDMC_TEST_SEED=${SEED}`, async () => {
     const cluster = await Cluster.start(3, { node: over(transport) });
     // Each pair of devices meets, and has the memory it needs.
     await transferAmong(cluster, [0, 1, 2], 1);

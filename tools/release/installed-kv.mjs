@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { download } from '../tasks/download.mjs';
 
 const KV = '@rdmc/kv';
 /** Prints the tarballs that the package needs, packed by the checkout's own tools. */
@@ -27,7 +28,7 @@ export function installKv(checkout, folder) {
   const tarballs = JSON.parse(output.trim().split('\n').at(-1));
   writeFileSync(join(folder, 'package.json'), '{ "name": "installed", "private": true, "type": "module" }\n');
   const install = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs];
-  execFileSync('npm', install, { cwd: folder, stdio: 'pipe' });
+  download(`npm install of ${KV}`, 'npm', install, { cwd: folder, stdio: 'pipe' });
   return join(folder, 'node_modules', KV, 'dist', 'main.js');
 }
 
@@ -36,11 +37,9 @@ export function builtCheckout(root, commit, folder) {
   if (existsSync(join(folder, 'built'))) return folder;
   removeCheckout(root, folder);
   execFileSync('git', ['worktree', 'add', '--detach', folder, commit], { cwd: root, stdio: 'pipe' });
-  const steps = [
-    ['npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline']],
-    [process.execPath, ['tools/tasks/build.mjs']],
-  ];
-  for (const [program, args] of steps) execFileSync(program, args, { cwd: folder, stdio: 'inherit' });
+  const options = { cwd: folder, stdio: 'inherit' };
+  download(`npm ci of ${commit}`, 'npm', ['ci', '--no-audit', '--no-fund', '--prefer-offline'], options);
+  execFileSync(process.execPath, ['tools/tasks/build.mjs'], options);
   writeFileSync(join(folder, 'built'), '');
   return folder;
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { DOWNLOAD, isLate, lateDownload } from './download.mjs';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -25,12 +26,14 @@ export function stop(message) {
   process.exit(1);
 }
 
-/** Runs a command in the repository; its progress is shown, and its output when it fails, or always with `loud`. */
-export function run(label, command, args, { loud = false, env = {} } = {}) {
+/**
+ * Runs a command in the repository; its progress is shown, and its output when it fails, or always with `loud`. A command that
+ * downloads something has a time limit with `download`.
+ */
+export function run(label, command, args, { loud = false, download = false, env = {} } = {}) {
   if (loud) console.log(`── ${label}`);
-  const [program, ...rest] = loud
-    ? [command, ...args]
-    : [process.execPath, PROGRESS, label, command, ...args];
+  const progress = [process.execPath, PROGRESS, ...(download ? ['--download'] : []), label];
+  const [program, ...rest] = [...(loud ? [] : progress), command, ...args];
   const { status, signal, error } = spawnSync(program, rest, {
     cwd: root,
     env: { ...process.env, ...env },
@@ -59,9 +62,17 @@ export function needCommands(purpose, commands) {
   if (packages.length === 0) return;
   const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   if (process.getuid?.() !== 0 || !has('apt-get')) stop(`${purpose} needs: ${line}`);
-  const quiet = { DEBIAN_FRONTEND: 'noninteractive' };
-  run('apt-get update', 'apt-get', ['update', '-qq'], { env: quiet });
-  run(line, 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], { env: quiet });
+  const options = { download: true, env: { DEBIAN_FRONTEND: 'noninteractive' } };
+  run('apt-get update', 'apt-get', ['update', '-qq'], options);
+  run(line, 'apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages], options);
+}
+
+/** Runs apt-get; undefined if it did what it should, else what to add to a line about it. */
+function aptProblem(args) {
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const result = spawnSync('apt-get', args, { ...DOWNLOAD, env, stdio: 'ignore' });
+  if (result.status === 0) return undefined;
+  return isLate(result) ? ` (${lateDownload(`apt-get ${args[0]}`)})` : '';
 }
 
 /** The same for optional packages: no failure if they cannot be installed. */
@@ -70,10 +81,9 @@ export function wantCommands(purpose, commands) {
   if (packages.length === 0) return;
   const line = `apt-get install -y --no-install-recommends ${packages.join(' ')}`;
   const may = process.getuid?.() === 0 && has('apt-get');
-  const quiet = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const shell = `apt-get update -qq && ${line} -qq`;
-  if (may && spawnSync('sh', ['-c', shell], { env: quiet, stdio: 'ignore' }).status === 0) return;
-  console.log(`── ${purpose}: left out; for it: ${line}`);
+  const install = ['install', '-y', '-qq', '--no-install-recommends', ...packages];
+  const problem = may ? (aptProblem(['update', '-qq']) ?? aptProblem(install)) : '';
+  if (problem !== undefined) console.log(`── ${purpose}: left out${problem}; for it: ${line}`);
 }
 
 function checkNode() {
@@ -92,7 +102,7 @@ function lockDigest() {
 function install() {
   const stamp = join(root, 'node_modules', '.rdmc-lock');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lockDigest()) return;
-  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund']);
+  run('npm ci', 'npm', ['ci', '--no-audit', '--no-fund'], { download: true });
   writeFileSync(stamp, lockDigest());
 }
 

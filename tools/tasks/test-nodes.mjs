@@ -21,7 +21,7 @@ function install(line) {
   mkdirSync(folder, { recursive: true });
   if (!existsSync(join(bin, 'node'))) {
     const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--no-save', `${name}@${line}`];
-    run(`Node.js ${line} from npm`, 'npm', args);
+    run(`Node.js ${line} from npm`, 'npm', args, { download: true });
   }
   return bin;
 }

@@ -1,10 +1,13 @@
 // Runs a command for setup.mjs, and shows that it goes on: lines about what it does, or at least that it still runs.
-//   node tools/tasks/with-progress.mjs LABEL COMMAND [ARGUMENT...]
+//   node tools/tasks/with-progress.mjs [--download] LABEL COMMAND [ARGUMENT...]
+// With --download, a command that takes longer than the limit of downloads is ended.
 // The command's output is printed only if it fails. A process of its own, because setup.mjs waits for each command.
 import { spawn } from 'node:child_process';
+import { DOWNLOAD, lateDownload } from './download.mjs';
 
 const SILENCE_MS = 5000;
-const [label, command, ...args] = process.argv.slice(2);
+const isDownload = process.argv[2] === '--download';
+const [label, command, ...args] = process.argv.slice(isDownload ? 3 : 2);
 const began = Date.now();
 const seconds = () => ((Date.now() - began) / 1000).toFixed(1);
 
@@ -43,10 +46,18 @@ function relevant(output) {
 
 function end(status, why) {
   clearTimeout(timer);
+  clearTimeout(limit);
   const result = status === 0 ? 'ok' : 'failed';
   console.log(`${hasLines ? `── ${label}: ` : ''}${result} (${seconds()} s)`);
   if (status !== 0) console.log([relevant(output), why].filter(Boolean).join('\n'));
   process.exitCode = status;
+}
+
+/** Ends the command, and this process: a child of the command may keep its output open. */
+function endLate() {
+  child.kill();
+  end(1, lateDownload(label));
+  process.exit();
 }
 
 let output = '';
@@ -54,6 +65,7 @@ let rest = '';
 const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
 process.stdout.write(`── ${label} … `);
 timer = setTimeout(() => say(`… ${seconds()} s`), SILENCE_MS);
+const limit = isDownload ? setTimeout(endLate, DOWNLOAD.timeout) : undefined;
 for (const stream of [child.stdout, child.stderr]) {
   stream.setEncoding('utf8').on('data', (data) => {
     output += data;

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { Random, SEED } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 
 interface Ending {
@@ -35,8 +36,9 @@ function run(ending: string, moment: string, windowMs: number): Promise<Ending> 
   });
 }
 
+const numbers = new Random(SEED);
 /** Milliseconds at which to end, different in every run, named in the test's title. */
-const random = (limit: number) => (Math.random() * limit).toFixed(1);
+const random = (limit: number) => (numbers.fraction() * limit).toFixed(1);
 const moments = [
   `start+${random(80)}`,
   `start+${random(80)}`,
@@ -54,7 +56,7 @@ const sleepless = (moment: string, windowMs: number) =>
   moment === 'asleep' && windowMs === Number.POSITIVE_INFINITY;
 const runnable = cases.map(([moment, w]) => [moment, sleepless(moment, w) ? 0 : w] as const);
 
-describe('the application ends', () => {
+describe(`the application ends, RDMC_TEST_SEED=${SEED}`, () => {
   it.each(runnable)('by process.exit, %s, window %d', async (moment, windowMs) => {
     expect(await run('exit', moment, windowMs)).toMatchObject({ code: 3, signal: null });
   });

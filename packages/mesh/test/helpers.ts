@@ -1,8 +1,13 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { RdmcError } from '@rdmc/common';
-import { rejection as anyRejection, thrown as anyThrown, until as lookUntil, ofClass } from '@rdmc/testing';
-import { afterEach } from 'vitest';
+import {
+  rejection as anyRejection,
+  thrown as anyThrown,
+  closedAfterTest,
+  until as lookUntil,
+  ofClass,
+} from '@rdmc/testing';
 import type { Core, Internals } from '../src/core.js';
 import type { Member, Mesh, MeshError, MeshFailure, MeshOptions } from '../src/index.js';
 import type { ReservedPort } from '../src/loopback.js';
@@ -10,14 +15,6 @@ import { reserveLoopbackPorts } from '../src/loopback.js';
 import { joinMesh } from '../src/mesh.js';
 
 export const KEY = 'a cluster key of more than sixteen bytes';
-
-const open: { close(): Promise<unknown> }[] = [];
-const sockets: Socket[] = [];
-
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await Promise.all(open.splice(0).map((each) => each.close()));
-});
 
 export interface Place {
   readonly members: Member[];
@@ -36,7 +33,7 @@ export async function place(count: number, host: '127.0.0.1' | '::1' = '127.0.0.
   const reserved = await reserveLoopbackPorts(count, host);
   const members = reserved.map(({ port }, id) => ({ id, host, port }));
   for (const { server } of reserved) {
-    open.push({ close: () => new Promise((resolve) => server.close(resolve)) });
+    closedAfterTest({ close: () => new Promise((resolve) => server.close(resolve)) });
   }
   const join = (id: number, options: Partial<MeshOptions> = {}, internals: Internals = {}): Joining => {
     let core: Core | undefined;
@@ -50,7 +47,7 @@ export async function place(count: number, host: '127.0.0.1' | '::1' = '127.0.0.
       },
     );
     mesh.catch(() => {});
-    if (core !== undefined) open.push(core);
+    if (core !== undefined) closedAfterTest(core);
     return {
       mesh,
       get core() {
@@ -126,7 +123,7 @@ export const until = (condition: () => boolean): Promise<void> => lookUntil(cond
 /** A connection of somebody who is no member. */
 export async function stranger(member: Member): Promise<Socket> {
   const socket = connect({ host: member.host, port: member.port });
-  sockets.push(socket);
+  closedAfterTest({ close: () => socket.destroy() });
   socket.on('error', () => {});
   await once(socket, 'connect');
   return socket;

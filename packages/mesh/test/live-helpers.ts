@@ -1,14 +1,8 @@
-import { afterEach } from 'vitest';
+import { closedAfterTest } from '@rdmc/testing';
 import type { LiveMeshOptions, MemberEvent, Mesh } from '../src/index.js';
 import type { LiveCore } from '../src/live/live-core.js';
 import { type Internals, joinMesh } from '../src/mesh.js';
 import { until } from './helpers.js';
-
-const open: { close(): Promise<unknown> }[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((each) => each.close()));
-});
 
 export interface Live {
   readonly id: number;
@@ -52,7 +46,7 @@ export function joining(
   const quick = 'key' in options ? rest : { ...rest, insecure };
   const mesh = joinMesh({ ...quick, id, join, ...options }, all);
   mesh.catch(() => {});
-  if (core !== undefined) open.push(core);
+  if (core !== undefined) closedAfterTest(core);
   return {
     mesh,
     get core() {

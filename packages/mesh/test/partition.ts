@@ -1,16 +1,11 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { afterEach } from 'vitest';
+import { closedAfterTest } from '@rdmc/testing';
 import { guarded } from '../src/transport.js';
 
 /** Where the caller's id is in the bytes of a HELLO: behind the head of the frame. */
 const FROM_AT = 5 + 12;
-const gates: Gate[] = [];
-
-afterEach(async () => {
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
 
 /** The network in front of one member, for connections without a key: it cuts and refuses callers by their id. */
 export class Gate {
@@ -29,9 +24,7 @@ export class Gate {
     const server = createServer();
     server.listen({ host: '127.0.0.1', port: 0 });
     await once(server, 'listening');
-    const gate = new Gate(server, target);
-    gates.push(gate);
-    return gate;
+    return closedAfterTest(new Gate(server, target));
   }
 
   get port(): number {

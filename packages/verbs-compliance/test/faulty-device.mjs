@@ -53,10 +53,13 @@ const FAULTS = {
   'wakes for everything': { cq: (cq) => patch(cq, 'arm', (arm) => arm()) },
   'fetches and adds twice': {
     qp: (qp) => {
+      let adds = 0;
       patch(qp, 'postSend', (post, ...requests) => {
         post(...requests);
         const last = requests.at(-1);
-        if (last.opcode === 'FETCH_AND_ADD' && Math.random() < 0.1) post({ ...last, signaled: false });
+        if (last.opcode !== 'FETCH_AND_ADD') return;
+        adds += 1;
+        if (adds % 10 === 0) post({ ...last, signaled: false });
       });
     },
   },

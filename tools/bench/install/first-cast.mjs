@@ -12,6 +12,7 @@ import { chosenAddons } from '../../release/addon.mjs';
 import { packAll } from '../../release/pack.mjs';
 import { publishAll } from '../../release/publish.mjs';
 import { Registry } from '../../release/registry/registry.mjs';
+import { download } from '../../tasks/download.mjs';
 import { startReceiver } from '../cast/receiver.mjs';
 
 const FILE_BYTES = 8 << 20;
@@ -27,7 +28,7 @@ function install(folder, registry) {
   mkdirSync(folder);
   writeFileSync(join(folder, 'package.json'), '{ "private": true }\n');
   const env = { ...process.env, npm_config_registry: registry, npm_config_cache: join(folder, 'cache') };
-  execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '@rdmc/cli'], {
+  download('npm install', 'npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', '@rdmc/cli'], {
     cwd: folder,
     env,
     stdio: ['ignore', 'ignore', 'inherit'],

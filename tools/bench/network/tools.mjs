@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DOWNLOAD } from '../../tasks/download.mjs';
 
 export const MIB = 1 << 20;
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
@@ -39,6 +40,7 @@ export function have(programs, { install = false } = {}) {
   if (install && process.getuid() === 0) {
     say(`installing ${packages.join(' ')}`);
     spawnSync('apt-get', ['install', '-y', '--no-install-recommends', ...packages], {
+      ...DOWNLOAD,
       stdio: ['ignore', 2, 2],
     });
     if (missing(programs).length === 0) return true;

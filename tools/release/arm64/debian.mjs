@@ -1,6 +1,7 @@
 // Packages of Debian, unpacked into a folder: nothing is installed on this machine.
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DOWNLOAD } from '../../tasks/download.mjs';
 import { attempt, folder, inside } from './folder.mjs';
 import { Missing } from './missing.mjs';
 
@@ -14,7 +15,7 @@ function closure(names, matching) {
   const args = ['install', '--simulate', '--no-install-recommends', ...NOTHING_INSTALLED, ...names];
   let { output, problem } = attempt('apt-get', args);
   if (problem && process.getuid() === 0) {
-    attempt('apt-get', ['update', '-qq']);
+    attempt('apt-get', ['update', '-qq'], DOWNLOAD);
     ({ output, problem } = attempt('apt-get', args));
   }
   if (problem) throw new Missing(`apt-get does not find ${names.join(', ')}: ${problem}`);
@@ -32,7 +33,8 @@ export function unpack(into, names, matching = /^$/) {
   if (existsSync(done)) return target;
   const downloads = mkdtempSync(join(folder, 'download-'));
   try {
-    const { problem } = attempt('apt-get', ['download', ...closure(names, matching)], { cwd: downloads });
+    const options = { ...DOWNLOAD, cwd: downloads };
+    const { problem } = attempt('apt-get', ['download', ...closure(names, matching)], options);
     if (problem) throw new Missing(`apt-get download: ${problem}`);
     for (const name of readdirSync(downloads)) {
       const unpacked = attempt('dpkg', ['-x', join(downloads, name), target]);

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isLate, lateDownload } from '../../tasks/download.mjs';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
@@ -22,6 +23,7 @@ export function inside(name) {
 export function attempt(command, args, options = {}) {
   const result = spawnSync(command, args, { encoding: 'utf8', maxBuffer: 64 << 20, ...options });
   if (result.status === 0) return { output: result.stdout };
+  if (isLate(result)) return { problem: lateDownload(`${command} ${args[0]}`) };
   const lines = `${result.stdout ?? ''}${result.stderr ?? ''}`.trim().split('\n');
   return { problem: result.error?.message ?? lines.at(-1) ?? `${command} ended with ${result.status}` };
 }

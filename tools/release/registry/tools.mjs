@@ -1,9 +1,9 @@
 // The registry and the package managers, from npm, in a folder of their own: a user's project has none of them.
-import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { download } from '../../tasks/download.mjs';
 import { root } from '../../tasks/setup.mjs';
 
 const SOURCE = fileURLToPath(new URL('tools/', import.meta.url));
@@ -18,7 +18,7 @@ function digest() {
 function fill(folder) {
   for (const name of FILES) copyFileSync(join(SOURCE, name), join(folder, name));
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
-  execFileSync('npm', args, { cwd: folder, stdio: 'pipe' });
+  download('npm ci of the package managers', 'npm', args, { cwd: folder, stdio: 'pipe' });
 }
 
 /** The folder `node_modules` of the tools, which is installed once for each content of their lock file. */

@@ -4,12 +4,27 @@ import { RoceVmError } from './errors.js';
 
 const QUIET = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
 
+/** Seconds of a command that downloads; the variable is that of all tools. */
+const DOWNLOAD_SECONDS = Number(process.env.RDMC_DOWNLOAD_LIMIT) || 300;
+const LATE = `it took longer than ${DOWNLOAD_SECONDS} s; check the network and Debian's mirror, or give it more time: RDMC_DOWNLOAD_LIMIT=SECONDS`;
+
 /** Runs a command to its end; @throws RoceVmError with its output */
-export function tell(command: string, args: readonly string[], options: { cwd?: string } = {}): string {
-  const done = spawnSync(command, args, { ...options, env: QUIET, encoding: 'utf8', maxBuffer: 256 << 20 });
+export function tell(command: string, args: readonly string[], options: TellOptions = {}): string {
+  const { cwd, download = false } = options;
+  const timeout = download ? DOWNLOAD_SECONDS * 1000 : 0;
+  const settings = { cwd, timeout, env: QUIET, encoding: 'utf8', maxBuffer: 256 << 20 } as const;
+  const done = spawnSync(command, args, settings);
   if (done.status === 0) return done.stdout;
-  const why = done.error?.message ?? done.stderr.trim().split('\n').slice(-3).join(' ');
+  const isLate = (done.error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT';
+  const said = done.stderr.trim().split('\n').slice(-3).join(' ');
+  const why = isLate ? LATE : (done.error?.message ?? said);
   throw new RoceVmError('ERR_RDMC_ROCE_VM_PACKAGE_FAILED', `${command} ${args.join(' ')} failed: ${why}`);
+}
+
+interface TellOptions {
+  readonly cwd?: string;
+  /** It has the time limit of downloads. */
+  readonly download?: boolean;
 }
 
 function installed(name: string): boolean {
@@ -48,6 +63,6 @@ export function installPackages(log: (line: string) => void): void {
     );
   }
   log(`apt-get ${args.join(' ')}`);
-  tell('apt-get', ['update', '-qq']);
-  tell('apt-get', ['-qq', ...args]);
+  tell('apt-get', ['update', '-qq'], { download: true });
+  tell('apt-get', ['-qq', ...args], { download: true });
 }

@@ -74,7 +74,8 @@ function currentPackage(): string {
 
 function unpack(name: string, directory: string): void {
   // The package is only unpacked, not installed.
-  tell('apt-get', ['download', '-qq', '-o', 'APT::Sandbox::User=root', name], { cwd: directory });
+  const args = ['download', '-qq', '-o', 'APT::Sandbox::User=root', name];
+  tell('apt-get', args, { cwd: directory, download: true });
   const archive = readdirSync(directory).find((file) => file.endsWith('.deb'))!;
   const parts = join(directory, 'parts');
   mkdirSync(parts);

@@ -5,8 +5,9 @@ import { describe, expect, it } from 'vitest';
 const script = fileURLToPath(new URL('../with-progress.mjs', import.meta.url));
 
 /** Runs a shell script with it; its status and output, without times. */
-function run(commands) {
-  const result = spawnSync(process.execPath, [script, 'build', 'sh', '-c', commands], { encoding: 'utf8' });
+function run(commands, options = [], env = {}) {
+  const args = [script, ...options, 'build', 'sh', '-c', commands];
+  const result = spawnSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, ...env } });
   return { status: result.status, output: result.stdout.replace(/\d+\.\d s/g, 'T') };
 }
 
@@ -32,6 +33,22 @@ describe('the progress of a command', () => {
       status: 3,
       output: expect.stringMatching(/failed \(T\)\n(first\nsecond|second\nfirst)/),
     });
+  });
+
+  it('ends with what to do, where a download takes longer than its limit', () => {
+    const { status, output } = run('exec sleep 600', ['--download'], { RDMC_DOWNLOAD_LIMIT: '0.1' });
+    expect(status).toBe(1);
+    expect(output).toBe(
+      '── build … failed (T)\nbuild took longer than T; check the network and the registry, or give it more time: RDMC_DOWNLOAD_LIMIT=SECONDS\n',
+    );
+  });
+
+  it('is that of the command, where a download fails or ends in time', () => {
+    expect(run('echo refused; exit 3', ['--download'])).toEqual({
+      status: 3,
+      output: '── build … failed (T)\nrefused\n\n',
+    });
+    expect(run('true', ['--download'])).toEqual({ status: 0, output: '── build … ok (T)\n' });
   });
 
   it('ends with the output of the tasks that failed, where turbo names them', () => {

@@ -1,3 +1,4 @@
+export { closedAfterTest } from './closed-after-test.js';
 export { type CodedError, ofClass, refusal, rejection, thrown } from './errors.js';
 export { expectExample, expectPrinted, expectShown } from './example.js';
 export { explore, type Model } from './explore.js';

@@ -49,6 +49,14 @@ describe('a failure', () => {
     expect(again).toContain(`after 0 rounds, ${bytes}`);
   });
 
+  it('of a test with a seed in its name sets that seed', () => {
+    const names = ['a member dies', 'RDMC_TEST_SEED=4'];
+    const failure = { folder: 'test-e2e', file: 'test/a.test.ts', names, text: 'it hangs' };
+    expect(repeatCommand(failure)).toBe(
+      "(cd test-e2e && RDMC_TEST_SEED=4 npx vitest run test/a.test.ts -t '^a member dies RDMC_TEST_SEED=4$')",
+    );
+  });
+
   it('of a whole file names the file', () => {
     const failure = { folder: 'packages/mesh', file: 'test/a.test.ts', names: [], text: 'cannot be loaded' };
     expect(repeatCommand(failure)).toBe('(cd packages/mesh && npx vitest run test/a.test.ts)');

@@ -2,16 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type FileReceiver, type ReceiveOptions, type ReceiverEvent, receiveFiles } from '@rdmc/cast';
-import { temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
-import { afterEach } from 'vitest';
+import { closedAfterTest, temporaryDirectory, underTest, WatchedProcess } from '@rdmc/testing';
 
 // Built code: a child process cannot load TypeScript. `npm run build -w @rdmc/cast` comes first.
 const fixture = fileURLToPath(new URL('../fixtures/receiver.mjs', import.meta.url));
-const open: (() => Promise<unknown>)[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((close) => close()));
-});
 
 type Told = ReceiverEvent | { type: 'ended' } | { type: 'listening'; host: string; port: number };
 
@@ -51,8 +45,7 @@ export class ReceiverProcess extends WatchedProcess<Told, 'type'> {
 export async function startReceivers(count: number, options: Partial<ReceiveOptions> = {}) {
   const started = Array.from({ length: count }, async () => {
     const directory = temporaryDirectory();
-    const receiver = await receiveFiles({ directory, port: 0, ...options });
-    open.push(() => receiver.close());
+    const receiver = closedAfterTest(await receiveFiles({ directory, port: 0, ...options }));
     return { receiver, directory, to: receiver.address };
   });
   return Promise.all(started);
