@@ -20,7 +20,7 @@ console.log('member 1 heard', JSON.stringify(await heard));
 c.onRequest('square', (_from, x) => x * x);
 console.log('7 squared by member 2 is', await a.request(2, 'square', 7));
 
-// Failures: whoever sees one tells everybody.
+// Failures: a member that sees one reports it to all others.
 const failure = new Promise((resolve) => b.onFailure(resolve));
 a.reportFailure(2, 'its queue pair broke');
 const { member, reporter, reason } = await failure;

@@ -8,7 +8,7 @@ export const kvErrors = errorTable({
   ERR_RDMC_KV_INVALID_KEY: ['usage', 'the key of the cluster is not valid', 'the message says why'],
   ERR_RDMC_KV_UNPROTECTED: [
     'usage',
-    'clients beyond loopback without a password',
+    'clients beyond loopback without a password, or members without a key',
     'give a key and a password, or --no-protected-mode',
   ],
   ERR_RDMC_KV_INVALID_TLS: [
@@ -70,6 +70,11 @@ export const kvErrors = errorTable({
     'start them, or join the network again; nothing is taken over before',
   ],
   ERR_RDMC_KV_PROCESS_DIED: ['peer-lost', 'a process of the demo ended', 'read its last lines'],
+  ERR_RDMC_KV_INTERRUPTED: [
+    'aborted',
+    'a signal ended `kv demo` or `kv bench`',
+    'nothing: its processes are ended, and its files are removed',
+  ],
   ERR_RDMC_KV_DATA_LOST: ['internal', 'the demo lost acknowledged writes', 'please report it'],
   ERR_RDMC_KV_NOTHING_TO_SALVAGE: ['usage', 'the directories do not have files of a cluster', 'give others'],
   ERR_RDMC_KV_FILES_MISSING: [

@@ -1,9 +1,29 @@
 #!/usr/bin/env node
+import { categoryOf } from '@rdmc/common';
+import { CommanderError } from 'commander';
+import { adviceFor } from './cli/advice.js';
 import { createProgram } from './cli/program.js';
 import { outputOf } from './cli/tell.js';
+import { Interrupted, outputClosed } from './demo/interruption.js';
 import { codeOf, messageOf } from './errors.js';
 
 const EXIT_PLANNED = 0;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+/** Commands of a process that serves: its end must not depend on the reader of its lines. */
+const SERVING: readonly (string | undefined)[] = ['server', 'coordinator'];
+
+/** Prints the error, unless Commander has printed it, or the help. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  const code = codeOf(error);
+  const advice = adviceFor(code);
+  process.stderr.write(
+    `error ${code}: ${messageOf(error)}\n${advice === undefined ? '' : `      ${advice}\n`}`,
+  );
+  if (error instanceof Interrupted) return error.exitCode;
+  return categoryOf(code) === 'usage' ? EXIT_USAGE : EXIT_FAILED;
+}
 
 /** The parent process has ended, and its cluster ends with it. */
 function endWithParent(): void {
@@ -17,12 +37,18 @@ if (process.send) {
   if (!process.connected) endWithParent();
 }
 
+// `kv demo | head` ends as other tools do whose reader has closed the pipe.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE' && !SERVING.includes(process.argv[2])) outputClosed();
+});
+
 try {
   await createProgram(outputOf(process)).parseAsync();
 } catch (error) {
-  process.stderr.write(`error ${codeOf(error)}: ${messageOf(error)}\n`);
-  process.exitCode = 1;
+  process.exitCode = exitCodeOf(error);
   // A signal would make the exit code 0.
   process.off('disconnect', endWithParent);
   if (process.connected) process.disconnect();
+  // The work that was interrupted may still wait for something.
+  if (error instanceof Interrupted) process.exit();
 }

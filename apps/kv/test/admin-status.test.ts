@@ -118,19 +118,19 @@ describe('where the answer is an error', () => {
   it('a server that runs alone, a wrong password, and nobody', async () => {
     const alone = await Standalone.start({ port: 0, password: 'right' });
     const at = ['status', '--connect', `127.0.0.1:${alone.port}`];
-    const refused = async (password?: string): Promise<string> => {
+    const refused = async (password?: string): Promise<string[]> => {
       const { stderr, status } = await kvAdmin(
         at,
         password === undefined ? {} : { RDMC_KV_PASSWORD: password },
       );
-      expect(status).toBe(1);
-      return stderr;
+      return [String(status), stderr];
     };
-    expect(await refused('right')).toMatch(/^error ERR_RDMC_KV_NOT_A_CLUSTER: /);
-    expect(await refused('wrong')).toMatch(/^error ERR_RDMC_KV_UNAUTHENTICATED: /);
-    expect(await refused()).toMatch(/^error ERR_RDMC_KV_UNAUTHENTICATED: .*RDMC_KV_PASSWORD/);
+    const match = (pattern: RegExp): unknown => expect.stringMatching(pattern);
+    expect(await refused('right')).toEqual(['2', match(/^error ERR_RDMC_KV_NOT_A_CLUSTER: /)]);
+    expect(await refused('wrong')).toEqual(['1', match(/^error ERR_RDMC_KV_UNAUTHENTICATED: /)]);
+    expect(await refused()).toEqual(['1', match(/^error ERR_RDMC_KV_UNAUTHENTICATED: .*RDMC_KV_PASSWORD/)]);
     await alone.close();
-    expect(await refused()).toMatch(/^error ERR_RDMC_KV_UNREACHABLE: /);
+    expect(await refused()).toEqual(['1', match(/^error ERR_RDMC_KV_UNREACHABLE: /)]);
   });
 });
 

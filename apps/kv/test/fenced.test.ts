@@ -22,7 +22,10 @@ it('a server that was stopped while others took its keys over serves none of the
       [cluster.ports[0]!, cluster.ports[3]!].map((port) => RawClient.connect(port)),
     );
     // Its own keys: what it would have to forward waits for others, and holds up what comes after.
-    const tag = await tagOf({ host: '127.0.0.1', port: cluster.ports[3]! });
+    const tag = await tagOf(
+      { host: '127.0.0.1', port: cluster.ports[3]! },
+      { password: undefined, tls: undefined },
+    );
     const keys = Array.from({ length: 100 }, (_, i) => `${tag}:${i}`);
     for (const key of keys) expect(await first!.command('SET', key, 'old')).toBe('+OK\r\n');
     const victim = cluster.servers[3]!;

@@ -1,7 +1,8 @@
 /** The clusters that `kv bench` and `kv demo` start leave no processes and no directories. */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@rdmc/testing';
+import { Deferred } from '@rdmc/common';
+import { temporaryDirectory, until } from '@rdmc/testing';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { type LocalCluster, withLocalCluster } from '../src/demo/processes.js';
 
@@ -25,6 +26,24 @@ it('nothing is left of a cluster that does not start', async () => {
   const started = withLocalCluster({ servers: 1, command }, async () => {});
   await expect(started).rejects.toMatchObject({ code: 'ERR_RDMC_KV_PROCESS_DIED' });
   expect(readdirSync(directory)).toEqual([]);
+});
+
+it.each([
+  ['while it starts', ''],
+  ['while it is used', 'process.send({ ready: 7, serving: 1 });'],
+])('nothing is left of a cluster that a signal ends %s', async (_, answer) => {
+  const started = join(directory, 'started');
+  members(`import { writeFileSync } from 'node:fs'; process.on('message', () => {}); ${answer}
+    writeFileSync(${JSON.stringify(started)}, '');`);
+  const inUse = new Deferred<void>();
+  const use = withLocalCluster({ servers: 1, command }, () => {
+    inUse.resolve();
+    return new Promise(() => {});
+  });
+  await (answer === '' ? until(() => existsSync(started)) : inUse.promise);
+  process.emit('SIGHUP', 'SIGHUP');
+  await expect(use).rejects.toMatchObject({ code: 'ERR_RDMC_KV_INTERRUPTED', exitCode: 129 });
+  expect(readdirSync(directory)).toEqual(['started']);
 });
 
 it('nothing is left of a cluster whose use fails', async () => {

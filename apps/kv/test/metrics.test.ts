@@ -91,7 +91,7 @@ it('refuses an address that it cannot read', () => {
       encoding: 'utf8',
     },
   );
-  expect(status).toBe(1);
+  expect(status).toBe(2);
   expect(stderr).toContain("'x:y' is not PORT or HOST:PORT");
 });
 

@@ -6,7 +6,16 @@ import { expect, it } from 'vitest';
 import { tableMessage, takeoverMessage } from '../src/cluster/messages.js';
 import type { Placement, PlacementEvents } from '../src/cluster/placement.js';
 import { NOBODY } from '../src/cluster/slot-table.js';
-import { epochsOf, FakeMesh, FakeStore, firstRun, record, start } from './support/fake-mesh.js';
+import {
+  epochsOf,
+  FakeMesh,
+  FakeStore,
+  firstRun,
+  formerCluster,
+  newCluster,
+  record,
+  start,
+} from './support/fake-mesh.js';
 
 /** A run that gives slots to all servers, and serves; and its next recovery. */
 async function servingRun(
@@ -21,6 +30,16 @@ async function servingRun(
   await served.promise;
   return { placement, recovered: recovered.promise };
 }
+
+/** As `promise`; the code of its error is noted. */
+async function noting(codes: unknown[], promise: Promise<unknown>): Promise<unknown> {
+  return promise.catch((error: { code: string }) => {
+    codes.push(error.code);
+    throw error;
+  });
+}
+
+const lost = (): Error => Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
 
 it('slots are given out when the store that was out of reach is there again', async () => {
   const mesh = new FakeMesh([1, 2]);
@@ -42,12 +61,10 @@ it('slots are given out when the store that was out of reach is there again', as
 });
 
 it('a log that one server cannot recover is given to another one', async () => {
-  const mesh = new FakeMesh([1, 2, 3, 4]);
-  const store = new FakeStore();
-  const records = [1, 2, 3, 4].map((id) => record(id, 'live'));
+  const { mesh, store, records } = newCluster(4);
   const { placement, recovered } = await servingRun(mesh, store, records);
   mesh.takeover = async (leader) => {
-    if (leader !== 4) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    if (leader !== 4) throw lost();
     records[0] = record(1, 'recovered');
     store.values.set('kv/takeover/1', { value: '[[0,16383,"4"]]', revision: 1 });
     return { entries: 0, milliseconds: 0 };
@@ -59,9 +76,7 @@ it('a log that one server cannot recover is given to another one', async () => {
 });
 
 it('a new plan has the heirs forget what earlier attempts brought them, and is kept only then', async () => {
-  const mesh = new FakeMesh([1, 2, 3]);
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  const { mesh, store, records } = newCluster(3);
   const { placement, recovered } = await servingRun(mesh, store, records);
   const attempts: number[] = [];
   const abandonedBefore: number[] = [];
@@ -72,7 +87,7 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
     others.push(await mesh.plan(leader, takeover + 1).catch(({ code }: { code: string }) => code));
     await mesh.plan(leader, takeover);
     abandonedBefore.push(mesh.abandoned.length);
-    if (attempts.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    if (attempts.length < 3) throw lost();
     records[0] = record(1, 'recovered');
     return { entries: 0, milliseconds: 0 };
   };
@@ -94,21 +109,14 @@ it('a new plan has the heirs forget what earlier attempts brought them, and is k
 });
 
 it('slots that were handed over to an heir while an attempt began are not dropped there', async () => {
-  const mesh = new FakeMesh([1, 2, 3]);
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  const { mesh, store, records } = newCluster(3);
   const { placement, recovered } = await servingRun(mesh, store, records);
   const refused: unknown[] = [];
   mesh.takeover = async (leader, takeover) => {
     // The last commit of a hand-over from 1 to 3, after the takeover was ordered.
     const handedOver = '[[0,5000,"1"],[5001,5460,"3",9,0],[5461,10921,"2"],[10922,16383,"3"]]';
     if (mesh.leaders.length === 1) store.values.set('kv/slots', { value: handedOver, revision: 2 });
-    try {
-      await mesh.plan(leader, takeover);
-    } catch (error) {
-      refused.push((error as { code: string }).code);
-      throw error;
-    }
+    await noting(refused, mesh.plan(leader, takeover));
     records[0] = record(1, 'recovered');
     return { entries: 0, milliseconds: 0 };
   };
@@ -137,12 +145,7 @@ it('slots that a server without any got just before it was lost are recovered', 
   mesh.takeover = async (leader, takeover) => {
     const handedOver = '[[0,8190,"1"],[8191,8191,"3",9,7],[8192,16383,"2"]]';
     if (mesh.leaders.length === 1) store.values.set('kv/slots', { value: handedOver, revision: 2 });
-    try {
-      await mesh.plan(leader, takeover);
-    } catch (error) {
-      refused.push((error as { code: string }).code);
-      throw error;
-    }
+    await noting(refused, mesh.plan(leader, takeover));
     records[2] = record(3, 'recovered');
     return { entries: 0, milliseconds: 0 };
   };
@@ -180,10 +183,7 @@ it('another run waits for all servers with slots, and its tables are newer than 
 });
 
 it('another run has servers drop what takeovers of earlier runs left, before its own first takeover', async () => {
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
-  await firstRun(store, records);
-  const mesh = new FakeMesh([1, 2, 3]);
+  const { mesh, store, records } = await formerCluster();
   const resets: number[] = [];
   const takeovers: number[] = [];
   let placement!: Placement;
@@ -229,10 +229,7 @@ it('another run goes on with a re-balancing that the run before has begun, and w
 });
 
 it('a table does not give slots to a server that was replaced while it was made', async () => {
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
-  await firstRun(store, records);
-  const mesh = new FakeMesh([1, 2, 3]);
+  const { mesh, store, records } = await formerCluster();
   const asked = new Deferred<void>();
   const released = new Deferred<void>();
   mesh.forgetting = (member) => {
@@ -258,10 +255,7 @@ it('a table does not give slots to a server that was replaced while it was made'
 });
 
 it('a table that the store did not allow after a hand-over is made later, although it says the same', async () => {
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
-  await firstRun(store, records);
-  const mesh = new FakeMesh([1, 2, 3]);
+  const { mesh, store, records } = await formerCluster();
   const placement = start(mesh, store, records, {});
   for (const id of [1, 2, 3]) await mesh.register(id);
   await placement.idle();
@@ -287,10 +281,7 @@ it('a table that the store did not allow after a hand-over is made later, althou
 it.each(['kept', 'moved'])(
   'a source that asks another run before all servers are there, and hears %s, does not take their slots',
   async (outcome) => {
-    const store = new FakeStore();
-    const records = [1, 2, 3].map((id) => record(id, 'live'));
-    await firstRun(store, records);
-    const mesh = new FakeMesh([1, 2, 3]);
+    const { mesh, store, records } = await formerCluster();
     const placement = start(mesh, store, records, {});
     await mesh.register(1);
     await placement.idle();
@@ -311,10 +302,7 @@ it.each(['kept', 'moved'])(
 );
 
 it('a source that asks a second time gets a table above the second answer, although it says the same', async () => {
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
-  await firstRun(store, records);
-  const mesh = new FakeMesh([1, 2, 3]);
+  const { mesh, store, records } = await formerCluster();
   const placement = start(mesh, store, records, {});
   for (const id of [1, 2, 3]) await mesh.register(id);
   await placement.idle();
@@ -329,10 +317,7 @@ it('a source that asks a second time gets a table above the second answer, altho
 });
 
 it('a server that was replaced while it registered is not registered', async () => {
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
-  await firstRun(store, records);
-  const mesh = new FakeMesh([1, 2, 3]);
+  const { mesh, store, records } = await formerCluster();
   const released = new Deferred<void>();
   const placement = start(mesh, store, records, {}, { beforeLogs: () => released.promise });
   const registering = [1, 2, 3].map((id) => mesh.register(id));
@@ -346,9 +331,7 @@ it('a server that was replaced while it registered is not registered', async () 
 });
 
 it('a takeover that failed while the heirs were forgetting does not change the plan any more', async () => {
-  const mesh = new FakeMesh([1, 2, 3]);
-  const store = new FakeStore();
-  const records = [1, 2, 3].map((id) => record(id, 'live'));
+  const { mesh, store, records } = newCluster(3);
   const released = new Deferred<void>();
   const outcomes: unknown[] = [];
   let late: Promise<unknown> | undefined;
@@ -358,7 +341,7 @@ it('a takeover that failed while the heirs were forgetting does not change the p
       mesh.forgetting = () => released.promise;
       late = mesh.plan(leader, takeover).catch(({ code }: { code: string }) => code);
     }
-    if (mesh.leaders.length < 3) throw Object.assign(new Error('no'), { code: 'ERR_RDMC_KV_MEMBER_LOST' });
+    if (mesh.leaders.length < 3) throw lost();
     released.resolve();
     outcomes.push(await late);
     await mesh.plan(leader, takeover);

@@ -220,7 +220,7 @@ describe('kv salvage', () => {
   it('says what to name where there is nothing', () => {
     const nothing = salvage();
     expect(nothing.stderr).toMatch(/^error ERR_RDMC_KV_NOTHING_TO_SALVAGE: .*--directory/);
-    expect(nothing.status).toBe(1);
+    expect(nothing.status).toBe(2);
   });
 });
 
@@ -229,10 +229,11 @@ describe('what is refused on the command line', () => {
   it.each([
     ['a host beyond loopback without a password', ['--replicas', '0', '--host', '0.0.0.0'], {}],
     ['a password without a key', members, { RDMC_KV_PASSWORD: 'secret' }],
+    ['a member beyond loopback without a key', ['--members', '127.0.0.1:1,10.0.0.1:2', '--id', '1'], {}],
   ])('%s', (_, args, env) => {
     const { stderr, status } = kv(['server', ...args, '--port', '0'], env);
     expect(stderr).toMatch(/^error ERR_RDMC_KV_UNPROTECTED: /);
-    expect(status).toBe(1);
+    expect(status).toBe(2);
   });
 
   it('endpoints of etcd that are not URLs, by the coordinator and by salvage', () => {
@@ -240,8 +241,17 @@ describe('what is refused on the command line', () => {
     for (const args of [coordinator, ['salvage']]) {
       const { stderr, status } = kv([...args, '--etcd', 'ftp://host']);
       expect(stderr).toMatch(/^error ERR_RDMC_INVALID_OPTION: EtcdStore.open: /);
-      expect(status).toBe(1);
+      expect(status).toBe(2);
     }
+  });
+
+  it('a command that does not exist, and an option that the server would not use', () => {
+    const unknown = kv(['servers']);
+    expect(unknown.stderr).toMatch(/^error: unknown command 'servers'\n[\s\S]*see kv --help/);
+    expect(unknown.status).toBe(2);
+    const unused = kv(['server', '--replicas', '0', '--port', '0', '--id', '1']);
+    expect(unused.stderr).toMatch(/^error ERR_RDMC_KV_INVALID_OPTION: --id is for a server of a cluster/);
+    expect(unused.status).toBe(2);
   });
 
   it('a key file that others can read', () => {
@@ -252,7 +262,7 @@ describe('what is refused on the command line', () => {
     expect(stderr).toContain(
       `ERR_RDMC_KV_INVALID_KEY: others can read or change the key file ${path} (mode 0644)`,
     );
-    expect(status).toBe(1);
+    expect(status).toBe(2);
   });
 });
 

@@ -194,6 +194,6 @@ describe('a snapshot', () => {
     expect(JSON.parse(made.stdout)).toMatchObject({ directory: to, keys: KEYS + 22, files: 4 });
     const refused = await kvAdmin(['restore', to, ...at]);
     expect(refused.stderr).toMatch(/^error ERR_RDMC_KV_NOT_EMPTY: the cluster has 322 keys/);
-    expect(refused.status).toBe(1);
+    expect(refused.status).toBe(2);
   });
 });

@@ -5,7 +5,7 @@ import { jsonOf, runProgram } from '../src/benchmark/command.js';
 import { latencyPanel, ThroughputTable } from '../src/benchmark/hipower.js';
 import { latencyOutcome } from '../src/benchmark/netlab-latency.js';
 import { tinyOutcome } from '../src/benchmark/tiny-messages.js';
-import { CLIENTS, rateKey, ratesOutcome, WORKLOADS } from '../src/benchmark/ycsb.js';
+import { CLIENTS, rateKey, rateOf, ratesOutcome, WORKLOADS } from '../src/benchmark/ycsb.js';
 import { resnetOutcome } from '../src/catalogue/hipower/resnet.js';
 
 const FAILED = { code: 'ERR_RDMC_BENCHMARK_FAILED' };
@@ -105,9 +105,9 @@ describe('what benchmarks print', () => {
 
   it('messages of one byte: with and without Open MPI', () => {
     const rows = [2, 16].map((n) => ({ n, perSecond: 100 / n, mpiPerSecond: 1000 / n }));
-    expect(tinyOutcome(rows)).toMatchObject({ facts: { rate: '50 / 6.25', mpi: '500 / 62.5' }, missing: [] });
+    expect(tinyOutcome(rows)).toMatchObject({ facts: { rate: '50 / 6', mpi: '500 / 63' }, missing: [] });
     const alone = tinyOutcome(rows.map((row) => ({ ...row, mpiPerSecond: null })));
-    expect(alone).toMatchObject({ facts: { rate: '50 / 6.25' }, missing: ['Open MPI'] });
+    expect(alone).toMatchObject({ facts: { rate: '50 / 6' }, missing: ['Open MPI'] });
     expect(alone.panels[0]!.series).toHaveLength(1);
   });
 
@@ -132,6 +132,11 @@ describe('what benchmarks print', () => {
     const { panels, facts } = ratesOutcome(rates);
     expect(panels).toHaveLength(3);
     expect(facts).toEqual({ b: '1.50', a: '1.50', w: '1.50' });
+  });
+
+  it('YCSB: a run with error replies has no rate', () => {
+    expect(rateOf('{"perSecond":5,"errors":0}', 'kv bench')).toBe(5);
+    expect(() => rateOf('{"perSecond":5,"errors":2}', 'kv bench')).toThrow(expect.objectContaining(FAILED));
   });
 
   it('a program that fails, or does not print JSON, is an error with a code and the command', async () => {

@@ -1,15 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
-import { dilatedOutcome, dilatedRuns } from '../src/benchmark/dilated.js';
-import { StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
+import { dilatedOutcome, dilatedRuns, dilatedWays } from '../src/benchmark/dilated.js';
+import { heirsOutcome } from '../src/benchmark/heirs.js';
+import { SizesTable, StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
+import { OfferedLoads } from '../src/benchmark/offered.js';
 import { relaysOutcome } from '../src/benchmark/relays.js';
 import { consecutive, measuredBreakdown } from '../src/benchmark/steps.js';
 import { Threads } from '../src/benchmark/threads.js';
+import { waitsOutcome } from '../src/benchmark/waits.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
 import { measuredOutcome as figure5Measured } from '../src/catalogue/rdmc/figure-5.js';
 import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
+import { workersOutcome } from '../src/catalogue/tailwind/figure-12.js';
 import { recoveryOutcome } from '../src/catalogue/tailwind/figure-13.js';
 
 const FAILED = { code: 'ERR_RDMC_BENCHMARK_FAILED' };
@@ -34,6 +38,15 @@ describe('many members on slow links', () => {
     const [measured] = dilatedOutcome(rows, predicted).panels;
     const sequential = measured!.series.find(({ name }) => name === 'sequential')!;
     expect(sequential.values).toEqual([21, null, 160, null]);
+  });
+
+  it('have a setting of their own on slower links', () => {
+    const ways = dilatedWays('rdmc-8');
+    expect(ways.map(({ id }) => id)).toEqual([
+      ...['netlab-predicted', 'netlab', 'netlab-10-predicted', 'netlab-10'],
+    ]);
+    const [fast, slow] = ways.filter(({ simulations }) => simulations).map((way) => way.simulations!());
+    expect([fast!.size, slow!.size]).toEqual([16, 6]);
   });
 
   it('says what was not measured', () => {
@@ -103,12 +116,19 @@ describe('the steps of a transfer', () => {
 
   it('are those of the member whose first block arrives last', () => {
     expect(measuredBreakdown(steps)).toEqual([10, 210, 10, 200, 170, 0, 600]);
-    expect(table1Measured(steps).facts).toEqual({ total: '600 µs', step: '250.0 µs', share: '68.3%' });
+    expect(table1Measured(steps).facts).toEqual({
+      total: '600 µs (links of 1 Gbit/s)',
+      step: '250 µs (links of 1 Gbit/s)',
+      share: '68.3%',
+    });
   });
 
   it('are transfers and waits, which do not overlap', () => {
     const { panels, facts } = figure5Measured(steps);
-    expect(facts).toEqual({ wait: 'root 0 µs, relay 50 µs', share: '85.7%' });
+    expect(facts).toEqual({
+      wait: 'longest of all: root 0 µs, relay 50 µs; a step is 8,800 µs',
+      share: '85.7%',
+    });
     const [root, relay] = panels;
     expect(root!.series.map(({ values }) => values)).toEqual([
       [100, 100],
@@ -135,16 +155,47 @@ describe('the steps of a transfer', () => {
 });
 
 describe('relays by the device', () => {
-  it('are compared with relays by threads, in chains of the largest message', () => {
-    const row = (n: number, algorithm: string, mib: number, workerMs: number) => ({
-      ...{ n, algorithm, mib, workerMs },
-      deviceMs: 100,
-    });
-    const rows = [row(4, 'chain', 256, 110), row(4, 'chain', 1, 7), row(8, 'chain', 256, 95)];
-    const { facts, panels } = relaysOutcome([...rows, row(8, 'binomial-pipeline', 256, 50)]);
-    expect(facts).toEqual({ hybrid: '10% (n = 4), -5% (n = 8)' });
+  it('are compared with relays by threads, for both ways to wait', () => {
+    const row = (n: number, windowMs: number, workerMs: number) => ({ n, windowMs, workerMs, deviceMs: 100 });
+    const rows = [row(4, 50, 110), row(8, 50, 95), row(4, 0, 120)];
+    const { facts, panels } = relaysOutcome(rows);
+    expect(facts).toEqual({ hybrid: '10% (n = 4), -5% (n = 8)', interrupts: '20% (n = 4)' });
     expect(panels[0]!.series[1]!.values).toEqual([110, 95]);
-    expect(() => relaysOutcome([])).toThrow(expect.objectContaining(FAILED));
+    expect(() => relaysOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('ways to wait', () => {
+  const row = (n: number, mode: string, byteLength: number, main: number) => ({
+    ...{ n, mode, byteLength, main, worker: 0.02, device: 0.5, others: 0.01 },
+    gbitPerSecond: mode === 'interrupts' ? 9 : 10,
+  });
+  const rows = [2, 4].flatMap((n) =>
+    [1e8, 1e6, 1e4].flatMap((byteLength) => [
+      row(n, 'polling', byteLength, 0.95),
+      row(n, 'hybrid', byteLength, 0.9),
+      row(n, 'interrupts', byteLength, byteLength === 1e8 ? 0.1 : 0.4),
+    ]),
+  );
+
+  it('have the processor time of two members, without that of the device', () => {
+    const { facts, panels } = waitsOutcome(rows);
+    const bandwidth = '0.90 / 0.90 / 0.90';
+    expect(facts).toEqual({ hybrid: '98%', large: '13%', medium: '43%', small: '43%', bandwidth });
+    expect(panels.map(({ series }) => series[2]!.values)).toEqual([
+      ...[
+        [13, 13],
+        [43, 43],
+        [43, 43],
+      ],
+      ...[
+        [9, 9],
+        [9, 9],
+        [9, 9],
+      ],
+    ]);
+    expect(() => waitsOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+    expect(() => waitsOutcome([])).toThrow(expect.objectContaining(FAILED));
   });
 });
 
@@ -162,6 +213,17 @@ describe('HiPower', () => {
     expect(table.panel('broadcast', 'title').series.map(({ values }) => values)).toEqual([[31], [32], [30]]);
     expect(() => table.p50('gather', 'push', 64)).toThrow(expect.objectContaining(FAILED));
     expect(() => new StreamsTable('')).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('latency by size, with plain TCP', () => {
+    const lines = [...variants, 'tcp'].map(
+      (variant, v) => `| 512 | ${variant} | ${10 + v} (1.00) | 9 (1.00) |`,
+    );
+    const table = new SizesTable(lines.join('\n'));
+    expect(table.ratio('tcp', 512)).toBe('1.30');
+    expect(table.panel('p50', 'title').series.map(({ values }) => values)).toEqual([[11], [12], [10], [13]]);
+    expect(() => table.value('p99', 'tcp', 64)).toThrow(expect.objectContaining(FAILED));
+    expect(() => new SizesTable('')).toThrow(expect.objectContaining(FAILED));
   });
 
   it('throughput has plain TCP beside if it was measured for all sizes', () => {
@@ -190,6 +252,66 @@ describe('Tailwind', () => {
     const { facts, panels } = primariesOutcome((mode, primaries) => (mode === 'rpc' ? 100 : 120) * primaries);
     expect(facts).toEqual({ one: '1.20', four: '1.20' });
     expect(panels[0]!.series[0]!.values).toEqual([120, 120, 120, 120]);
+  });
+
+  it('throughput by servers in place of workers', () => {
+    const rate = (mode: string, servers: number) => (mode === 'rpc' ? 20_000 : 30_000) * servers;
+    const { facts, panels } = workersOutcome(rate);
+    expect(facts).toEqual({ one: '30.0 instead of 20.0 K/s (1.50)', more: '1.50 (1), 1.50 (2), 1.50 (4)' });
+    expect(panels[0]!.series[0]!.values).toEqual([30_000, 60_000, 120_000]);
+  });
+
+  describe('offered loads', () => {
+    const row = (subject: string, offered: number, p50: number, perSecond = offered) => ({
+      ...{ subject, offered, perSecond, p50, p99: 2 * p50, primary: p50 / 100, backups: 0.5 },
+      ...{ errors: 0, shortWaits: 0, unanswered: 0 },
+    });
+    const rows = [
+      ...[row('one-sided', 1000, 50), row('rpc', 1000, 100), row('redis', 1000, 80)],
+      ...[row('one-sided', 20_000, 60), row('rpc', 20_000, 240), row('redis', 20_000, 120)],
+      ...[row('one-sided', 40_000, 70), row('rpc', 40_000, 9000, 37_000), row('redis', 40_000, 150)],
+    ];
+
+    it('are compared at the lowest load, and at the highest one that both schemes answer', () => {
+      const loads = new OfferedLoads(rows);
+      const { facts, panels, missing } = loads.latencyOutcome();
+      expect(facts).toEqual({
+        ...{ median: '0.50 (1000 per second)', tail: '0.50', heavy: '0.25, 0.25 (20000 per second)' },
+        redis: '0.63, 0.63 (1000 per second); 0.50, 0.50 (20000 per second)',
+      });
+      expect(panels[0]!.series.map(({ values }) => values)).toEqual([
+        ...[
+          [50, 60, 70],
+          [100, 240, null],
+          [80, 120, 150],
+        ],
+      ]);
+      expect(missing).toEqual([]);
+      expect(loads.coresOutcome().facts).toEqual({ cores: '1.10 instead of 2.90 at 20000 writes/s' });
+    });
+
+    it('say when Redis is missing, and fail when a write did', () => {
+      const { facts, missing } = new OfferedLoads(
+        rows.filter(({ subject }) => subject !== 'redis'),
+      ).latencyOutcome();
+      expect([Object.keys(facts), missing]).toEqual([['median', 'tail', 'heavy'], ['Redis']]);
+      expect(() => new OfferedLoads([])).toThrow(expect.objectContaining(FAILED));
+      expect(() => new OfferedLoads(rows.slice(1)).latencyOutcome()).toThrow(expect.objectContaining(FAILED));
+      const wrong = { ...rows[0]!, shortWaits: 1 };
+      expect(() => new OfferedLoads([wrong])).toThrow(expect.objectContaining(FAILED));
+    });
+  });
+
+  it('recovery by heirs', () => {
+    const rows = [
+      { heirs: 2, seconds: 10 },
+      { heirs: 4, seconds: 5 },
+      { heirs: 10, seconds: 2.5 },
+    ];
+    expect(heirsOutcome(rows).facts).toEqual({
+      heirs: 'over 2 heirs: 2.00 (4 heirs; ideal 2), 4.00 (10 heirs; ideal 5)',
+    });
+    expect(() => heirsOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
   });
 
   it('processor time of threads, and the share of waiting', () => {

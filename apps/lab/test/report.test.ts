@@ -16,16 +16,44 @@ function articleOf(page: string, id: string): string {
 describe('the report', () => {
   it('has every figure, and says honestly that it is not recorded, with the command', () => {
     const page = reportPage([]);
-    for (const { id, ways } of catalogue) {
+    for (const { id, ways, lacks } of catalogue) {
       const article = articleOf(page, id);
-      expect(article.match(/not recorded yet/g), id).toHaveLength(Math.max(1, ways.length));
-      for (const { run } of ways) if (run) expect(article).toContain(`npm run reproduce -- --figure ${id}`);
+      expect(article.match(/not recorded yet/g) ?? [], id).toHaveLength(ways.length);
+      for (const way of ways) {
+        if (way.run) expect(article).toContain(`npm run reproduce -- --figure ${id} --way ${way.id}<`);
+      }
+      if (ways.length === 0) expect(lacks, id).toBeDefined();
     }
+  });
+
+  it('warns of a record that was measured beside other work', () => {
+    const measured = { ...RECORD, way: 'netlab', kind: 'measured' } as const;
+    const article = (load: string) => articleOf(reportPage([{ ...measured, load }]), 'rdmc-8');
+    expect(article('load average 20.5 before, 30.1 after')).toContain(
+      'Measured beside other work (load average 20.5',
+    );
+    expect(article('load average 20.5 before, 30.1 after')).toContain('measured, busy machine');
+    // The second one is that of many processes of its own.
+    expect(article('load average 0.5 before, 30.1 after')).not.toContain('other work (load');
+    expect(article('beside much other work')).toContain('other work (beside much');
+    const after = 'load average 25.0 before, 25.0 after';
+    expect(article(`processors 2% busy before, ${after}`)).not.toContain('other work (');
+    expect(article('alone on the machine; load average 26 before, 179 after')).not.toContain('other work (');
+    expect(article(`processors 90% busy before, ${after}`)).toContain('other work (');
+  });
+
+  it('says that numbers are of an earlier run, and that its command has changed', () => {
+    const article = articleOf(reportPage([{ ...RECORD, page: 'network.md' }]), 'rdmc-8');
+    expect(article).toContain('Numbers of an earlier run, taken from docs/results/network.md.');
+    expect(
+      articleOf(reportPage([{ ...RECORD, page: 'network.md', command: 'node old.mjs' }]), 'rdmc-8'),
+    ).toContain('The command of this way has changed since.');
+    expect(article).not.toContain('has changed since');
   });
 
   it('marks a record with its kind, machine, day, commit, command and missing rivals', () => {
     const article = articleOf(reportPage([RECORD]), 'rdmc-8');
-    expect(article).toContain('<span class="mark-kind predicted">predicted</span>: simulated');
+    expect(article).toContain('<span class="mark-kind predicted">predicted</span>: simulator (simulated)');
     expect(article).toContain('predicted on 2026-11-23; a machine, 2 cores; commit 0123abcd+');
     expect(article).toContain('<code>npm run reproduce -- --figure rdmc-8</code>');
     expect(article).toContain('Without Open MPI: it was not installed.');

@@ -17,6 +17,7 @@ import { RECORD } from './support/record.js';
 const OUTCOME: Outcome = { panels: RECORD.panels, facts: { flat: '1.02' }, notes: [], missing: ['Open MPI'] };
 const WAY: Way = {
   id: 'simulated',
+  name: 'simulator',
   kind: 'predicted',
   how: 'How.',
   command: 'the command',
@@ -64,7 +65,7 @@ describe('a figure that is run again', () => {
   it('has the load of the machine if it was measured, and not if it was simulated', async () => {
     const { folder } = await printedBy({ kind: 'measured' });
     expect(recordOf(folder, 'rdmc-8', 'simulated')!.load).toMatch(
-      /^load average [\d.]+ before, [\d.]+ after$/,
+      /^processors \d+% busy before, load average [\d.]+ before, [\d.]+ after$/,
     );
     expect(recordOf((await printedBy({})).folder, 'rdmc-8', 'simulated')!.load).toBeUndefined();
   });
@@ -149,7 +150,9 @@ describe('the command line', () => {
     const of = (...args: string[]) => thrown(() => reproduceOptions(args));
     expect(of('--way', 'simulate')).toEqual(refusal('ERR_RDMC_LAB_OPTION'));
     expect(of('--figure', 'rdmc-8', '--way', 'measured')).toMatchObject({
-      message: expect.stringContaining('there are: netlab-predicted, netlab, simulated'),
+      message: expect.stringContaining(
+        'there are: netlab-predicted, netlab, netlab-10-predicted, netlab-10, simulated',
+      ),
     });
     expect(reproduceOptions(['--figure', 'rdmc-4,rdmc-8', '--way', 'recorded']).way).toBe('recorded');
   });

@@ -12,12 +12,14 @@ const OF_BOTH: Readonly<Record<string, string>> = {
 };
 
 const OF_CAST: Readonly<Record<string, string>> = {
+  ERR_RDMC_NO_RECEIVERS: 'start rdmc receive there again; the same command continues the cast',
   ERR_RDMC_TOO_FEW_RECEIVERS: 'start rdmc receive on the others, raise --join-window, or lower --wait-for',
 };
 
 const OF_RECEIVE: Readonly<Record<string, string>> = {
   ERR_RDMC_NOT_FOUND: 'add --mkdir to make it, or give another directory with --dir',
   ERR_RDMC_NOT_A_DIRECTORY: 'give another directory with --dir',
+  ERR_RDMC_WRITE_FAILED: 'give another directory with --dir',
   ERR_RDMC_READ_ONLY: 'give another directory with --dir, or mount it for writing',
   ERR_RDMC_PERMISSION: 'give another directory with --dir, or the permission to write to this user',
   ERR_RDMC_ADDRESS_IN_USE: 'choose another port: --listen ADDRESS:PORT, or port 0 for a free one',
@@ -35,17 +37,23 @@ const OF_FETCH: Readonly<Record<string, string>> = {
     'give --key-file FILE with the key of the server, or with one made from it: rdmc key --role fetch --key-file KEY FILE',
   ERR_RDMC_KEY_REQUIRED: 'give --key-file FILE with the key of the server, or with a key for fetching',
   ERR_RDMC_NOT_FOUND: 'check the name; without a name, everything that is served is fetched',
-  ERR_RDMC_CAST_UNREACHABLE: 'start rdmc serve there, or add --wait TIME',
-  ERR_RDMC_BUSY: 'try again later, or add --wait TIME',
+  ERR_RDMC_CAST_UNREACHABLE: 'start rdmc serve there; --wait TIME calls it for longer',
+  ERR_RDMC_BUSY: 'try again later; --wait TIME calls it for longer',
+};
+
+const OF_SCHEDULE: Readonly<Record<string, string>> = {
+  ERR_RDMC_INVALID_RACKS:
+    'give the rack of each member, root first, for example --racks 0,0,1,1 for 4 members',
 };
 
 /** The commands whose errors have advice of their own. */
-type Command = 'cast' | 'receive' | 'serve' | 'fetch';
+type Command = 'cast' | 'receive' | 'serve' | 'fetch' | 'schedule';
 const OF_COMMAND: Readonly<Record<Command, Readonly<Record<string, string>>>> = {
   cast: OF_CAST,
   receive: OF_RECEIVE,
   serve: OF_SERVE,
   fetch: OF_FETCH,
+  schedule: OF_SCHEDULE,
 };
 
 export function adviceFor(code: string | null | undefined, command: Command): string | undefined {
@@ -59,4 +67,13 @@ export function withAdvice(error: unknown, command: Command): unknown {
   const advice = adviceFor(code, command);
   if (advice === undefined || error instanceof CliError) return error;
   return new CliError(code!, messageOf(error), { exitCode: exitCodeOf(error), advice, cause: error });
+}
+
+/** The result of `work`; its errors with advice. */
+export function advised<T>(command: Command, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw withAdvice(error, command);
+  }
 }

@@ -16,7 +16,7 @@ function translated(error: unknown): unknown {
   if (!(error instanceof CommanderError)) return error;
   if (error.exitCode === 0) return undefined;
   if (error.code === 'commander.help')
-    return usageError('no command given', 'see the commands with: rdmc --help');
+    return usageError('no command given', 'give one of the commands above');
   return usageError(error.message.replace(/^error: /, ''), 'see rdmc --help, or rdmc <command> --help');
 }
 

@@ -222,6 +222,8 @@ interface CastFacts {
 
 interface ReceiveComplete extends CastFacts, Unchanged {
   event: 'complete';
+  /** Whether this was a dry run, which has not changed anything. */
+  dryRun: boolean;
   directories: number;
   links: number;
   seconds: number;
@@ -252,6 +254,8 @@ export type ReceiveEvent =
       event: 'began';
       /** Whether files are encrypted on their way. */
       encrypted: boolean;
+      /** Whether the sender only asks what a cast would change. */
+      dryRun: boolean;
     })
   | (CastFacts &
       Route & {

@@ -68,5 +68,8 @@ export async function service(work: (signal: AbortSignal) => Promise<ExitCode>):
       throw error;
     }
   };
-  return interruptible(orderly, { codes: { ...SIGNALS, SIGTERM: ExitCode.OK } });
+  return interruptible(orderly, {
+    codes: { ...SIGNALS, SIGTERM: ExitCode.OK },
+    advice: 'everything is closed',
+  });
 }

@@ -109,6 +109,8 @@ describe('a cast that is not whole', () => {
       'Complete: 1 file, 3 MiB, verified, in 1.50 s, 2 MiB/s, from host',
     );
     expect(describeMissing(whole, palette)).toEqual([]);
+    const asked = { ...whole, files: 0, bytes: 0, dryRun: true };
+    expect(describeComplete(asked, palette)).toBe('Answered: nothing was changed here, from host');
   });
 });
 

@@ -17,6 +17,8 @@ export interface CastBegan extends CastFacts {
   readonly type: 'began';
   /** Whether files are encrypted on their way. */
   readonly encrypted: boolean;
+  /** Whether the sender only asks what a cast would change. */
+  readonly dryRun?: boolean | undefined;
 }
 
 /** The first group is formed: the route of the bytes. Reported once for each cast. */
@@ -39,6 +41,8 @@ export interface CastReceiving extends CastFacts {
 export interface CastComplete extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'complete';
+  /** Whether this was a dry run, which has not changed anything. */
+  readonly dryRun?: boolean | undefined;
   /** Of the stored bytes, those that came from older files here. */
   readonly keptBytes: number;
   /** Bytes that an interrupted cast had left here, in complete files and in partial ones, and that were not received again. */

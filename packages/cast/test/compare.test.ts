@@ -578,10 +578,10 @@ describe('a dry run', () => {
   it('does not end a receiver that takes one cast', async () => {
     const from = tree();
     const [receiver] = await startReceivers(1, { once: true });
+    const asked = outcome(receiver!.receiver);
     await send(from, [receiver!.to], { dryRun: true });
-    const ended = outcome(receiver!.receiver);
+    expect(await asked).toMatchObject({ type: 'complete', dryRun: true });
     await send(from, [receiver!.to]);
-    await ended;
     await receiver!.receiver.closed;
     expectSameTree(receiver!.directory, from);
   });

@@ -75,6 +75,21 @@ it('a missing path is reported while a receiver does not answer, whose call then
   expect(links[0]!.failure!.code).toBe('ERR_RDMC_ABORTED');
 });
 
+it('a receiver that has not greeted when the sender fails is not said to be silent', async () => {
+  const called = new Deferred<void>();
+  const { to, close } = await fakeReceiver(async (channel) => {
+    for await (const _ of channel) called.resolve();
+  });
+  cleanUp.push(close);
+  const { formed, links, over, lacks } = forming({ to: [to], connectTimeoutMs: 600_000 });
+  await called.promise;
+  lacks();
+  await expect(formed).rejects.toBe(missing);
+  over.abort();
+  await links[0]!.down;
+  expect(links[0]!.failure).toMatchObject({ code: 'ERR_RDMC_ABORTED', message: 'the sender ended the cast' });
+});
+
 it.each(['size-time', 'none'] as const)(
   'a missing path is reported while a name is looked up, with compare %s',
   async (compare) => {

@@ -1,7 +1,7 @@
 import { AbortError } from './abort-error.js';
 import { onAbort } from './on-abort.js';
 
-/** When something is given up: by time, by a signal, or by whichever of the two comes first. */
+/** When a wait ends: after a time, by a signal, or by the first of the two. */
 export interface Limits {
   /** From now, in milliseconds, at most 2^31 − 1. Undefined or Infinity: no limit of time. */
   readonly timeoutMs?: number | undefined;
@@ -17,7 +17,7 @@ export interface Limits {
 
 /**
  * Calls back at most once, with the error, when a limit is reached. A signal that has aborted before calls back at once,
- * within the constructor. Whoever makes a deadline clears it: until then it holds a timer and a listener.
+ * within the constructor. The caller clears a deadline: until then it holds a timer and a listener.
  */
 export class Deadline {
   readonly #forget: (() => void) | undefined;
@@ -63,7 +63,7 @@ export function within<T>(promise: PromiseLike<T>, limits: Limits): Promise<T> {
   });
 }
 
-/** Resolves when the promise has settled, in whichever way, or after so many milliseconds: tells whether it had. */
+/** Resolves when the promise has fulfilled or rejected, or after a time in milliseconds; with whether it had settled. */
 export function settledWithin(
   promise: PromiseLike<unknown>,
   timeoutMs: number,

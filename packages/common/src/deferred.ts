@@ -1,4 +1,4 @@
-/** A promise with its two ends in hand. A rejection nobody waits for is no uncaught one. */
+/** A promise with its two ends in hand. A rejection for which nobody waits is not an uncaught one. */
 export class Deferred<T> {
   /** Settles by `resolve` or `reject`. */
   readonly promise: Promise<T>;

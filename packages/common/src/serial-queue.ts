@@ -19,7 +19,7 @@ export class SerialQueue {
     return done;
   }
 
-  /** Resolves when all jobs so far have ended, in whichever way. Never rejects. */
+  /** Resolves when all jobs so far have ended, also those that failed. Never rejects. */
   async idle(): Promise<void> {
     await this.#tail;
   }

@@ -1,4 +1,4 @@
-/** The entry `@rdmc/common/shapes`: what is accepted from other processes. Its names are short, for those who import them from here. */
+/** The entry `@rdmc/common/shapes`: the shapes of values from other processes. Its names are short, for modules that import them from here. */
 export { either, list, mapped, nullable, optional, tuple, withDefault } from './compound-shapes.js';
 export {
   dictionary,

@@ -1,7 +1,7 @@
 import { createSchedule } from '@rdmc/schedule';
 import type { CheckedGroupOptions } from './checked-group-options.js';
 
-/** The neighbours of a member: a group of many senders has none. Their queue pairs must be connected before the first message. */
+/** The neighbours of a member; none in a group of many senders. Their queue pairs must be connected before the first message. */
 export interface Neighbourhood {
   readonly rank: number;
   /** Ranks, ascending; a `pair` is an index of this list. */

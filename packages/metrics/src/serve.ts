@@ -16,7 +16,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 export interface ServeMetricsOptions {
   /** TCP port; 0: any. */
   readonly port: number;
-  /** Address to listen at (default 127.0.0.1). Beyond loopback, everybody who reaches it can read the metrics. */
+  /** Address to listen at (default 127.0.0.1). Beyond loopback, any host that can connect to it can read the metrics. */
   readonly host?: string;
   /** Default: a new `Metrics({ watchNodes: true })`, closed with the server. */
   readonly metrics?: Metrics;

@@ -1,6 +1,6 @@
 import { type Algorithm, createSchedule, type ScheduleOptions } from '@rdmc/schedule';
 
-/** One group: who is in it, and what its root sends. */
+/** One group: its members, and the messages that its root sends. */
 export interface SimulatedGroup {
   /** The node of each rank; the root first. */
   readonly members: readonly number[];

@@ -215,12 +215,12 @@ export interface ConnectOptions {
   /**
    * The traffic class of its packets, 0 (default) to 255: IP's TOS or traffic class byte, so 4 times the code point of
    * differentiated services (RFC 2474). RDMA devices: of RoCE and of InfiniBand between subnets. The soft device: of
-   * TCP, whose two bits of congestion notification stay the system's; shared memory has none.
+   * TCP, whose two bits of congestion notification stay the system's; no effect over shared memory.
    */
   readonly trafficClass?: number;
   /**
    * The service level of its packets, 0 (default) to 15 (IBA 7.6.5); on RoCE 0 to 7, the priority of Ethernet frames with a
-   * VLAN. RDMA devices; the soft device has none.
+   * VLAN. RDMA devices; no effect on the soft device.
    */
   readonly serviceLevel?: number;
 }

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { HiPowerNode } from '@rdmc/hipower';
 import { nicSeconds } from './nic.mjs';
+import { readStamps, sendStamps } from './stamped-tcp.mjs';
 
 let node;
 let requester;
@@ -99,6 +100,17 @@ const actions = {
     await answered;
     return { seconds: (performance.now() - started) / 1000, ...since(before) };
   },
+  /** Plain TCP: takes one connection, whose messages carry the times at which they were due. */
+  async listenForStamps({ byteLength }) {
+    const server = createServer((socket) => readStamps(socket, byteLength, record));
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    server.unref();
+    return { port: server.address().port };
+  },
+  async sendStamps({ port, byteLength, durationMs, perSecond }) {
+    await sendStamps({ port, byteLength, durationMs, perSecond, now });
+  },
+  latencies: () => takeLatencies(),
   mark() {
     mark = { usage: usage(), messages: received.messages, counters: responder?.counters() };
   },
@@ -198,11 +210,15 @@ async function consume(channel) {
   while (await channel.readable()) {
     for (let handle = channel.take(); handle >= 0; handle = channel.take()) {
       const due = words[channel.offsetOf(handle) >> 3];
-      if (due > 0 && latencies < LATENCIES.length) LATENCIES[latencies++] = now() - due;
+      if (due > 0) record(due);
       channel.release(handle);
       received.messages += 1;
     }
   }
+}
+
+function record(due) {
+  if (latencies < LATENCIES.length) LATENCIES[latencies++] = now() - due;
 }
 
 function takeLatencies() {

@@ -1,11 +1,12 @@
 // HiPower against confirmation per work request, side by side.
-// Usage: node tools/bench/hipower/run.mjs one|gather|broadcast|latency|streams|load|idle|flow|stream [shm|tcp] [rounds]
+// Usage: node tools/bench/hipower/run.mjs one|gather|broadcast|latency|streams|load|idle|flow|stream|sizes [shm|tcp] [rounds]
 import { broadcast, gather, idle, latency, load, one, streams } from './cases.mjs';
 import { Crew } from './crew.mjs';
 import { flow, stream } from './flow.mjs';
+import { sizes } from './sizes.mjs';
 
 const [name = 'one', transport = 'shm', rounds = '3'] = process.argv.slice(2);
-const cases = { one, gather, broadcast, latency, streams, load, idle, flow, stream };
+const cases = { one, gather, broadcast, latency, streams, load, idle, flow, stream, sizes };
 if (!cases[name]) {
   console.error(`there is no benchmark '${name}'; there are ${Object.keys(cases).join(', ')}`);
   process.exit(2);

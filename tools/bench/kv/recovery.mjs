@@ -1,5 +1,5 @@
 // Recovery of a server that was killed: node tools/bench/kv/recovery.mjs [--objects 1000000] [--servers 5] [--on-one] [--rounds 3]
-// [--replicas N] [--cpu PERCENT] [--other ROOT]. A cluster with that many objects (keys of 16 bytes, values of 100) in all, or with
+// [--replicas N] [--cpu PERCENT] [--other ROOT] [--json]. A cluster with that many objects (keys of 16 bytes, values of 100) in all, or with
 // `--on-one` all at the server that is killed with -9. The time is from the end of its lease to the answer of the last of 200 GETs,
 // which are spread over all of its slots and wait for their new servers. With `--cpu` each server is held to that share of one
 // processor from the kill on, by a control group (root; cgroup 1 or 2). `--other` names another checkout, which takes turns with this
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     cpu: { type: 'string' },
     other: { type: 'string' },
+    json: { type: 'boolean', default: false },
   },
 });
 const OBJECTS = Number(values.objects);
@@ -298,10 +299,12 @@ function median(numbers) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+/** With `--json` standard output has the document only. */
+const say = (line) => process[values.json ? 'stderr' : 'stdout'].write(`${line}\n`);
 const subjects = [{ name: 'this', root: fileURLToPath(new URL('../../..', import.meta.url)), seconds: [] }];
 if (values.other) subjects.unshift({ name: 'other', root: values.other, seconds: [] });
 const held = values.cpu ? `, each server held to ${values.cpu}% of a processor` : '';
-console.log(
+say(
   `${OBJECTS} objects ${values['on-one'] ? 'at one of' : 'in'} ${SERVERS} servers, ${REPLICAS} replicas${held}`,
 );
 for (let round = 0; round < Number(values.rounds); round += 1) {
@@ -309,12 +312,15 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
   for (const { name, root, seconds } of order) {
     const result = await measure(root);
     seconds.push(result.seconds);
-    console.log(
+    say(
       `${name.padEnd(5)}  ${result.seconds.toFixed(2)} s for ${sum(result.keys)} keys; most keys ${most(result.keys).toFixed(2)}, ` +
         `most CPU ${most(result.cpu).toFixed(2)} of the mean; ${sum(result.cpu).toFixed(2)} CPU s; load ${loadavg()[0].toFixed(1)}`,
     );
   }
 }
-for (const { name, seconds } of subjects)
-  console.log(`${name.padEnd(5)}  median ${median(seconds).toFixed(2)} s`);
+for (const { name, seconds } of subjects) say(`${name.padEnd(5)}  median ${median(seconds).toFixed(2)} s`);
+if (values.json) {
+  const heirs = SERVERS - 1;
+  console.log(JSON.stringify({ heirs, objects: OBJECTS, seconds: median(subjects.at(-1).seconds) }));
+}
 process.exit(0);

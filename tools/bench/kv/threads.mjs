@@ -4,9 +4,9 @@
 // time of all servers for an operation (µs), of the threads that serve clients, of the data planes' workers, of the soft
 // device. `others`: the rest (V8's threads). `waiting`: the share of the clients' time in which writes wait for backups. Medians.
 // Needs the built dist.
-import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { cpuOf, PARTS } from '../processor.mjs';
 import { bench, end, startCluster } from './servers.mjs';
 
 const text = { type: 'string' };
@@ -22,32 +22,7 @@ const command = fileURLToPath(new URL('../../../apps/kv/dist/main.js', import.me
 const WORKLOADS = ['b', 'a', 'write-only'];
 const MODES = ['one-sided', 'rpc'];
 const RECORDS = 20_000;
-const PARTS = ['main', 'worker', 'device', 'others'];
 const WAITED = 'rdmc_kv_replication_wait_seconds_total';
-
-/** The part to which a thread belongs: the first thread of a process is that of the application. */
-function partOf(pid, task, name) {
-  if (task === String(pid)) return 'main';
-  if (name.startsWith('rdmc-nic') || name.startsWith('rdmc-service')) return 'device';
-  return name.startsWith('rdmc') ? 'worker' : 'others';
-}
-
-/** Seconds of processor time of the threads of these processes, by part. */
-function cpuOf(pids) {
-  const seconds = Object.fromEntries(PARTS.map((part) => [part, 0]));
-  for (const pid of pids) {
-    for (const task of readdirSync(`/proc/${pid}/task`)) {
-      try {
-        const name = readFileSync(`/proc/${pid}/task/${task}/comm`, 'utf8').trim();
-        const [nanoseconds] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ');
-        seconds[partOf(pid, task, name)] += Number(nanoseconds) / 1e9;
-      } catch {
-        // A thread that has ended meanwhile.
-      }
-    }
-  }
-  return seconds;
-}
 
 async function waitedAt(servers) {
   const all = await Promise.all(servers.map(async ({ metrics }) => (await fetch(metrics)).text()));

@@ -50,6 +50,10 @@ export class Cluster {
     return this.#children.length;
   }
 
+  get pids() {
+    return this.#children.map(({ pid }) => pid);
+  }
+
   async open(options) {
     const members = this.#children.map((_, id) => id);
     await this.#all(() => ({ action: 'open', members, ...options }));
@@ -120,6 +124,17 @@ export class Cluster {
     const index = this.#waiting.findIndex((each) => each.id === id && each.kind in message);
     if (index >= 0) this.#waiting.splice(index, 1)[0].resolve(message);
   }
+}
+
+/** Rounds that are not counted: buffers are faulted in on every side, and the code is compiled. */
+export const WARM_UP_ROUNDS = 10;
+
+/** Milliseconds of each of `count` messages, one after the other, after `warmUp` others. */
+export async function rounds(cluster, byteLength, count, warmUp = WARM_UP_ROUNDS) {
+  for (let i = 0; i < warmUp; i += 1) await cluster.multicast(byteLength);
+  const times = [];
+  for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(byteLength));
+  return times;
 }
 
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];

@@ -6,6 +6,7 @@
 //   node tools/bench/multicast/run.mjs messages  messages of 1 B, 1 and 8 KiB per second, in the rings; BENCH_TRANSPORT=tcp
 //   node tools/bench/multicast/run.mjs latency   a lone message of 64 bytes to the last of 4 receivers; BENCH_TRANSPORT=tcp
 //   node tools/bench/multicast/run.mjs window    hybrid, interrupts and polling with more processes than cores
+//   node tools/bench/multicast/run.mjs waits     the same for 100 MB, 1 MB and 10 KB, with the processors of n = 2, 3, 4 members
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
 //   node tools/bench/multicast/run.mjs relays    relays by the worker and by the device, by turns; BENCH_TRANSPORT=tcp
 //   node tools/bench/multicast/run.mjs steps     each step of one transfer of 256 MiB to 4, from the trace; links of 1 Gbit/s
@@ -16,11 +17,13 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster, median } from './cluster.mjs';
+import { Cluster, median, rounds, WARM_UP_ROUNDS } from './cluster.mjs';
 import { cold } from './cold.mjs';
 import { latency, rates } from './messages.mjs';
 import { Mpi } from './mpi.mjs';
+import { relays } from './relays.mjs';
 import { steps } from './steps.mjs';
+import { waits } from './waits.mjs';
 
 const { copyBenchmark } = createRequire(import.meta.url)(
   '../../../packages/verbs/native/build/Release/rdmc_verbs.node',
@@ -30,7 +33,7 @@ const LARGE = 256 * MIB;
 const SIZES = process.env.BENCH_MEMBERS?.split(',').map(Number) ?? [2, 4, 8, 16];
 const TRANSPORT = process.env.BENCH_TRANSPORT ?? 'shm';
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5);
-const WARM_UP_ROUNDS = 10;
+const listOf = (name, usual) => (process.env[name] ?? usual).split(',');
 
 const say = (text) => process.stderr.write(`${text}\n`);
 const round2 = (value) => Math.round(value * 100) / 100;
@@ -57,43 +60,6 @@ async function withCluster(n, options, group, work) {
   } finally {
     await cluster.stop();
   }
-}
-
-async function rounds(cluster, byteLength, count = ROUNDS, warmUp = WARM_UP_ROUNDS) {
-  // Warm: buffers faulted in on every side, and the code compiled.
-  for (let i = 0; i < warmUp; i += 1) await cluster.multicast(byteLength);
-  const times = [];
-  for (let i = 0; i < count; i += 1) times.push(await cluster.multicast(byteLength));
-  return times;
-}
-
-let nextGroup = 1;
-
-/** Messages of one size: medians of all rounds of both kinds of relay, and the medians of each turn. */
-async function compareRelays(cluster, algorithm, mib) {
-  const byteLength = mib * MIB;
-  const count = Math.max(ROUNDS, Math.min(40, Math.round(64 / mib)));
-  const times = { worker: [], device: [] };
-  const turns = [];
-  for (let turn = 0; turn < 3; turn += 1) {
-    const medians = [];
-    for (const [relay, list] of Object.entries(times)) {
-      await cluster.open({ id: nextGroup, algorithm, blockBytes: 'auto', warm: true, relay });
-      nextGroup += 1;
-      const measured = await rounds(cluster, byteLength, count, turn === 0 ? WARM_UP_ROUNDS : 2);
-      list.push(...measured);
-      medians.push(median(measured));
-      await cluster.close();
-    }
-    turns.push(round2(medians[1] / medians[0]));
-  }
-  const [workerMs, deviceMs] = [median(times.worker), median(times.device)];
-  return {
-    workerMs: round2(workerMs),
-    deviceMs: round2(deviceMs),
-    ratio: round2(deviceMs / workerMs),
-    turns,
-  };
 }
 
 const benchmarks = {
@@ -226,7 +192,7 @@ const benchmarks = {
       const cluster = await Cluster.start(n, { allocateBytes: LARGE });
       let id = 1;
       await cluster.open({ id: 0, algorithm: 'binomial-pipeline', blockBytes: 'auto', warm: true });
-      await rounds(cluster, LARGE);
+      await rounds(cluster, LARGE, ROUNDS);
       await cluster.close();
       for (const byteLength of [64 * 1024, 256 * 1024, MIB, 4 * MIB, 16 * MIB, 64 * MIB, LARGE]) {
         const candidates = [
@@ -268,28 +234,19 @@ const benchmarks = {
     return rows;
   },
 
-  /** Both kinds of relay in one cluster, by turns. */
-  async relays() {
-    const rows = [];
-    for (const n of SIZES.filter((each) => each > 2)) {
-      const cluster = await Cluster.start(n, { allocateBytes: LARGE, transport: TRANSPORT });
-      for (const algorithm of ['binomial-pipeline', 'chain']) {
-        for (const mib of [1, 8, 64, 256]) {
-          const row = {
-            n,
-            transport: TRANSPORT,
-            algorithm,
-            mib,
-            ...(await compareRelays(cluster, algorithm, mib)),
-          };
-          rows.push(row);
-          say(JSON.stringify(row));
-        }
-      }
-      await cluster.stop();
-    }
-    return rows;
-  },
+  /** Of these algorithms and sizes: BENCH_ALGORITHMS, BENCH_MIB, BENCH_WINDOW_MS. */
+  relays: () =>
+    relays({
+      members: SIZES,
+      algorithms: listOf('BENCH_ALGORITHMS', 'binomial-pipeline,chain'),
+      mibs: listOf('BENCH_MIB', '1,8,64,256').map(Number),
+      windows: listOf('BENCH_WINDOW_MS', '50').map(Number),
+      transport: TRANSPORT,
+      least: ROUNDS,
+      say,
+    }),
+
+  waits: () => waits({ members: listOf('BENCH_MEMBERS', '2,3,4').map(Number), transport: TRANSPORT, say }),
 
   steps: () => steps({ n: 4, byteLength: LARGE, blockBytes: MIB, linkRate: 1e9 }),
 

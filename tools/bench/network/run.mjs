@@ -36,6 +36,8 @@ Options:
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --relay a,b        of the groups, in large and cpu: worker, device (default: worker)
+  --window-ms N      of dilated: how long threads of groups poll after work; 0: they always sleep (default: 50)
+  --queue TIME       of dilated: longest wait in the queue before a link (default: 50ms)
   --block KIB        block size of the groups; of racks: a list (default: automatic)
   --only-racks       of racks: only hybrid, and the chain by rack
   --messages a,b     of running: largest messages in MiB          (default: the command's own)
@@ -70,6 +72,8 @@ function optionsOf(argv) {
       algorithm: { type: 'string' },
       windows: { type: 'string', default: 'default' },
       relay: { type: 'string', default: 'worker' },
+      'window-ms': { type: 'string' },
+      queue: { type: 'string', default: '50ms' },
       block: { type: 'string' },
       messages: { type: 'string' },
       'no-encrypt': { type: 'boolean', default: false },
@@ -92,6 +96,8 @@ function optionsOf(argv) {
     algorithms: (values.algorithm ?? ALGORITHMS[positionals[0]] ?? 'binomial-pipeline,chain').split(','),
     windows: values.windows.split(',').map(windowsOf),
     relays: values.relay.split(','),
+    queue: values.queue,
+    windowMs: values['window-ms'] === undefined ? undefined : Number(values['window-ms']),
     blockBytes: values.block ? numbers(values.block)[0] * KIB : 'auto',
     blockSizes: values.block ? numbers(values.block).map((kib) => kib * KIB) : ['auto'],
     onlyRacks: values['only-racks'],

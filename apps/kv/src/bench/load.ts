@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import { type ClientTls, Connection } from '../client/connection.js';
+import { type ConnectOptions, connect } from '../client/connect.js';
+import type { Connection } from '../client/connection.js';
 import type { Reply } from '../client/reply-reader.js';
 import { SLOTS } from '../limits.js';
 import { encodeCommand } from '../resp/encode.js';
@@ -18,8 +19,8 @@ export interface LoadOptions {
   readonly wait: number;
   /** Whether commands go to the servers of their keys, by CLUSTER SLOTS; else all go to the first server. */
   readonly direct: boolean;
-  /** Undefined: without TLS. */
-  readonly tls?: ClientTls | undefined;
+  /** How clients connect. */
+  readonly access: ConnectOptions;
 }
 
 export interface LoadResult {
@@ -37,8 +38,8 @@ export interface LoadResult {
 type SlotRange = readonly [from: number, to: number, server: readonly [host: string, port: number]];
 
 /** The servers of all slots, as one of them says; its error reply, where it is not a cluster. */
-async function slotRanges({ host, port }: Endpoint, tls?: ClientTls): Promise<readonly SlotRange[] | Error> {
-  const connection = await Connection.open(host, port, tls);
+async function slotRanges(endpoint: Endpoint, access: ConnectOptions): Promise<readonly SlotRange[] | Error> {
+  const connection = await connect(endpoint, access);
   try {
     const [reply] = await connection.batch(encodeCommand(['CLUSTER', 'SLOTS']), 1);
     return reply as readonly SlotRange[] | Error;
@@ -50,10 +51,10 @@ async function slotRanges({ host, port }: Endpoint, tls?: ClientTls): Promise<re
 /** Which connection of a client has a slot. */
 type SlotMap = Uint8Array;
 
-async function slotMap({ endpoints, direct, tls }: LoadOptions): Promise<SlotMap> {
+async function slotMap({ endpoints, direct, access }: LoadOptions): Promise<SlotMap> {
   const map = new Uint8Array(SLOTS);
   if (!direct) return map;
-  const ranges = await slotRanges(endpoints[0]!, tls);
+  const ranges = await slotRanges(endpoints[0]!, access);
   if (ranges instanceof Error) throw ranges;
   for (const [from, to, [, port]] of ranges) {
     const index = endpoints.findIndex((endpoint) => endpoint.port === port);
@@ -63,8 +64,8 @@ async function slotMap({ endpoints, direct, tls }: LoadOptions): Promise<SlotMap
 }
 
 /** A hash tag of keys of the first server; any tag, where the server is not a cluster. */
-export async function tagOf(endpoint: Endpoint, tls?: ClientTls): Promise<string> {
-  const reply = await slotRanges(endpoint, tls);
+export async function tagOf(endpoint: Endpoint, access: ConnectOptions): Promise<string> {
+  const reply = await slotRanges(endpoint, access);
   const ranges = reply instanceof Error ? [] : reply;
   for (let tag = 0; ; tag += 1) {
     const key = Buffer.from(`{${tag}}`);
@@ -146,9 +147,7 @@ async function openClients(workload: Workload, options: LoadOptions): Promise<Lo
   const endpoints = options.direct ? options.endpoints : options.endpoints.slice(0, 1);
   return Promise.all(
     Array.from({ length: options.clients }, async () => {
-      const connections = await Promise.all(
-        endpoints.map(({ host, port }) => Connection.open(host, port, options.tls)),
-      );
+      const connections = await Promise.all(endpoints.map((endpoint) => connect(endpoint, options.access)));
       return new LoadClient(connections, map, workload, options);
     }),
   );

@@ -34,40 +34,46 @@ version    of the release; levels: that the process speaks. The cluster's level 
 backup of  logs of other servers of which it keeps segments
 buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
-Exit code: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
+Exit codes: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
 
 const REBALANCE_HELP = `
 Servers hand slots over to each other, 64 at a time, until each has the same number, up to one. A server that was just started
 gets slots without this command. Clients are served meanwhile. Ctrl-C ends the wait, and not the hand-overs.
 
-Exit code: 0 each server has its share; 1 an error: ERR_RDMC_KV_SERVER_FULL where a server does not have room
+  kv admin rebalance --connect 10.0.0.1:6379
+
+Exit codes: 0 each server has its share; 1 an error: ERR_RDMC_KV_SERVER_FULL where a server does not have room
 `;
 
 const DRAIN_HELP = `
-The server hands its slots over to the others, and its replicas of their logs are made again elsewhere. Then kv admin remove forgets it.
-It is refused (ERR_RDMC_KV_SERVER_NEEDED) where too few servers would be left for the backups of each log. It stays drained when it
-is started again, until --undo. Ctrl-C ends the wait, and not the drain.
+The server hands its slots over to the others, and its replicas of their logs are made again elsewhere. Then kv admin remove
+forgets it. A drain is refused (ERR_RDMC_KV_SERVER_NEEDED) where too few servers would be left for the backups of each log. The
+server stays drained when it is started again, until --undo. Ctrl-C ends the wait, and not the drain.
 
   kv admin drain 3 --connect 10.0.0.1:6379
 
-Exit code: 0 the server has neither slots nor replicas; 1 an error
+Exit codes: 0 the server has neither slots nor replicas; 1 an error
 `;
 
 const REMOVE_HELP = `
-For a drained server: its process ends with 0. For a server that died, and does not come back: the others forget it. Both without
-slots only (ERR_RDMC_KV_SERVER_NEEDED).
+The process of a drained server ends with 0. A server that died and does not return is forgotten by the others. A server with slots
+is refused (ERR_RDMC_KV_SERVER_NEEDED): drain it first.
 
-Exit code: 0 the server is forgotten; 1 an error
+  kv admin remove 3 --connect 10.0.0.1:6379
+
+Exit codes: 0 the server is forgotten; 1 an error
 `;
 
 const FINALIZE_HELP = `
-After an upgrade: raises the level of the cluster to the highest that its members speak. From then on files have the formats of the new
-release, and processes of the former one are refused (ERR_RDMC_KV_LEVEL); there is no way back. Before, each member can be started with
-the former release again. It is refused (ERR_RDMC_KV_NOT_FINALIZED) where a member is not here, or does not speak the level. It may be repeated, for example where the
-coordinator ended before it answered: a level that is raised already is told again.
+After an upgrade: raises the level of the cluster to the highest that its members speak. From then on files have the formats of
+the new release, and processes of the former one are refused (ERR_RDMC_KV_LEVEL). It cannot be undone; before it, each member can
+be started with the former release again. It is refused (ERR_RDMC_KV_NOT_FINALIZED) where a member is not connected, or does not
+speak the level. It may be repeated, for example where the coordinator ended before it answered.
 
-Exit code: 0 the cluster has the highest level of its members; 1 an error
+  kv admin finalize --connect 10.0.0.1:6379
+
+Exit codes: 0 the cluster has the highest level of its members; 1 an error
 `;
 
 const DEFAULT_ADDRESS = `127.0.0.1:${DEFAULT_PORT}`;
@@ -79,7 +85,7 @@ interface WaitFlags extends AdminFlags {
 }
 
 interface DrainFlags extends WaitFlags {
-  readonly undo: boolean;
+  readonly undo?: boolean;
 }
 
 /** `kv admin`: looks after a cluster that runs. */
@@ -100,7 +106,7 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     .command('drain')
     .description('moves the slots and replicas of a server to the others')
     .argument('<server>', 'its number', wholeNumber(1, MAX_SERVER_ID))
-    .option('--undo', 'the server gets slots and replicas again', false)
+    .option('--undo', 'the server gets slots and replicas again')
     .option('--no-wait', 'do not wait until that is so')
     .addHelpText('after', DRAIN_HELP);
   connectOptions(drain).action((server: number, flags: DrainFlags) => tellDrain(server, flags, tell));
@@ -129,7 +135,7 @@ function connectOptions(command: Command): Command {
   );
   command
     .addOption(addresses.argParser(endpoints).default([first], DEFAULT_ADDRESS))
-    .option('--json', 'one JSON document instead of text', false);
+    .option('--json', 'one JSON document instead of text');
   return clientTlsOptions(command);
 }
 

@@ -9,7 +9,7 @@ import { type ClientTlsFlags, clientTls } from './tls-options.js';
 /** Where `kv admin` connects. */
 export interface AdminFlags extends ClientTlsFlags {
   readonly connect: Endpoint[];
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { fill, type LoadOptions, type LoadResult, load, tagOf } from '../bench/load.js';
 import { WORKLOADS, Workload, type WorkloadName } from '../bench/workload.js';
-import type { ClientTls } from '../client/connection.js';
+import type { ConnectOptions } from '../client/connect.js';
 import { withLocalCluster } from '../demo/processes.js';
 import { type Endpoint, endpoints, wholeNumber } from '../values.js';
 import { type ReplicationFlags, replicationArguments, replicationOptions } from './replication-options.js';
@@ -23,11 +23,11 @@ interface BenchFlags extends ReplicationFlags, ClusterTlsFlags {
   readonly batch: number;
   readonly seconds: number;
   readonly wait: number;
-  readonly forwarded: boolean;
-  readonly onePrimary: boolean;
+  readonly forwarded?: boolean;
+  readonly onePrimary?: boolean;
   readonly primaries?: number;
   readonly fill: boolean;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 export function addBenchCommand(program: Command, tell: Tell): void {
@@ -52,38 +52,39 @@ export function addBenchCommand(program: Command, tell: Tell): void {
     .option('-b, --batch <n>', 'operations that a client sends at once', wholeNumber(1, 10_000), 1)
     .option('-t, --seconds <n>', 'how long', wholeNumber(1, 86_400), 5)
     .option('--wait <n>', 'send WAIT for this number of replicas after each batch', wholeNumber(0, 16), 0)
-    .option('--forwarded', 'send all commands to the first server, which forwards them', false)
-    .option('--one-primary', 'use only keys of the first server, which then does not forward commands', false)
+    .option('--forwarded', 'send all commands to the first server, which forwards them')
+    .option('--one-primary', 'use only keys of the first server, which then does not forward commands')
     .option(
       '--primaries <n>',
       'use only keys of the first servers, and send each command to the server of its key',
       wholeNumber(1, 32),
     )
     .option('--no-fill', 'do not load the records before the measurement')
-    .option('--json', 'one JSON document instead of text', false);
+    .option('--json', 'one JSON document instead of text');
   clusterTlsOptions(replicationOptions(command)).action((flags: BenchFlags) => bench(flags, tell));
 }
 
 async function bench(flags: BenchFlags, tell: Tell): Promise<void> {
   if (flags.connect) {
-    tellResult(flags, await measure(flags, flags.connect, clientTls(flags)), tell);
+    const access = { password: process.env.RDMC_KV_PASSWORD, tls: clientTls(flags) };
+    tellResult(flags, await measure(flags, flags.connect, access), tell);
     return;
   }
-  const tls = clusterTls(flags);
+  const access = { password: undefined, tls: clusterTls(flags) };
   const serverArguments = [...replicationArguments(flags), ...serverTlsArguments(flags)];
   await withLocalCluster({ servers: flags.servers, serverArguments }, async ({ ports }) => {
     const all = ports.map((port) => ({ host: '127.0.0.1', port }));
-    tellResult(flags, await measure(flags, all, tls), tell);
+    tellResult(flags, await measure(flags, all, access), tell);
   });
 }
 
 async function measure(
   flags: BenchFlags,
   all: readonly Endpoint[],
-  tls: ClientTls | undefined,
+  access: ConnectOptions,
 ): Promise<LoadResult> {
   const primaries = all.slice(0, flags.onePrimary ? 1 : (flags.primaries ?? 0));
-  const tags = await Promise.all(primaries.map((endpoint) => tagOf(endpoint, tls)));
+  const tags = await Promise.all(primaries.map((endpoint) => tagOf(endpoint, access)));
   const workload = new Workload(WORKLOADS[flags.workload], flags.records, tags.length > 0 ? tags : undefined);
   const { clients, batch, seconds, wait } = flags;
   const options: LoadOptions = {
@@ -92,7 +93,7 @@ async function measure(
     batch,
     seconds,
     wait,
-    tls,
+    access,
     direct: all.length > 1 && !flags.forwarded && !flags.onePrimary,
   };
   if (flags.fill) await fill(workload, flags.records, options);

@@ -7,7 +7,7 @@ import { type ClusterTlsFlags, clusterTls, clusterTlsOptions, serverTlsArguments
 interface DemoFlags extends ClusterTlsFlags {
   readonly servers: number;
   readonly keys: number;
-  readonly json: boolean;
+  readonly json?: boolean;
 }
 
 export function addDemoCommand(program: Command, tell: Tell): void {
@@ -23,7 +23,7 @@ export function addDemoCommand(program: Command, tell: Tell): void {
       5,
     )
     .option('-k, --keys <n>', 'keys to load', wholeNumber(1, 100_000_000), 100_000)
-    .option('--json', 'one JSON document instead of text', false);
+    .option('--json', 'one JSON document instead of text');
   clusterTlsOptions(command).action(async (flags: DemoFlags) => {
     const { servers, keys, json } = flags;
     const options = { servers, keys, tls: clusterTls(flags), serverArguments: serverTlsArguments(flags) };

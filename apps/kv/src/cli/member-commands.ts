@@ -12,6 +12,7 @@ import {
   DEFAULT_SLOW_LOG_US,
 } from '../limits.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
+import { requireKeyBeyondLoopback } from '../node/protection.js';
 import {
   type Endpoint,
   endpoint,
@@ -35,10 +36,21 @@ const MAX_STANDBYS = 100;
 
 const COORDINATOR_HELP = `
 A standby joins the cluster and waits. When the coordinator has been silent for --lead-seconds, the standby coordinates: servers
-find it at once, and nothing is started again. A coordinator that comes back waits in turn.
+find it at once, and nothing is started again. A coordinator that returns waits in turn.
 
   kv coordinator --members $M --etcd http://10.0.0.9:2379                                        # the first of --members
   kv coordinator --members $M --etcd http://10.0.0.9:2379 --standby 1 --listen 10.0.0.5:7400     # on another host`;
+
+const SERVER_HELP = `
+Give all members the same list: the coordinator first, then the servers with the numbers 1, 2, … Any member may be started again
+while the others run, with the same arguments. SIGTERM and Ctrl-C end a server after its backups are in files.
+
+  M=10.0.0.1:7400,10.0.0.1:7401,10.0.0.2:7401,10.0.0.3:7401,10.0.0.4:7401
+  kv server --members $M --key-file key --id 1 --host 10.0.0.1              # on 10.0.0.1; clients need RDMC_KV_PASSWORD
+  kv server --join 10.0.0.1:6379 --id 5 --listen 10.0.0.5:7401 --key-file key --host 10.0.0.5   # a further server
+  kv server --replicas 0                                                    # one process without replication
+
+Exit codes: 0 SIGTERM, Ctrl-C, SHUTDOWN or kv admin remove; 1 an error; 2 wrong use; 75 others have its part now: start it again`;
 
 interface MemberFlags {
   readonly members?: Member[];
@@ -61,7 +73,7 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
   readonly powerHoldSeconds?: number;
   readonly device?: string;
   readonly maxClients: number;
-  readonly redirect: boolean;
+  readonly redirect?: boolean;
   readonly protectedMode: boolean;
   readonly metrics?: MetricsAddress;
   readonly slowlogLogSlowerThan: number;
@@ -119,7 +131,8 @@ function addServerCommand(program: Command, tell: Tell): void {
   const command = memberOptions(
     program
       .command('server')
-      .description('runs a server: it serves a part of the keys, and keeps backups of the other servers'),
+      .description('runs a server: it serves a part of the keys, and keeps backups of the other servers')
+      .addHelpText('after', SERVER_HELP),
   )
     .option(
       '-i, --id <n>',
@@ -148,7 +161,6 @@ function addServerCommand(program: Command, tell: Tell): void {
     .option(
       '--redirect',
       'answer MOVED for keys of other servers, as Redis Cluster, instead of forwarding: for clients of clusters only',
-      false,
     )
     .option('--device <name>', 'RDMA device (default: one that is present)')
     .option('--max-clients <n>', 'largest number of clients', wholeNumber(1, 1_000_000), DEFAULT_MAX_CLIENTS);
@@ -193,7 +205,11 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   const clients = { host, port, maxClients, password, protectedMode, tls, monitor };
   if (!flags.members && !flags.join) {
     if (replicas !== 0)
-      throw needsMembers('a server without --members or --join does not replicate: give --replicas 0');
+      throw needsMembers(
+        'a server of a cluster needs --id, and --members or --join: kv server --help has examples. With --replicas 0 it is ' +
+          'one process without replication',
+      );
+    requireUsed(flags);
     return runStandalone(clients, tell, flags.metrics);
   }
   const cluster = await clusterOf(flags);
@@ -204,7 +220,7 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   return runServer(
     {
       ...shared,
-      redirects: flags.redirect,
+      redirects: flags.redirect ?? false,
       directory,
       buffers,
       powerHoldSeconds,
@@ -225,7 +241,7 @@ async function clusterOf({ id, members: all, join: addresses, joinCa, listen }: 
     if (addresses || listen)
       throw needsMembers('--members and --join exclude each other; --listen goes with --join');
     if (id === undefined || id >= all.length)
-      throw needsMembers('--id must be the number of a server in --members');
+      throw needsMembers(`--id must be the number of a server in --members: 1 to ${all.length - 1}`);
     return { id, members: all };
   }
   if (id === undefined || listen === undefined) {
@@ -239,6 +255,16 @@ async function clusterOf({ id, members: all, join: addresses, joinCa, listen }: 
   return { id, clusterId, members, listen };
 }
 
+/** @throws KvError: an option of a member that one process alone does not have */
+function requireUsed({ id, listen, joinCa, keyFile, announce, device, powerHoldSeconds }: ServerFlags): void {
+  const ofMembers = { id, listen, 'join-ca': joinCa, 'key-file': keyFile, announce, device };
+  const given = Object.entries({ ...ofMembers, 'power-hold-seconds': powerHoldSeconds }).find(
+    ([, value]) => value,
+  );
+  if (given)
+    throw needsMembers(`--${given[0]} is for a server of a cluster: give --members or --join as well`);
+}
+
 function monitorOptions(flags: ServerFlags): MonitorOptions {
   return {
     slowLogUs: flags.slowlogLogSlowerThan,
@@ -248,7 +274,7 @@ function monitorOptions(flags: ServerFlags): MonitorOptions {
 }
 
 function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
-  if (!flags.members) throw needsMembers('a coordinator needs --members');
+  if (!flags.members) throw needsMembers('a coordinator needs --members: kv coordinator --help has examples');
   const { etcd, etcdPrefix, etcdCaFile, standby, listen } = flags;
   if (listen !== undefined && standby === undefined) {
     throw needsMembers('--listen is the address of a standby: the coordinator has its address in --members');
@@ -259,7 +285,9 @@ function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {
-  return { members: all, key: clusterKey(flags.keyFile), joinTimeoutMs: flags.joinSeconds * 1000 };
+  const key = clusterKey(flags.keyFile);
+  requireKeyBeyondLoopback(all, key);
+  return { members: all, key, joinTimeoutMs: flags.joinSeconds * 1000 };
 }
 
 function needsMembers(message: string): KvError {

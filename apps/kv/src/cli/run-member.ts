@@ -1,5 +1,5 @@
 import type { MetricsAddress } from '@rdmc/metrics';
-import { memberName } from '../cluster/messages.js';
+import { LEFT, memberName } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
 import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
@@ -67,15 +67,23 @@ export async function runServer(
 export async function runCoordinator(options: CoordinatorOptions, tell: Tell): Promise<void> {
   const name = options.standby === undefined ? 'coordinator' : `standby ${options.standby}`;
   const end = new PlannedEnd(name, tell);
+  let isWhole = false;
   const coordinator = await KvCoordinator.start(options, {
     leading: (term) => tell(`${name}: coordinates, run ${term}`, { leading: term }),
     waiting: ({ reason }) => tell(waitingText(name, reason), { waiting: reason ?? '' }),
-    serving: (epoch) => tell(`all slots are served (epoch ${epoch})`, { serving: epoch }),
+    serving: (epoch) => {
+      // Each hand-over makes a table: only the first one after a start, a loss or a failure is a line.
+      tell(isWhole ? undefined : `all slots are served (epoch ${epoch})`, { serving: epoch });
+      isWhole = true;
+    },
     recovered: (event) =>
       tell(`${ownerText(event)} recovered: ${event.entries} entries in ${event.milliseconds} ms`, {
         recovered: event,
       }),
-    failed: (event) => tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event }),
+    failed: (event) => {
+      isWhole = false;
+      tell(`${failedText(event)} yet: ${event.code}: ${event.reason}`, { failed: event });
+    },
     moved: (event) =>
       tell(`server ${event.source} handed ${event.slots} slots over to server ${event.target}`, {
         moved: event,
@@ -86,7 +94,10 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
         { notMoved: event },
       ),
     balanced: () => tell('each server has its share of the slots', { balanced: true }),
-    memberLost: (event) => tellLost(name, event, tell),
+    memberLost: (event) => {
+      isWhole = false;
+      tellLost(name, event, tell);
+    },
   });
   end.beforeExit(() => coordinator.end());
   tell(`${name}: started`, { ready: 0 });
@@ -103,7 +114,8 @@ function waitingText(name: string, reason: string | undefined): string {
 }
 
 function tellLost(name: string, lost: { member: number; reason: string }, tell: Tell): void {
-  tell(`${name}: ${memberName(lost.member)} is lost: ${lost.reason}`, { memberLost: lost });
+  const text = lost.reason === LEFT ? 'has left' : `is lost: ${lost.reason}`;
+  tell(`${name}: ${memberName(lost.member)} ${text}`, { memberLost: lost });
 }
 
 /** Names a log by its server; by its number where the server is not known. */

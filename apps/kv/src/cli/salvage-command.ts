@@ -14,9 +14,9 @@ const EXIT_INCOMPLETE = 3;
 
 interface SalvageFlags extends CoordinatorStateFlags {
   readonly directory: string;
-  readonly without: readonly number[];
-  readonly acceptLoss: boolean;
-  readonly json: boolean;
+  readonly without?: readonly number[];
+  readonly acceptLoss?: boolean;
+  readonly json?: boolean;
 }
 
 const HELP = `
@@ -32,8 +32,8 @@ It locks the directories meanwhile, so it must be able to write there. Without -
 With --accept-loss, the next start of all members recovers exactly the listed entries, and the missing ones are given up for
 ever. Before that, keep a copy of all directories.
 
-Exit code: 0 nothing is missing, or the loss was accepted (now, or by an earlier run); 3 something is missing, and
-nothing was changed; 1 an error
+Exit codes: 0 nothing is missing, or the loss was accepted (now, or by an earlier run); 3 entries are missing, and nothing
+was changed; 1 an error; 2 wrong use: the message says what to change
 `;
 
 export function addSalvageCommand(program: Command, tell: Tell): void {
@@ -44,9 +44,9 @@ export function addSalvageCommand(program: Command, tell: Tell): void {
     )
     .argument('[directories...]', 'directories of servers on other hosts, or copies of them')
     .option('-d, --directory <path>', "the coordinator's directory", './kv-data')
-    .option('--without <ids>', 'servers whose files are lost, with commas', serverIds, [])
-    .option('--accept-loss', 'give up the missing entries; the next start serves the others', false)
-    .option('--json', 'one JSON document instead of text', false)
+    .option('--without <ids>', 'servers whose files are lost, with commas', serverIds)
+    .option('--accept-loss', 'give up the missing entries; the next start serves the others')
+    .option('--json', 'one JSON document instead of text')
     .addHelpText('after', HELP);
   coordinatorStateOptions(command).action((more: string[], flags: SalvageFlags) => run(more, flags, tell));
 }
@@ -66,8 +66,8 @@ async function run(more: readonly string[], flags: SalvageFlags, tell: Tell): Pr
     const report = await salvage(store, {
       place: flags.etcd ? flags.etcd.join(',') : file,
       roots: [...new Set([flags.directory, ...more])],
-      without: flags.without,
-      acceptLoss: flags.acceptLoss,
+      without: flags.without ?? [],
+      acceptLoss: flags.acceptLoss ?? false,
     });
     tell(flags.json ? JSON.stringify(report) : salvageText(report), report);
     if (report.outcome === 'incomplete') process.exitCode = EXIT_INCOMPLETE;

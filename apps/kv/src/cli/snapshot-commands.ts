@@ -13,23 +13,25 @@ import { clientTls } from './tls-options.js';
 const MIB = 1024 * 1024;
 
 const SNAPSHOT_HELP = `
-It connects to every server, as clients do, and copies their slots into files of the directory, which must be empty or new. Clients go on
-meanwhile: each key is copied as it is at one moment, and moments differ from key to key. Keys that were removed are not in the
-snapshot, and a slot that moves to another server meanwhile is copied once. The file snapshot.json is written last: a directory without
-it is not a snapshot.
+The command connects to every server, as clients do, and copies their slots into files of the directory, which must be empty or
+new. Clients are served meanwhile: each key is copied as it is at one moment, and moments differ from key to key. Keys that were
+removed are not in the snapshot, and a slot that moves to another server meanwhile is copied once. The file snapshot.json is
+written last: a directory without it is not a snapshot.
 
   kv admin snapshot /backup/2026-11-24 --connect 10.0.0.1:6379
   kv admin restore /backup/2026-11-24 --connect 10.1.0.1:6379
 
-Exit code: 0 the snapshot is whole and on the disk; 1 an error, and the directory is empty
+Exit codes: 0 the snapshot is whole and on the disk; 1 an error, and the directory is empty
 `;
 
 const RESTORE_HELP = `
-It writes the keys of a snapshot into a cluster that runs and has no keys, whatever its number of servers. Before that, it reads the
-whole snapshot, and compares it with its checksums. Keys keep the moments at which they expire; those that are over are left out. A
-write that cannot be done now is tried again, for up to a minute.
+The command writes the keys of a snapshot into a cluster that runs and does not have keys, with any number of servers. Before that
+it reads the whole snapshot, and compares it with its checksums. Keys keep the moments at which they expire; keys that have expired
+are left out. A write that cannot be done now is tried again, for up to a minute.
 
-Exit code: 0 every key is acknowledged; 1 an error: keys may be there if it is ERR_RDMC_KV_RESTORE_REFUSED
+  kv admin restore /backup/2026-11-24 --connect 10.1.0.1:6379
+
+Exit codes: 0 every key is acknowledged; 1 an error: keys may be there if it is ERR_RDMC_KV_RESTORE_REFUSED
 `;
 
 /** `kv admin snapshot` and `kv admin restore`. */

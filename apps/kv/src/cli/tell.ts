@@ -1,5 +1,5 @@
-/** Prints one line for people, and the same as an event for a program that started this one. */
-export type Tell = (line: string, event: object) => void;
+/** Prints one line for people, if there is one, and the same as an event for a program that started this one. */
+export type Tell = (line: string | undefined, event: object) => void;
 
 /** The parts of `process` that `outputOf` uses. */
 type Output = Pick<NodeJS.Process, 'connected' | 'send' | 'stdout' | 'stderr' | 'exitCode'>;
@@ -17,6 +17,6 @@ export function outputOf(process: Output): Tell {
   return (line, event) => {
     // With a function for the error, it is not an event that nobody handles.
     if (process.send && process.connected) process.send(event, undefined, undefined, () => {});
-    else process.stdout.write(`${line}\n`);
+    else if (line !== undefined) process.stdout.write(`${line}\n`);
   };
 }

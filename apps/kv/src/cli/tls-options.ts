@@ -10,7 +10,7 @@ export interface ServerTlsFlags {
 }
 
 export interface ClientTlsFlags {
-  readonly tls: boolean;
+  readonly tls?: boolean;
   readonly cacert?: string;
 }
 
@@ -24,7 +24,7 @@ export function serverTlsOptions(command: Command): Command {
 /** How a client of this package connects. */
 export function clientTlsOptions(command: Command): Command {
   return command
-    .option('--tls', 'connect with TLS', false)
+    .option('--tls', 'connect with TLS')
     .option('--cacert <path>', 'authority of the certificates in PEM (default: those of Node.js)');
 }
 

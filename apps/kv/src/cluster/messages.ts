@@ -44,10 +44,13 @@ export function memberName(member: number): string {
   return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
+/** The reason of a loss that is not a failure: the member has closed its mesh. */
+export const LEFT = 'it left';
+
 export const Topic = {
   /** server → coordinator: this is my log */
   REGISTER: 'kv.register',
-  /** coordinator → all: who serves what */
+  /** coordinator → all: the server of each slot */
   TABLE: 'kv.table',
   /** coordinator → one server: recover a log, and have these pull its keys */
   TAKEOVER: 'kv.takeover',

@@ -13,7 +13,7 @@ import { type Absence, Absences } from './absences.js';
 import { AnnouncedTable, type Servers } from './announced-table.js';
 import { Attempts } from './attempts.js';
 import { Leftovers } from './leftovers.js';
-import { planMessage, registerMessage, type Share, Topic } from './messages.js';
+import { LEFT, planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
 import { placementFacts } from './placement-facts.js';
 import { allSlots, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
@@ -152,7 +152,7 @@ export class Placement {
         }),
       ),
       mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
-      mesh.onLeave((member) => this.#lost(member, 'it left')),
+      mesh.onLeave((member) => this.#lost(member, LEFT)),
     ];
   }
 

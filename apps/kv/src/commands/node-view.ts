@@ -27,7 +27,7 @@ export interface NodeView {
   commandsProcessed: number;
   /** The commands and events that took long. */
   readonly monitor: Monitor;
-  /** Ends this server as planned; false: whoever started it does not do that. */
+  /** Ends this server as planned; false: the program that started it does not do that. */
   shutdown(): boolean;
   nodes(): NodeAddress[];
   ranges(): SlotRange[];

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { KvError } from '../errors.js';
 import { EtcdProcess } from './etcd-process.js';
+import { interruptible } from './interruption.js';
 
 const LEAD_SECONDS = 2;
 
@@ -25,6 +26,9 @@ export interface MemberEvent {
   readonly memberLost?: { readonly member: number; readonly reason: string };
 }
 
+/** The processes that this one has started, and that have not ended. */
+const running = new Set<MemberProcess>();
+
 /** A process of a cluster on this machine. */
 export class MemberProcess {
   readonly #child: ChildProcess;
@@ -38,12 +42,16 @@ export class MemberProcess {
     args: readonly string[],
     command = process.argv[1]!,
   ) {
-    this.#child = fork(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    // A password of a cluster elsewhere: with it these members would need a key.
+    const { RDMC_KV_PASSWORD: _, ...env } = process.env;
+    this.#child = fork(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'], env });
+    running.add(this);
     this.#child.on('message', (event) => {
       this.#events.push(event as MemberEvent);
       this.#changed();
     });
     this.#child.once('exit', (code, signal) => {
+      running.delete(this);
       this.exit = signal ? `signal ${signal}` : `code ${String(code)}`;
       this.#changed();
     });
@@ -198,8 +206,9 @@ function coordinatorLines(
 }
 
 /**
- * Runs a cluster whose files are in a temporary directory; when `use` has ended, the processes and the directory are removed.
- * @throws KvError when a process ends before all slots are served; what `use` throws
+ * Runs a cluster whose files are in a temporary directory. When `use` has ended, or a signal has come, all processes that this one
+ * has started are ended, and the directory is removed.
+ * @throws KvError when a process ends before all slots are served; Interrupted; what `use` throws
  */
 export async function withLocalCluster<T>(
   options: Omit<LocalClusterOptions, 'directory' | 'shared'> & {
@@ -212,13 +221,9 @@ export async function withLocalCluster<T>(
   const etcd = options.hasStandby ? await EtcdProcess.start(directory) : undefined;
   const shared = etcd && { etcd: etcd.endpoint, standbys: 1, leadSeconds: LEAD_SECONDS };
   try {
-    const cluster = await LocalCluster.start({ ...options, directory, shared });
-    try {
-      return await use(cluster);
-    } finally {
-      await cluster.stop();
-    }
+    return await interruptible(async () => use(await LocalCluster.start({ ...options, directory, shared })));
   } finally {
+    await Promise.all([...running].map((member) => member.kill('SIGKILL')));
     await etcd?.stop();
     rmSync(directory, { recursive: true, force: true });
   }

@@ -73,8 +73,8 @@ export class Management {
     if (left.length <= replicas) {
       throw new KvError(
         'ERR_RDMC_KV_SERVER_NEEDED',
-        `without server ${server}, ${left.length} servers are left, and each of their logs needs ${replicas} other servers as ` +
-          'backups: add a server first (kv server --join)',
+        `without server ${server} the cluster would have ${left.length}; it needs ${replicas + 1}, because each log has ` +
+          `${replicas} at other servers as --replicas: add a server first (kv server --join)`,
       );
     }
     await this.#set([...drained, server]);

@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { MemberEvent } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
-import { isServer, memberName, Topic, tableMessage } from '../cluster/messages.js';
+import { isServer, LEFT, memberName, Topic, tableMessage } from '../cluster/messages.js';
 import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
@@ -191,8 +191,7 @@ function watchMembers(
 ): void {
   const follow = (event: MemberEvent): void => {
     const { type, member } = event;
-    if (type !== 'joined')
-      events.memberLost?.({ member, reason: type === 'lost' ? event.reason : 'it left' });
+    if (type !== 'joined') events.memberLost?.({ member, reason: type === 'lost' ? event.reason : LEFT });
     if (!isServer(member)) return;
     if (type === 'joined') {
       void peers.reach(member);

@@ -13,7 +13,7 @@ const WILDCARDS = ['0.0.0.0', '::'];
 /** This server as a member of the cluster, with its port for clients. */
 export interface Membership {
   readonly node: LogsNode;
-  /** The coordinator that acts, whichever member that is. */
+  /** The member that coordinates: the first coordinator, or a standby. */
   readonly coordinator: CoordinatorClient;
   readonly clientPort: ClientPort;
   /** The name of the cluster's mesh. */

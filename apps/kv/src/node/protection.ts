@@ -1,7 +1,8 @@
+import type { Member } from '@rdmc/mesh';
 import { isLoopbackHost } from '@rdmc/mesh/sockets';
 import { KvError } from '../errors.js';
 
-/** The options that decide who may run commands. */
+/** The options that decide which clients may run commands. */
 export interface Protection {
   /** Where clients connect. */
   readonly host?: string | undefined;
@@ -36,5 +37,19 @@ export function requireKeyForPassword(password: string | undefined, key: string 
     'a password needs a cluster key: without one, other processes could run commands at the port of the mesh without the ' +
       'password. Make one (openssl rand -hex 32 > key; chmod 600 key), and give it to all members with --key-file, or in ' +
       'RDMC_KEY',
+  );
+}
+
+/**
+ * Without a key, only members on loopback use that of the user.
+ * @throws KvError ERR_RDMC_KV_UNPROTECTED
+ */
+export function requireKeyBeyondLoopback(members: readonly Member[], key: string | undefined): void {
+  const outside = key === undefined && members.find(({ host }) => !isLoopbackHost(host));
+  if (!outside) return;
+  throw new KvError(
+    'ERR_RDMC_KV_UNPROTECTED',
+    `member ${outside.id} (${outside.host}:${outside.port}) is not on loopback, so the cluster needs a key: make one ` +
+      '(umask 077; openssl rand -hex 32 > key), and give it to all members with --key-file, or in RDMC_KEY',
   );
 }

@@ -1,6 +1,7 @@
 import type { SalvageLog, SalvageReport } from './report.js';
 
 const MIB = 1024 * 1024;
+const NAMED_RANGES = 8;
 
 /** The report for people. */
 export function salvageText(report: SalvageReport): string {
@@ -17,12 +18,11 @@ export function salvageText(report: SalvageReport): string {
 
 function logLines(log: SalvageLog): string[] {
   const { segments, missing, doubtful, isEndMissing, isLossAccepted } = log;
-  const slots = log.slots.map(([from, to]) => `${from}-${to}`).join(', ');
   const state = log.isComplete ? 'complete' : 'INCOMPLETE';
   const size = (log.bytes / MIB).toFixed(1);
   const lines = [
     '',
-    `log ${log.log} of server ${log.server}, slots ${slots}: ${state}`,
+    `log ${log.log} of server ${log.server}, ${slotsText(log.slots)}: ${state}`,
     `  can be recovered: ${log.keys} keys (${log.entries} entries, ${segments.length} segments, ${size} MiB)`,
     ...segments.map(({ segment, file, bytes }) => `    segment ${segment}: ${bytes} bytes of ${file}`),
   ];
@@ -36,6 +36,13 @@ function logLines(log: SalvageLog): string[] {
   if (isEndMissing) lines.push('  missing: the last writes, which were only in the memory of its backups');
   if (isLossAccepted) lines.push('  its loss was accepted by an earlier run');
   return lines;
+}
+
+/** Slots that moved between servers are many ranges: `--json` has all of them. */
+function slotsText(slots: SalvageLog['slots']): string {
+  const named = slots.slice(0, NAMED_RANGES).map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
+  const left = slots.length - named.length;
+  return `slots ${named.join(', ')}${left > 0 ? ` and ${left} more ranges` : ''}`;
 }
 
 function outcomeLines({ outcome, absent }: SalvageReport): string[] {

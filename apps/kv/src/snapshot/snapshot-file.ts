@@ -120,7 +120,7 @@ export async function readManifest(directory: string): Promise<Manifest> {
   const content = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw incomplete(
-      `${directory} does not have the file ${MANIFEST_NAME}: it is no snapshot, or an unfinished one`,
+      `${directory} does not have the file ${MANIFEST_NAME}: it is not a snapshot, or an unfinished one`,
     );
   });
   let parsed: unknown;

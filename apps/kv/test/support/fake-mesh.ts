@@ -199,3 +199,20 @@ export async function firstRun(store: FakeStore, records: LogRecord[]): Promise<
 /** The numbers of all tables that were told. */
 export const epochsOf = (mesh: FakeMesh): number[] =>
   mesh.told.map((body) => readShape(tableMessage, body).epoch);
+
+/** Servers from 1 on with logs, which no run of a coordinator has seen. */
+export function newCluster(servers: number) {
+  const ids = Array.from({ length: servers }, (_, index) => index + 1);
+  return {
+    mesh: new FakeMesh(ids),
+    store: new FakeStore(),
+    records: ids.map((id) => record(id, 'live')),
+  };
+}
+
+/** Servers 1 to 3, which have had their slots in an earlier run. */
+export async function formerCluster() {
+  const { mesh, store, records } = newCluster(3);
+  await firstRun(store, records);
+  return { mesh, store, records };
+}

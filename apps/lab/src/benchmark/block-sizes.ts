@@ -52,6 +52,7 @@ export function blockSizesOutcome(rows: readonly Row[]): Outcome {
 export function blockSizesOnOneHost(): Way {
   return {
     id: 'measured',
+    name: 'one host',
     kind: 'measured',
     how: 'Processes of one host over shared memory, all block sizes by turns.',
     command: shown(ARGS, ENV),

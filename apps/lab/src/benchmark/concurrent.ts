@@ -61,6 +61,7 @@ export function concurrentOnNetlab(oversubscribed: boolean): Way {
   const racks = oversubscribed ? ', in two racks whose uplinks leave 16/56 of the rate for each host' : '';
   return {
     id: 'netlab',
+    name: 'network namespaces, 100 Mbit/s',
     kind: 'measured',
     how: `Real processes in network namespaces with links of ${RATE_MBIT} Mbit/s${racks}.`,
     command: shown(args),

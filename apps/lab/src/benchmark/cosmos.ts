@@ -59,6 +59,7 @@ export function cosmosOutcome(rows: readonly Row[]): Outcome {
 export function cosmosOnNetlab(): Way {
   return {
     id: 'netlab',
+    name: 'network namespaces, 100 Mbit/s',
     kind: 'measured',
     how: '16 real processes in network namespaces with links of 100 Mbit/s, 455 open groups, sizes and blocks divided by 64.',
     command: shown(ARGS),

@@ -16,26 +16,66 @@ type Variant = (typeof VARIANTS)[number]['id'] | 'tcp';
 
 /** The columns of the benchmark's table that figures show. */
 const COLUMNS = { rate: 2, requester: 4, responder: 6 } as const;
-/** The columns of its table of latencies. */
+/** The columns of its tables of latencies. */
+const STREAM_P50 = 3;
+const SIZES_COLUMNS = { p50: 2, p99: 3 } as const;
 const LATENCY_COLUMNS = { load: 1, variant: 3, p50: 4 } as const;
 
-/** Throughput and processor time by the size of a message. */
-export class ThroughputTable {
+/** A table whose first columns name a row, and whose first one is the size of a message. */
+class SizedTable {
   readonly sizes: readonly number[];
   readonly #rows: ReadonlyMap<string, readonly string[]>;
 
-  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if a line of a variant is missing */
-  constructor(output: string) {
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED */
+  protected constructor(output: string, names: number) {
     const rows = tableRows(output);
     this.sizes = [...new Set(rows.map(([size]) => numberIn(size)))];
-    this.#rows = new Map(rows.map((row) => [`${row[0]} ${row[1]}`, row]));
+    this.#rows = new Map(rows.map((row) => [row.slice(0, names).join(' '), row]));
     if (this.sizes.length === 0) throw failed('the benchmark of HiPower did not print a table');
   }
 
+  protected has(name: string): boolean {
+    return this.#rows.has(name);
+  }
+
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if that row is missing */
+  protected number(name: string, column: number): number {
+    const row = this.#rows.get(name);
+    if (row === undefined) throw failed(`the benchmark did not print '${name}'`);
+    return numberIn(row[column]);
+  }
+
+  /** A line for each variant, by size; both axes are logarithmic. */
+  protected lines(
+    head: { readonly title: string; readonly description: string; readonly unit: string },
+    digits: number,
+    variants: readonly { readonly id: Variant; readonly name: string; readonly own: boolean }[],
+    numberOf: (variant: Variant, size: number) => number,
+  ): Outcome['panels'][number] {
+    return {
+      title: head.title,
+      description: head.description,
+      kind: 'lines',
+      x: { label: 'bytes of a message', values: [...this.sizes] },
+      y: { label: head.unit, scale: 'log10', digits },
+      series: variants.map(({ id, name, own }) => ({
+        name,
+        values: this.sizes.map((size) => rounded(numberOf(id, size), digits)),
+        own,
+      })),
+    };
+  }
+}
+
+/** Throughput and processor time by the size of a message. */
+export class ThroughputTable extends SizedTable {
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if there is no table */
+  constructor(output: string) {
+    super(output, 2);
+  }
+
   value(column: keyof typeof COLUMNS, variant: Variant, size: number): number {
-    const row = this.#rows.get(`${size} ${variant}`);
-    if (row === undefined) throw failed(`the benchmark did not print ${variant} for ${size} bytes`);
-    return numberIn(row[COLUMNS[column]]);
+    return this.number(`${size} ${variant}`, COLUMNS[column]);
   }
 
   /** Ours over confirmation of each work request. */
@@ -52,59 +92,59 @@ export class ThroughputTable {
       readonly digits: number;
     },
   ): Outcome['panels'][number] {
-    return {
-      title: head.title,
-      description: head.description,
-      kind: 'lines',
-      x: { label: 'bytes of a message', values: [...this.sizes] },
-      y: { label: head.unit, scale: 'log10', digits: head.digits },
-      series: [...VARIANTS, ...(this.#hasTcp ? [TCP] : [])].map(({ id, name, own }) => ({
-        name,
-        values: this.sizes.map((size) => rounded(this.value(column, id, size), head.digits)),
-        own,
-      })),
-    };
+    const variants = [...VARIANTS, ...(this.#hasTcp ? [TCP] : [])];
+    return this.lines(head, head.digits, variants, (variant, size) => this.value(column, variant, size));
   }
 
   get #hasTcp(): boolean {
-    return this.sizes.every((size) => this.#rows.has(`${size} tcp`));
+    return this.sizes.every((size) => this.has(`${size} tcp`));
   }
 }
 
 /** What `streams` prints: latency and processor time of one to one, gather and broadcast by size. Exported for tests. */
-export class StreamsTable {
-  readonly sizes: readonly number[];
-  readonly #rows: ReadonlyMap<string, readonly string[]>;
-
-  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED */
+export class StreamsTable extends SizedTable {
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if there is no table */
   constructor(output: string) {
-    const rows = tableRows(output);
-    this.sizes = [...new Set(rows.map(([size]) => numberIn(size)))];
-    this.#rows = new Map(rows.map((row) => [row.slice(0, 3).join(' '), row]));
-    if (this.sizes.length === 0) throw failed('the benchmark of HiPower did not print a table');
+    super(output, 3);
   }
 
   p50(stream: string, variant: Variant, size: number): number {
-    const row = this.#rows.get(`${size} ${stream} ${variant}`);
-    if (row === undefined) throw failed(`the benchmark did not print ${stream}, ${variant}, ${size} bytes`);
-    return numberIn(row[3]);
+    return this.number(`${size} ${stream} ${variant}`, STREAM_P50);
   }
 
   panel(stream: string, title: string): Outcome['panels'][number] {
-    return {
-      title,
-      description:
-        'Microseconds from the time when a message was due to its reading, 4,000 messages per second at the master; both axes are ' +
-        'logarithmic. Lower is better.',
-      kind: 'lines',
-      x: { label: 'bytes of a message', values: [...this.sizes] },
-      y: { label: 'microseconds', scale: 'log10', digits: 1 },
-      series: VARIANTS.map(({ id, name, own }) => ({
-        name,
-        values: this.sizes.map((size) => rounded(this.p50(stream, id, size), 1)),
-        own,
-      })),
-    };
+    const description =
+      'Microseconds from the time when a message was due to its reading, 4,000 messages per second at the master; both axes are ' +
+      'logarithmic. Lower is better.';
+    return this.lines({ title, description, unit: 'microseconds' }, 1, VARIANTS, (variant, size) =>
+      this.p50(stream, variant, size),
+    );
+  }
+}
+
+/** What `sizes` prints: latency of one to one by size, with plain TCP. Exported for tests. */
+export class SizesTable extends SizedTable {
+  /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if there is no table */
+  constructor(output: string) {
+    super(output, 2);
+  }
+
+  value(column: keyof typeof SIZES_COLUMNS, variant: Variant, size: number): number {
+    return this.number(`${size} ${variant}`, SIZES_COLUMNS[column]);
+  }
+
+  /** Medians, over confirmation of each work request. */
+  ratio(variant: Variant, size: number): string {
+    return (this.value('p50', variant, size) / this.value('p50', 'baseline', size)).toFixed(2);
+  }
+
+  panel(column: keyof typeof SIZES_COLUMNS, title: string): Outcome['panels'][number] {
+    const description =
+      'Microseconds from the time when a message was due to its reading, 1,000 messages per second; both axes are logarithmic. ' +
+      'Lower is better.';
+    return this.lines({ title, description, unit: 'microseconds' }, 1, [...VARIANTS, TCP], (variant, size) =>
+      this.value(column, variant, size),
+    );
   }
 }
 

@@ -66,6 +66,7 @@ function ratios(members: readonly number[], seconds: (name: string, n: number) =
 export function latencyOnNetlab(): Way {
   return {
     id: 'netlab',
+    name: 'network namespaces, 400 Mbit/s',
     kind: 'measured',
     how: 'Real processes in network namespaces with links of 400 Mbit/s, 8 MiB, all algorithms.',
     command: shown(ARGS),

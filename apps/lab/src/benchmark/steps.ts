@@ -133,6 +133,7 @@ const NOTES = [
 export function measuredSteps(outcome: (steps: MeasuredSteps) => Pick<Outcome, 'panels' | 'facts'>): Way {
   return {
     id: 'measured',
+    name: 'one host, links of 1 Gbit/s',
     kind: 'measured',
     how: 'The trace of four processes with the windows of the paper, over links of 1 Gbit/s of the soft device.',
     command: COMMAND,

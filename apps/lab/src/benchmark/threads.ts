@@ -107,6 +107,7 @@ export class Threads {
 export function threadsWay(id: string, how: string, outcomeOf: (threads: Threads) => Outcome): Way {
   return {
     id,
+    name: 'kv on one host, 30 clients',
     kind: 'measured',
     how,
     command: shown(ARGS),

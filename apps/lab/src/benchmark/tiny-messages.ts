@@ -1,5 +1,6 @@
 import type { Way } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
+import { grouped } from '../simulation/values.js';
 import { jsonOf, shown } from './command.js';
 
 const ARGS = ['tools/bench/multicast/run.mjs', 'tiny'];
@@ -14,7 +15,8 @@ interface Row {
 /** The figure of the benchmark's rows. Exported for tests. */
 export function tinyOutcome(rows: readonly Row[]): Outcome {
   const hasMpi = rows.some(({ mpiPerSecond }) => mpiPerSecond !== null);
-  const ends = (of: (row: Row) => number | null) => `${of(rows[0]!)} / ${of(rows.at(-1)!)}`;
+  const ends = (of: (row: Row) => number | null) =>
+    [rows[0]!, rows.at(-1)!].map((row) => grouped(of(row) ?? 0)).join(' / ');
   const mpi = { name: 'Open MPI', values: rows.map(({ mpiPerSecond }) => mpiPerSecond) };
   return {
     panels: [
@@ -43,6 +45,7 @@ export function tinyOutcome(rows: readonly Row[]): Outcome {
 export function tinyMessages(): Way {
   return {
     id: 'measured',
+    name: 'one host, as blocks',
     kind: 'measured',
     how: 'Processes of one host over shared memory, as blocks: regions that the application gives.',
     command: shown(ARGS),

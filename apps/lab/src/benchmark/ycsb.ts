@@ -1,6 +1,6 @@
 import type { Bench } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
-import { jsonOf, shown } from './command.js';
+import { failed, jsonOf, shown } from './command.js';
 
 export const WORKLOADS = [
   { id: 'b', name: 'YCSB B' },
@@ -23,6 +23,13 @@ export function ycsbArgs(workload: string, mode: string, clients: number): strin
   return ['apps/kv/dist/main.js', 'bench', ...load, '-t', SECONDS, '--records', RECORDS, '--json'];
 }
 
+/** Operations per second of a run of `kv bench`. An error reply is faster than a write: with errors there is not a rate. */
+export function rateOf(output: string, command: string): number {
+  const { perSecond, errors } = jsonOf<{ perSecond: number; errors: number }>(output, command);
+  if (errors > 0) throw failed(`${command} had ${errors} error replies`);
+  return perSecond;
+}
+
 /** Operations per second by workload, mode and clients. */
 export type Rates = ReadonlyMap<string, number>;
 export const rateKey = (workload: Workload, mode: string, clients: number) =>
@@ -35,7 +42,7 @@ export async function measureRates(bench: Bench): Promise<Rates> {
     for (const clients of CLIENTS) {
       for (const { id: mode } of MODES) {
         const args = ycsbArgs(workload, mode, clients);
-        const { perSecond } = jsonOf<{ perSecond: number }>(await bench.command(args), shown(args));
+        const perSecond = rateOf(await bench.command(args), shown(args));
         rates.set(rateKey(workload, mode, clients), perSecond);
         bench.say(`  ${workload}, ${clients} clients, ${mode}: ${perSecond} operations/s`);
       }

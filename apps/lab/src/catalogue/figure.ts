@@ -42,6 +42,8 @@ export type Runs = ReadonlyMap<string, SimulateOptions | SimulateObjectsOptions>
 export interface Way {
   /** Part of the name of its record. */
   readonly id: string;
+  /** What runs, as a few words: a heading of the report. */
+  readonly name: string;
   readonly kind: Kind;
   /** How our numbers are made, in one or two sentences. */
   readonly how: string;
@@ -74,7 +76,7 @@ export interface Figure {
   readonly lacks?: string | undefined;
 }
 
-/** The command that runs a figure again. */
-export function reproduceCommand(id: string): string {
-  return `npm run reproduce -- --figure ${id}`;
+/** The command that runs a figure again; in one of its ways where that is given. */
+export function reproduceCommand(id: string, way?: string): string {
+  return `npm run reproduce -- --figure ${id}${way === undefined ? '' : ` --way ${way}`}`;
 }

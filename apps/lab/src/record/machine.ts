@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { arch, availableParallelism, loadavg, platform, release, totalmem } from 'node:os';
+import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { root } from '../root.js';
 
 const GIB = 2 ** 30;
@@ -34,6 +35,23 @@ export function thisCommit(): string {
 /** Processes that want a processor, the mean of one minute. */
 export function loadNow(): number {
   return loadavg()[0] ?? 0;
+}
+
+/** In which a machine that has other work shows it. */
+const SAMPLE_MS = 500;
+
+/** Percent of all processors that are busy now. The load average still has work of the last minutes in it. */
+export async function busyPercent(): Promise<number> {
+  const before = processorTimes();
+  await delay(SAMPLE_MS);
+  const after = processorTimes();
+  return Math.round((100 * (after.busy - before.busy)) / Math.max(1, after.all - before.all));
+}
+
+function processorTimes(): { busy: number; all: number } {
+  const times = cpus().map(({ times: each }) => each);
+  const all = times.reduce((sum, { user, nice, sys, idle, irq }) => sum + user + nice + sys + idle + irq, 0);
+  return { busy: all - times.reduce((sum, { idle }) => sum + idle, 0), all };
 }
 
 function processor(): string {

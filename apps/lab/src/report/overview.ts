@@ -18,6 +18,7 @@ function row(figure: Figure, records: readonly FigureRecord[]): string {
       .map(({ date }) => date);
     const date = dates.sort().at(-1);
     if (date !== undefined) return `<td class="${kind}">${date}</td>`;
+    if (figure.ways.length === 0) return '<td class="absent">not possible here</td>';
     const planned = figure.ways.some((way) => way.kind === kind);
     return `<td class="absent">${planned ? 'not recorded yet' : '–'}</td>`;
   });

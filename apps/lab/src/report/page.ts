@@ -10,10 +10,12 @@ const TITLE = 'The figures of the three papers';
 const INTRODUCTION = `
 <p>Every figure and every table of results of the papers on RDMC, HiPower and Tailwind: what the paper shows, and our numbers
 beside those of the paper and of other programs. The values of the papers' curves are not in their text: where the text does not
-have a number, a formula of the paper is computed, and is marked as its <em>model</em>.</p>
+have a number, a formula of the paper is computed, and is marked as its <em>model</em>. The papers ran on RDMA cards of 40 to
+100 Gbit/s and up to 512 machines; what is measured here ran on one machine with two cores, over shared memory, loopback, or
+network namespaces with slow links. So compare how a number grows, and ratios between programs, not times.</p>
 <ul>
-<li><span class="mark-kind measured">measured</span>: real processes on the machine that is named. Rates are those of that machine, so
-compare ratios.</li>
+<li><span class="mark-kind measured">measured</span>: real processes on the machine that is named. Under some records a line says what makes them
+doubtful: other work on the machine, an older version, a program to compare with that was missing.</li>
 <li><span class="mark-kind predicted">predicted</span>: the shipped state machines on simulated hardware, before anything was measured
 there.</li>
 <li><span class="mark-kind calibrated">calibrated</span>: simulated with costs that are fitted to the paper, or assumed. The shape says

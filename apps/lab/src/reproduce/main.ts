@@ -10,6 +10,7 @@ import { reproduce, type Surroundings } from './reproduce.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+const EXIT_OUTPUT_CLOSED = 141;
 const USAGE_ERRORS: readonly (string | undefined)[] = ['ERR_RDMC_LAB_OPTION', 'ERR_RDMC_UNKNOWN_FIGURE'];
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -65,6 +66,11 @@ async function main(): Promise<number> {
   return 0;
 }
 
+// `npm run reproduce -- --list | head` ends as other tools do whose reader has closed the pipe.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(EXIT_OUTPUT_CLOSED);
+});
 try {
   process.exitCode = await main();
 } catch (error) {

@@ -1,5 +1,5 @@
 import type { Bench, Figure, Way } from '../catalogue/figure.js';
-import { loadNow, thisCommit, thisMachine, today } from '../record/machine.js';
+import { busyPercent, loadNow, thisCommit, thisMachine, today } from '../record/machine.js';
 import { recordOf } from '../record/read.js';
 import { type FigureRecord, type Outcome, RECORD_VERSION } from '../record/record.js';
 import { writeRecord } from '../record/write.js';
@@ -45,9 +45,11 @@ async function runWay(
   run: (bench: Bench) => Promise<Outcome>,
   around: Surroundings,
 ): Promise<void> {
-  const before = loadNow();
+  // A prediction does not depend on it.
+  const isMeasured = way.kind === 'measured';
+  const [busy, before] = [isMeasured ? await busyPercent() : 0, loadNow()];
   const outcome = await run(around.bench);
-  const load = `load average ${before.toFixed(1)} before, ${loadNow().toFixed(1)} after`;
+  const load = `processors ${busy}% busy before, load average ${before.toFixed(1)} before, ${loadNow().toFixed(1)} after`;
   const record: FigureRecord = {
     version: RECORD_VERSION,
     figure: figure.id,
@@ -57,8 +59,7 @@ async function runWay(
     date: today(),
     commit: thisCommit(),
     command: way.command,
-    // A prediction does not depend on it.
-    ...(way.kind === 'measured' ? { load } : {}),
+    ...(isMeasured ? { load } : {}),
     ...outcome,
   };
   const path = writeRecord(around.folder, record);

@@ -135,6 +135,7 @@ export function simulatedChannels(
 ): Way {
   return {
     id: 'simulated',
+    name: 'simulator',
     kind: 'calibrated',
     how: `Machines of HiPower on simulated hardware of the paper: links of 40 Gbit/s, 256 slots, ${WORKERS} workers where there are several.`,
     command: reproduceCommand(figure),

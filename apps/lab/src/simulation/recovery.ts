@@ -67,6 +67,7 @@ export function recoverySimulations(): Outcome {
 export function simulatedRecovery(): Way {
   return {
     id: 'simulated',
+    name: 'simulator',
     kind: 'calibrated',
     how: 'Planning and pulling of recoveries as shipped, on simulated links, disks and threads of the paper’s cluster.',
     command: reproduceCommand(ID),

@@ -35,7 +35,17 @@ export function simulated(sweep: Sweep): Way {
   const { figure, kind, how, minutes } = sweep;
   const command = reproduceCommand(figure);
   const run = (bench: Bench) => runSweep(sweep, bench);
-  return { id: 'simulated', kind, how, command, minutes, rivals: [], simulations: () => sweep.runs(), run };
+  return {
+    id: 'simulated',
+    name: 'simulator',
+    kind,
+    how,
+    command,
+    minutes,
+    rivals: [],
+    simulations: () => sweep.runs(),
+    run,
+  };
 }
 
 /**

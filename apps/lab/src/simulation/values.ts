@@ -8,6 +8,11 @@ export function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
 }
 
+/** A whole number in groups of three digits, as the tables of the papers have it. */
+export function grouped(value: number): string {
+  return Math.round(value).toLocaleString('en');
+}
+
 /** One line of a panel. */
 export function line<X>(
   name: string,

@@ -39,6 +39,8 @@ async function optionsOf(source: string, raw: Raw, signal: AbortSignal): Promise
   const { dir, mkdir, compare, c, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   if (dir === undefined)
     throw usageError('--dir is missing', 'give the directory to store files in: --dir DIR');
+  if (c && compare === 'none')
+    throw usageError('-c and --compare none exclude each other', 'give one of them');
   return {
     ...parseSource(source),
     ...{ fsync, meshPorts, device, transport, verbose, quiet, json },

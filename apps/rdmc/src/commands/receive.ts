@@ -149,7 +149,7 @@ function addDiskOptions(command: Command): Command {
     )
     .option(
       '--archive',
-      'set the owners, extended attributes and special mode bits that rdmc cast --archive tells',
+      'set the owners, extended attributes and special mode bits that rdmc cast --archive sends',
     )
     .option('--clean', 'only remove what interrupted casts have left in the directory, and end');
 }
@@ -198,7 +198,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
       'With --archive, run as root, every sender with the key can make files that run with the rights of any user.',
       'What an interrupted cast has brought is kept for seven days, in hidden directories, and the next cast of the same',
       'files continues there.',
-      'Takes several casts at once, until Ctrl-C or SIGTERM (exit code 0), or with --once until the first cast has ended.',
+      'Takes several casts at once, until Ctrl-C (exit code 130) or SIGTERM (0), or with --once until the first has ended.',
       'The command of --exec runs without a shell, in the directory, once for each cast, when everything is on disk. It',
       'gets RDMC_CAST_… in its environment, and on its standard input the names of the paths that were cast, each with',
       'a zero byte behind it. If it fails, the cast fails at this receiver, and the sender is told its exit code; the files stay.',

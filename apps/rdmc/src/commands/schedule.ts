@@ -1,6 +1,7 @@
 import { createSchedule, MAX_BLOCKS, MAX_NODES, type Schedule } from '@rdmc/schedule';
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { advised } from '../advice.js';
 import { usageError } from '../errors.js';
 import { toRankDocument, toScheduleDocument } from '../schedule/document.js';
 import { drawSchedule } from '../schedule/drawing.js';
@@ -101,7 +102,7 @@ function printSchedule(schedule: Schedule, format: Options['format'], terminal: 
 function runSchedule(options: Options, terminal: Terminal): void {
   checkRank(options);
   const { algorithm, nodes, blocks, racks, rank } = options;
-  const schedule = createSchedule({ algorithm, nodes, blocks, racks });
+  const schedule = advised('schedule', () => createSchedule({ algorithm, nodes, blocks, racks }));
   if (options.json) printJson(schedule, options, terminal);
   else if (rank !== undefined) printRank(schedule, rank, terminal);
   else printSchedule(schedule, options.format, terminal);

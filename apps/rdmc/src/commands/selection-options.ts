@@ -44,6 +44,8 @@ export async function selectionOf(
     throw usageError('--files-from and --delete exclude each other', 'cast the whole directory to delete');
   if (filesFrom === '-' && raw.keyStdin)
     throw usageError('--key-stdin and --files-from - exclude each other', 'give the key as a file');
+  if (raw.c && compare === 'none')
+    throw usageError('-c and --compare none exclude each other', 'give one of them');
   if (raw.numericIds && !raw.archive)
     throw usageError('--numeric-ids applies only to --archive', 'add --archive');
   const placed = [...exclude, ...include].sort((a, b) => a.place - b.place);

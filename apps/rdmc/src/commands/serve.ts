@@ -83,7 +83,7 @@ export function defineServeCommand(command: Command, session: Session): void {
       'Only directories and regular files are served; symbolic links are not followed. A file that changes while it is served',
       'is reported to its fetchers, and the next fetch has it as it is then.',
       'Hosts that only fetch get a key for fetching: rdmc key --role fetch. Without a key, only the same user on this machine',
-      'can fetch. Serves until Ctrl-C or SIGTERM (exit code 0).',
+      'can fetch. Serves until Ctrl-C (exit code 130) or SIGTERM (exit code 0).',
     ],
     examples: [
       ['rdmc serve /srv/models --listen 0.0.0.0 --key-file cast.key', 'to other hosts'],

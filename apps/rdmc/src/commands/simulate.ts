@@ -1,6 +1,7 @@
 import { presets, type SimulationReport, simulate, validate } from '@rdmc/simulator';
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { advised } from '../advice.js';
 import type { Session } from '../session.js';
 import { type SimulationHead, toSimulationDocument } from '../simulate/document.js';
 import { summariseSimulation } from '../simulate/summary.js';
@@ -83,7 +84,7 @@ async function runSimulate(options: Options, terminal: Terminal): Promise<void> 
   if (trace !== undefined && isLive(trace)) checkOutput(trace);
   const file = trace === undefined || isLive(trace) ? undefined : openTrace(trace);
   const head = headOf(options);
-  const report = simulateWith(options, head);
+  const report = advised('schedule', () => simulateWith(options, head));
   if (file !== undefined) writeTrace(file, report.trace!);
   if (report.records) await writeLive(report.records, trace!, terminal);
   const document = toSimulationDocument(head, validated, report);

@@ -59,13 +59,15 @@ export const receiveEvent = z.discriminatedUnion('event', [
   }),
   /** With --clean: what interrupted casts had left, and bytes of that on disk. */
   z.strictObject({ event: z.literal('cleaned'), directory: z.string(), casts: count, bytes: count }),
-  /** `encrypted`: whether files are encrypted on their way. */
-  z.strictObject({ event: z.literal('began'), ...facts, encrypted: z.boolean() }),
+  /** `encrypted`: whether files are encrypted on their way; `dryRun`: whether the sender only asks what a cast would change. */
+  z.strictObject({ event: z.literal('began'), ...facts, encrypted: z.boolean(), dryRun: z.boolean() }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),
   z.strictObject({ event: z.literal('progress'), ...facts, receivedBytes: count, storedBytes: count }),
   z.strictObject({
     event: z.literal('complete'),
     ...facts,
+    /** Whether this was a dry run, which has not changed anything. */
+    dryRun: z.boolean(),
     directories: count,
     links: count,
     /** Of the stored bytes, those that came from older files here. */

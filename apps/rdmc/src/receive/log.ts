@@ -35,7 +35,9 @@ function messageOf(event: ReceiverEvent): string {
   const { from, files, bytes } = event;
   if (event.type === 'failed') return `the cast from ${from} failed: ${event.message}`;
   if (event.type === 'route') return `the cast from ${from} uses device ${event.device}`;
-  if (event.type === 'began') return `a cast from ${from} began`;
+  if (event.type === 'began') return `a ${event.dryRun ? 'dry run' : 'cast'} from ${from} began`;
+  if (event.type === 'complete' && event.dryRun)
+    return `a dry run from ${from} has ended; nothing was changed`;
   const what = `${plural(files, 'file')}, ${formatBytes(bytes)}`;
   const missing = event.type === 'complete' ? event.problemCount : 0;
   if (missing > 0) return `${what} from ${from} stored; number of missing entries: ${missing}`;

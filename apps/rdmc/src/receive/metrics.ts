@@ -40,9 +40,10 @@ export class ReceiveMetrics {
 
   happened(event: ReceiverEvent): void {
     const { castId } = event;
-    if (event.type === 'began') this.#counted.set(castId, 0);
+    if (event.type === 'began' && !event.dryRun) this.#counted.set(castId, 0);
     if (event.type === 'progress') this.#stored(castId, event.storedBytes);
     if (event.type !== 'complete' && event.type !== 'failed') return;
+    if (event.type === 'complete' && event.dryRun) return;
     this.#stored(castId, event.bytes);
     this.#counted.delete(castId);
     this.#files.add(event.files);

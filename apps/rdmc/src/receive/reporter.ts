@@ -25,7 +25,7 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
   const facts = { castId, from, files, bytes };
   switch (event.type) {
     case 'began':
-      return { event: 'began', ...facts, encrypted: event.encrypted };
+      return { event: 'began', ...facts, encrypted: event.encrypted, dryRun: event.dryRun ?? false };
     case 'route': {
       const { device, reason, gid, transports, transportReason } = event;
       const route = { device, reason, gid, transports: [...transports], transportReason };
@@ -39,10 +39,10 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
         storedBytes: event.storedBytes,
       };
     case 'complete': {
-      const { directories, links, seconds, problems, problemCount } = event;
+      const { directories, links, seconds, problems, problemCount, dryRun = false } = event;
       const { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed, unset = null } = event;
       const here = { keptBytes, resumedBytes, unchangedFiles, unchangedBytes, removed, unset };
-      const counts = { directories, links, seconds, problemCount, ...here };
+      const counts = { dryRun, directories, links, seconds, problemCount, ...here };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
     case 'failed':
@@ -118,8 +118,12 @@ export class ReceiveReporter {
     return { debug: log, info: log, warn: log, error: log };
   }
 
-  #began({ from, files, bytes, encrypted }: CastBegan): void {
+  #began({ from, files, bytes, encrypted, dryRun }: CastBegan): void {
     const size = bytes === 0 ? '' : `, ${formatBytes(bytes)}`;
+    if (dryRun) {
+      this.#say(`${printable(from)} asks what a cast of ${plural(files, 'file')}${size} would change`);
+      return;
+    }
     const how = encrypted ? 'encrypted' : 'not encrypted';
     this.#say(`${printable(from)} sends ${plural(files, 'file')}${size}, ${how}`);
   }

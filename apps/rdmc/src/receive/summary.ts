@@ -16,10 +16,11 @@ const MOST_NAMED = 20;
 /** One line about a cast that has ended. Nothing is called complete or verified where an entry is missing. */
 export function describeComplete(event: CastComplete, { green, yellow }: Palette): string {
   const { from, files, bytes, seconds, problemCount, resumedBytes, unchangedFiles, removed } = event;
+  if (event.dryRun) return `${green('Answered')}: nothing was changed here, from ${printable(from)}`;
   const rate = seconds > 0 && bytes > 0 ? `, ${formatRate(bytes / seconds)}` : '';
   const isWhole = problemCount === 0;
   const head = isWhole ? green('Complete') : yellow('Incomplete');
-  const verified = isWhole ? ', verified' : '';
+  const verified = isWhole && files > 0 ? ', verified' : '';
   const what = `${plural(files, 'file')}, ${formatBytes(bytes)}${verified}, in ${formatSeconds(seconds)}${rate}`;
   const kept = unchangedFiles > 0 ? `, ${plural(unchangedFiles, 'file')} unchanged` : '';
   const resumed = resumedBytes > 0 ? `, ${formatBytes(resumedBytes)} resumed` : '';

@@ -21,8 +21,9 @@ const MODE_UNSET = 2;
 type Found = Owner & { readonly mode: number };
 
 /**
- * The attributes that the sender of an archive cast has told about its entries, and their way to this receiver's files. A
- * receiver that does not accept them only counts the entries that lack them. What the process may not set is counted, and is no failure.
+ * The attributes that the sender of an archive cast has sent with its entries, and their way to this receiver's files. A
+ * receiver that does not accept them only counts the entries that lack them. An attribute that the process may not set is
+ * counted, and is not a failure.
  */
 export class ArchivedEntries {
   readonly #attributes: (EntryAttributes | undefined)[] = [];

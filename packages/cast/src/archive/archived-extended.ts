@@ -3,7 +3,7 @@ import { codeOf } from '../errors.js';
 import { type AttributeCalls, isNoneHere, readExtended } from './attribute-calls.js';
 import { type ExtendedAttribute, isCarried, isSameExtended } from './extended-attributes.js';
 
-/** Why an attribute cannot be set, which is counted and is no failure. */
+/** Why an attribute cannot be set, which is counted and is not a failure. */
 const REFUSED = new Set(['EPERM', 'EACCES', 'EINVAL', 'ENOSPC', 'EDQUOT', 'E2BIG', 'ERANGE']);
 const NOT_PERMITTED = 'EPERM';
 const NO_ATTRIBUTES = 'ENOTSUP';

@@ -59,7 +59,7 @@ export function isNoneHere(error: unknown): boolean {
 }
 
 /**
- * The attributes of an entry that are carried, sorted by name. Undefined where its file system has none.
+ * The attributes of an entry that are carried, sorted by name. Undefined where its file system does not have attributes.
  * @throws CastError ERR_RDMC_ATTRIBUTES_TOO_LARGE; errors of the system
  */
 export function readExtended(

@@ -1,4 +1,4 @@
-/** Attributes that an archive cast has told, and that a receiver has not set. This is no failure. */
+/** Attributes that an archive cast has sent, and that a receiver has not set. This is not a failure. */
 export interface UnsetAttributes {
   /** False: it has set nothing of this, because it was started without `archive`. True: it may not set them. */
   readonly accepted: boolean;
@@ -8,6 +8,6 @@ export interface UnsetAttributes {
   readonly modes: number;
   /** Entries without the extended attributes that they have at the sender. */
   readonly attributes: number;
-  /** The system's code for the first attribute that could not be set: 'ENOTSUP' where the file system has none. */
+  /** The system's code for the first attribute that could not be set: 'ENOTSUP' where the file system does not have attributes. */
   readonly attributeCode?: string | undefined;
 }

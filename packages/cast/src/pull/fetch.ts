@@ -14,7 +14,8 @@ export class Fetch extends Transfer<FetchProgress, FetchSummary> {
 
 /**
  * Fetches a file or a directory from `serveFiles`, together with all other fetchers of the same name. Every piece of at
- * most 1 MiB is checked against the list of hashes that the server sends over its own connection, whichever member forwarded it.
+ * most 1 MiB is checked against the list of hashes that the server sends over its own connection, also where another fetcher
+ * forwarded the piece.
  *
  * @throws CastError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_KEY_REQUIRED, ERR_RDMC_UNSAFE_PATH. Later
  *   errors reject `finished`

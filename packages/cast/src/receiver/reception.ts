@@ -89,7 +89,11 @@ export class Reception implements RunningReception {
 
   /** Whether `once` counts it: not a dry run, and not a round after which the sender calls again. */
   get isCounted(): boolean {
-    return !this.#isCalledAgain && this.invitation.comparison?.dryRun !== true;
+    return !this.#isCalledAgain && !this.#isDryRun;
+  }
+
+  get #isDryRun(): boolean {
+    return this.invitation.comparison?.dryRun === true;
   }
 
   /** Whether it still takes files. */
@@ -119,7 +123,13 @@ export class Reception implements RunningReception {
     const { files, bytes } = totals;
     Object.assign(this.#totals, { files, bytes });
     this.#announced = true;
-    this.#event({ type: 'began', files, bytes, encrypted: this.invitation.encrypted });
+    this.#event({
+      type: 'began',
+      files,
+      bytes,
+      encrypted: this.invitation.encrypted,
+      dryRun: this.#isDryRun,
+    });
   }
 
   /** Rejects with the failure, which is known already, for the trace. */
@@ -243,7 +253,7 @@ export class Reception implements RunningReception {
       this.#outcome = { type: 'done', ...stored, problems: [...stored.problems] };
       const seconds = (performance.now() - this.#began) / 1000;
       this.channel.send(this.#outcome);
-      this.#event({ ...stored, type: 'complete', seconds });
+      this.#event({ ...stored, type: 'complete', seconds, dryRun: this.#isDryRun });
     } catch (error) {
       this.#fail(asCastError(error, this.channel.peer));
     }

@@ -5,6 +5,7 @@ import type { Target } from '../checked-cast-options.js';
 import { ControlChannel } from '../control/control-channel.js';
 import { type ReceiverFrame, type SenderFrame, shapes } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
+import { endedBySender } from './link-errors.js';
 
 export interface Dialling {
   readonly sockets: KeyedSockets;
@@ -45,9 +46,7 @@ export async function dial(
       const message = `${target.name} uses another key, or does not use one; give sender and receivers the same key (this end uses ${sockets.keyName})`;
       throw new CastError('ERR_RDMC_KEY_MISMATCH', message, details);
     }
-    if (codeOf(cause) === 'ERR_RDMC_ABORTED') {
-      throw new CastError('ERR_RDMC_ABORTED', 'the cast was aborted by its signal', details);
-    }
+    if (codeOf(cause) === 'ERR_RDMC_ABORTED') throw endedBySender(target.name, cause);
     const where = address === target.host ? '' : ` at ${address}`;
     const message = `${target.name} cannot be reached${where}: ${reasonOf(cause)}; is 'rdmc receive' running there?`;
     throw new CastError('ERR_RDMC_CAST_UNREACHABLE', message, details);

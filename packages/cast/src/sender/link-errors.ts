@@ -18,6 +18,13 @@ export function noRoom(
   return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }
 
+/** The sender has ended the cast: a failure of its own, or its signal. */
+export function endedBySender(name: string, cause?: unknown): CastError {
+  return new CastError('ERR_RDMC_ABORTED', ENDED_BY_SENDER, { cause, receiver: name });
+}
+
+export const ENDED_BY_SENDER = 'the sender ended the cast';
+
 export function silentReceiver(name: string, timeoutMs: number): CastError {
   const message = `${name} did not answer within ${timeoutMs} ms`;
   return new CastError('ERR_RDMC_CAST_UNREACHABLE', message, { receiver: name });

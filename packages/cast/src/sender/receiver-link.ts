@@ -11,13 +11,13 @@ import type {
   ReceiverFrame,
   SenderFrame,
 } from '../control/frames.js';
-import { type AbortError, CastError, protocolError } from '../errors.js';
+import { AbortError, CastError, protocolError } from '../errors.js';
 import { SOFTWARE } from '../identity.js';
 import { unpackStates } from '../manifest/packed-states.js';
 import { BlockAnswers } from './block-answers.js';
 import { type Dialling, dial } from './dial.js';
 import { expectFrame, reportedError } from './expect-frame.js';
-import { asLinkError, noRoom, silentReceiver } from './link-errors.js';
+import { asLinkError, ENDED_BY_SENDER, endedBySender, noRoom, silentReceiver } from './link-errors.js';
 import type { Pump } from './pump.js';
 import { ReportedProgress } from './reported-progress.js';
 import { bytesIn, madeMessages, messagesBeforeLast } from './stream-counts.js';
@@ -202,7 +202,8 @@ export class ReceiverLink {
 
   /** The cast is over. */
   async close(abort?: CastError | AbortError): Promise<void> {
-    await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: abort.message });
+    const message = abort instanceof AbortError ? ENDED_BY_SENDER : abort?.message;
+    await this.#channel?.end(abort && { type: 'abort', code: abort.code, message: message! });
   }
 
   /** This round is over, and the receiver will be called again: another one was lost before the mesh had formed. */
@@ -235,10 +236,14 @@ export class ReceiverLink {
     return new CastError('ERR_RDMC_PARTIAL', `${this.name} lacks ${entries}`, { receiver: this.name });
   }
 
-  /** Disconnects a receiver that does not answer in time. */
+  /** Disconnects a receiver that does not answer in time, or before the sender has ended the cast. */
   async #within(limits: AnswerLimits, asking: () => Promise<void>): Promise<void> {
-    const silent = (): void => this.channel.destroy(silentReceiver(this.name, limits.timeoutMs));
-    const deadline = new Deadline(limits, silent);
+    const { name } = this;
+    const end = (): void => {
+      const { aborted, reason } = limits.signal;
+      this.channel.destroy(aborted ? endedBySender(name, reason) : silentReceiver(name, limits.timeoutMs));
+    };
+    const deadline = new Deadline(limits, end);
     try {
       await asking();
     } finally {

@@ -4,10 +4,10 @@ import type { Logger } from '../options.js';
 import type { DivideJob } from '../scanner/scan-job.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
 import { type DamagedFile, ReplicaStore } from '../storage/replica-store.js';
-import { type BackupOptions, type CheckedBackupOptions, checkBackupOptions } from './backup-options.js';
+import { type BackupOptions, checkBackupOptions } from './backup-options.js';
 import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
 import { BufferPool } from './buffer-pool.js';
-import { diskOf } from './disk-speed.js';
+import { Fences } from './fences.js';
 import { Flusher } from './flusher.js';
 import { type DiskFacts, PowerGrant } from './power-grant.js';
 import { Replica } from './replica.js';
@@ -20,7 +20,7 @@ import { ReplicaTable, unknownReplica, wrongState } from './replica-table.js';
  * closed, flushed, recovered and freed. Belongs to the application's thread.
  */
 export class Backup {
-  readonly #fenced = new Set<bigint>();
+  readonly #fences = new Fences();
   readonly #scanner: ReplicaScanner;
   readonly #flusher: Flusher;
   #power: PowerGrant | undefined;
@@ -51,7 +51,7 @@ export class Backup {
     const { store, replicas, damaged } = await ReplicaStore.open(directory, clusterId, checked.level);
     for (const file of damaged) logger?.warn?.(file, 'a replica cannot be used');
     try {
-      const power = await Backup.#measure(checked);
+      const power = await PowerGrant.of(checked);
       const granted = power?.granted ?? checked.buffers;
       const pool = await BufferPool.create(protectionDomain, segmentBytes, granted, logger);
       power?.apply(pool);
@@ -63,12 +63,6 @@ export class Backup {
       await store.close();
       throw error;
     }
-  }
-
-  static async #measure(options: CheckedBackupOptions): Promise<PowerGrant | undefined> {
-    const { powerHoldSeconds: holdSeconds, directory, segmentBytes, buffers, logger } = options;
-    if (holdSeconds === undefined) return undefined;
-    return PowerGrant.measure(diskOf(directory), { holdSeconds, segmentBytes, buffers }, logger);
   }
 
   /** The level of the cluster: files are written in its formats. */
@@ -241,14 +235,14 @@ export class Backup {
    * Idempotent.
    */
   fence(logId: bigint): void {
-    this.#fenced.add(logId);
+    this.#fences.add(logId);
     for (const { record, buffer } of this.replicas.ofLog(logId))
       if (record.state === 'open') buffer?.revoke();
   }
 
   /** Logs that are fenced here. */
   get fencedLogs(): bigint[] {
-    return [...this.#fenced];
+    return this.#fences.logIds;
   }
 
   /**
@@ -257,7 +251,7 @@ export class Backup {
    * the log stays fenced.
    */
   unfence(logId: bigint): void {
-    if (!this.holdsLog(logId)) this.#fenced.delete(logId);
+    if (!this.holdsLog(logId)) this.#fences.remove(logId);
   }
 
   /** Fences a log and reports its replicas here, without uncommitted replacements. */
@@ -343,6 +337,7 @@ export class Backup {
   }
 
   async #stop(): Promise<void> {
+    this.#fences.close();
     await Promise.all([this.#flusher.stop(), this.#scanner.close()]);
   }
 
@@ -391,12 +386,7 @@ export class Backup {
 
   /** @throws TailwindError ERR_RDMC_BACKUP_CLOSED; ERR_RDMC_LOG_FENCED where the log's primary was fenced */
   admit(logId: bigint): void {
-    if (this.#ended) throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'This backup is closed');
-    if (!this.#fenced.has(logId)) return;
-    throw new TailwindError(
-      'ERR_RDMC_LOG_FENCED',
-      `Log ${logId} is being recovered: its primary must not write it any more, and must stop serving it`,
-    );
+    this.#fences.admit(logId);
   }
 }
 

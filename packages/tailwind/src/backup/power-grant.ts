@@ -1,8 +1,9 @@
 import { messageOf } from '../errors.js';
 import type { Logger } from '../options.js';
+import type { CheckedBackupOptions } from './backup-options.js';
 import type { BufferPool } from './buffer-pool.js';
 import { type GrantFacts, grantedBuffers, measuredGrant } from './disk-grant.js';
-import { FlushSpeed, type MeasuredDisk, measureDisk } from './disk-speed.js';
+import { diskOf, FlushSpeed, type MeasuredDisk, measureDisk } from './disk-speed.js';
 
 /** What a backup knows of its disk. */
 export interface DiskFacts {
@@ -30,6 +31,13 @@ export class PowerGrant {
     private readonly logger: Logger | undefined,
   ) {
     this.#granted = granted;
+  }
+
+  /** Undefined without `powerHoldSeconds`. @throws errors of the file system */
+  static async of(options: CheckedBackupOptions): Promise<PowerGrant | undefined> {
+    const { powerHoldSeconds: holdSeconds, directory, segmentBytes, buffers, logger } = options;
+    if (holdSeconds === undefined) return undefined;
+    return PowerGrant.measure(diskOf(directory), { holdSeconds, segmentBytes, buffers }, logger);
   }
 
   /** Measures the disk, while as many streams write at once as buffers are granted. @throws errors of the file system */

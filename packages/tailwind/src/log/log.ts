@@ -85,7 +85,8 @@ export class Log {
     if (length < checked.replicas) {
       throw new TailwindError(
         'ERR_RDMC_TOO_FEW_BACKUPS',
-        `${checked.replicas} replicas need as many other members; there are ${length}`,
+        `${checked.replicas} replicas need ${checked.replicas} other members with backups; there are ${length}: start more, or ask for ` +
+          'fewer replicas',
       );
     }
     const session = randomBytes(16).toString('hex');

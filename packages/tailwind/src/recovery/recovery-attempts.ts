@@ -6,7 +6,7 @@ export interface PlannedPrefix {
   readonly checksum: number | null;
 }
 
-/** What the leader of an attempt tells a backup: who gets what, and of which segments. */
+/** The orders of the leader of an attempt to a backup: the part of each heir, and the segments. */
 export interface ToldDivision {
   /** Heirs; the position of each is the number of its part. */
   readonly heirs: readonly number[];

@@ -27,10 +27,10 @@ function algorithmsOf(n, mib, rounds) {
   ];
 }
 
-async function groups(n, mib, { rate, rounds, blockBytes, only, algorithms }, add) {
+async function groups(n, mib, { rate, queue, rounds, blockBytes, only, algorithms, windowMs }, add) {
   if (only !== undefined && !only.includes('rdmc')) return;
   await withCluster(
-    { hosts: n, rate },
+    { hosts: n, rate, latency: queue },
     async (cluster, lab, hosts) => {
       add('stream', mib * MIB, [(await lab.goodput(hosts[0], hosts[1], mib * MIB)).seconds]);
       const wanted = algorithmsOf(n, mib, rounds).filter(({ algorithm }) => algorithms.includes(algorithm));
@@ -51,13 +51,13 @@ async function groups(n, mib, { rate, rounds, blockBytes, only, algorithms }, ad
         await cluster.close(group);
       }
     },
-    { timeoutMs: TIMEOUT_MS },
+    { timeoutMs: TIMEOUT_MS, windowMs },
   );
 }
 
-async function casts(n, mib, { rate, rounds, only }, add) {
+async function casts(n, mib, { rate, queue, rounds, only }, add) {
   if ((only !== undefined && !only.includes('cast')) || !haveCast()) return;
-  await withLab({ hosts: n, rate }, async (lab, hosts) => {
+  await withLab({ hosts: n, rate, latency: queue }, async (lab, hosts) => {
     const files = filesFor(hosts, mib * MIB);
     const connected = [];
     const all = [];

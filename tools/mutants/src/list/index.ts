@@ -3,6 +3,8 @@ import { cast } from './cast.js';
 import { dataplane } from './dataplane.js';
 import { group } from './group.js';
 import { groupFirstBlocks } from './group-first-blocks.js';
+import { groupOrders } from './group-orders.js';
+import { groupSmall } from './group-small.js';
 import { hipower } from './hipower.js';
 import { kv } from './kv.js';
 import { kvHandOver } from './kv-hand-over.js';
@@ -10,6 +12,10 @@ import { levels } from './levels.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
+import { tailwindCoordinator } from './tailwind-coordinator.js';
+import { tailwindDurability } from './tailwind-durability.js';
+import { tailwindFormat } from './tailwind-format.js';
+import { tailwindRecovery } from './tailwind-recovery.js';
 import { verbs } from './verbs.js';
 import { verbsRequests } from './verbs-requests.js';
 
@@ -19,6 +25,8 @@ export const MUTANTS: readonly Mutant[] = [
   ...dataplane,
   ...group,
   ...groupFirstBlocks,
+  ...groupOrders,
+  ...groupSmall,
   ...hipower,
   ...kv,
   ...kvHandOver,
@@ -26,6 +34,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...mesh,
   ...schedule,
   ...tailwind,
+  ...tailwindCoordinator,
+  ...tailwindDurability,
+  ...tailwindFormat,
+  ...tailwindRecovery,
   ...verbs,
   ...verbsRequests,
 ];

@@ -15,8 +15,12 @@ export const NEEDS_A_GPU =
 /** What differs from the usual run. */
 interface Variation {
   readonly id?: string;
+  readonly name?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly rivals?: readonly string[];
 }
+
+const PER_REQUEST = ['confirmation of each work request'];
 
 /** A run of a case of the benchmark of HiPower. */
 export function hipowerWay(
@@ -24,16 +28,17 @@ export function hipowerWay(
   minutes: number,
   how: string,
   outcomeOf: (output: string) => Omit<Outcome, 'notes' | 'missing'>,
-  { id = 'measured', env = {} }: Variation = {},
+  { id = 'measured', name: heading = 'two processes', env = {}, rivals = PER_REQUEST }: Variation = {},
 ): Way {
   const args = hipowerArgs(name);
   return {
     id,
+    name: heading,
     kind: 'measured',
     how,
     command: shown(args, env),
     minutes,
-    rivals: ['confirmation of each work request'],
+    rivals,
     run: async (bench) => ({
       ...outcomeOf(await bench.command(args, env)),
       notes: [ON_SHARED_MEMORY],
@@ -48,15 +53,16 @@ export function tablesWay(
   minutes: number,
   how: string,
   outcomeOf: (tables: ThroughputTable[]) => Omit<Outcome, 'notes' | 'missing'>,
-  { id = 'measured', env = {} }: Variation = {},
+  { id = 'measured', name: heading = 'two processes', env = {} }: Variation = {},
 ): Way {
   return {
     id,
+    name: heading,
     kind: 'measured',
     how,
     command: names.map((name) => shown(hipowerArgs(name), env)).join(' && '),
     minutes,
-    rivals: ['confirmation of each work request'],
+    rivals: PER_REQUEST,
     run: async (bench) => {
       const tables: ThroughputTable[] = [];
       for (const name of names) tables.push(new ThroughputTable(await bench.command(hipowerArgs(name), env)));
@@ -66,7 +72,14 @@ export function tablesWay(
 }
 
 /** A master and four workers, as in the paper. */
-export const FOUR_WORKERS = { id: 'four-workers', env: { RDMC_BENCH_PEERS: '4' } } as const;
+export const FOUR_WORKERS = {
+  id: 'four-workers',
+  name: 'four workers',
+  env: { RDMC_BENCH_PEERS: '4' },
+} as const;
+
+/** A master and two workers. */
+export const TWO_WORKERS = { name: 'two workers' } as const;
 
 /** One to one with plain TCP beside: both tables as one. */
 export function withTcp(
@@ -76,11 +89,12 @@ export function withTcp(
   const names = ['one', 'stream'];
   return {
     id: 'with-tcp',
+    name: 'two processes, with TCP',
     kind: 'measured',
     how,
     command: names.map((name) => shown(hipowerArgs(name))).join(' && '),
     minutes: 4,
-    rivals: ['confirmation of each work request', 'plain TCP'],
+    rivals: [...PER_REQUEST, 'plain TCP'],
     run: async (bench) => {
       const outputs: string[] = [];
       for (const name of names) outputs.push(await bench.command(hipowerArgs(name)));

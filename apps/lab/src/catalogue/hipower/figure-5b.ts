@@ -1,4 +1,4 @@
-import { latencyPanel } from '../../benchmark/hipower.js';
+import { latencyPanel, SizesTable } from '../../benchmark/hipower.js';
 import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
 import { hipowerWay } from './common.js';
@@ -20,6 +20,7 @@ export const figure5b: Figure = {
       paper: 'lower',
       origin: 'text',
     },
+    { id: 'tcp', quantity: '512 B, unloaded: plain TCP over Vanilla', paper: 'higher', origin: 'text' },
   ],
   ways: [
     simulatedChannels('hipower-5b', (channels) => ({
@@ -30,6 +31,27 @@ export const figure5b: Figure = {
           .join(' / '),
       },
     })),
+    hipowerWay(
+      'sizes',
+      5,
+      'Two processes of one host, 64 B to 64 KiB: variants over shared memory and plain TCP of Node.js, by turns.',
+      (output) => {
+        const table = new SizesTable(output);
+        const ratio = (variant: 'pull' | 'push' | 'tcp') => table.ratio(variant, BYTES);
+        return {
+          panels: [
+            table.panel('p50', 'Median latency by the size of a message'),
+            table.panel('p99', '99th percentile of latency by the size of a message'),
+          ],
+          facts: { unloaded: `${ratio('pull')} / ${ratio('push')}`, tcp: ratio('tcp') },
+        };
+      },
+      {
+        id: 'sizes',
+        name: 'two processes, by size',
+        rivals: ['confirmation of each work request', 'plain TCP'],
+      },
+    ),
     hipowerWay(
       'latency',
       4,
@@ -43,6 +65,4 @@ export const figure5b: Figure = {
       },
     ),
   ],
-  lacks:
-    'A sweep over sizes is measured by the benchmark (RDMC_BENCH_SIZES), and is not recorded; plain TCP is missing.',
 };

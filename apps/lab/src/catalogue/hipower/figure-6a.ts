@@ -1,7 +1,7 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
 import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
-import { FOUR_WORKERS, tablesWay } from './common.js';
+import { FOUR_WORKERS, TWO_WORKERS, tablesWay } from './common.js';
 
 const PEERS = 'Over shared memory; both axes are logarithmic. Higher is better.';
 
@@ -49,6 +49,7 @@ export const figure6a: Figure = {
       4,
       'Three processes of one host, two of them workers: four workers and a master would share two cores.',
       outcomeOf,
+      TWO_WORKERS,
     ),
     tablesWay(
       ['gather', 'broadcast'],

@@ -1,7 +1,7 @@
 import type { ThroughputTable } from '../../benchmark/hipower.js';
 import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
-import { FOUR_WORKERS, tablesWay } from './common.js';
+import { FOUR_WORKERS, TWO_WORKERS, tablesWay } from './common.js';
 
 const PEERS =
   'Microseconds for each message, over shared memory; both axes are logarithmic. Lower is better.';
@@ -56,6 +56,7 @@ export const figure6b: Figure = {
       4,
       'Processor time of whole processes, polling included; two workers.',
       outcomeOf,
+      TWO_WORKERS,
     ),
     tablesWay(
       ['gather', 'broadcast'],

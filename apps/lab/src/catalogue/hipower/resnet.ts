@@ -77,10 +77,11 @@ export const resnet: Figure = {
       1,
       'As in the paper: one flow in one direction, 240.8 MB as whole tensors (cut at 8 MiB: 470 blocks), without sums.',
       flowOutcome,
-      { id: 'flow' },
+      { id: 'flow', name: 'one flow' },
     ),
     {
       id: 'measured',
+      name: 'training loop',
       kind: 'measured',
       how: 'A training loop with two workers: blocks of at most 64 KiB, both directions, and the sums of the server.',
       command: shown(ARGS),

@@ -43,6 +43,7 @@ export const figure10a: Figure = {
     }),
     {
       id: 'recorded',
+      name: 'network namespaces, 400 Mbit/s',
       kind: 'measured',
       how: 'Real processes in network namespaces with links of 400 Mbit/s, 16 MiB.',
       command: 'node tools/bench/network/run.mjs concurrent',

@@ -1,4 +1,5 @@
 import type { SimulateOptions, SimulationReport } from '@rdmc/simulator';
+import { waitsOnOneHost } from '../../benchmark/waits.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line, MIB } from '../../simulation/values.js';
@@ -116,8 +117,10 @@ export const figure11: Figure = {
       runs,
       outcome,
     }),
+    waitsOnOneHost(),
     {
       id: 'recorded',
+      name: 'one host, time only',
       kind: 'measured',
       how: '256 MiB among 8 and 16 processes of one host with 2 cores: time only.',
       command: 'node tools/bench/multicast/run.mjs window',
@@ -125,6 +128,4 @@ export const figure11: Figure = {
       rivals: [],
     },
   ],
-  lacks:
-    'Processor time of real processes: with more processes than cores, polling takes processors from the others.',
 };

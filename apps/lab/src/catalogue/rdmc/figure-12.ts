@@ -90,7 +90,6 @@ export const figure12: Figure = {
     }),
   ],
   lacks:
-    "A record of the same on the soft device, whose groups have `relay: 'device'`: docs/results/network.md (\"Relays by the " +
-    'device") has the seconds of both kinds over a network. The paper has one ' +
-    'case in which threads are faster (one sender, n = 5 to 8, polling); its reason is not in the paper, and not simulated.',
+    'The one case of the paper in which threads are faster (one sender, n = 5 to 8, polling): the paper does not have its reason, and it ' +
+    'is not simulated.',
 };

@@ -114,6 +114,7 @@ export const figure4: Figure = {
     latencyOnNetlab(),
     {
       id: 'recorded',
+      name: 'network namespaces, 64 and 8 MiB',
       kind: 'measured',
       how: 'Real processes in network namespaces with links of 400 Mbit/s, 64 and 8 MiB; Open MPI is the rival.',
       command: 'node tools/bench/network/run.mjs large --mib 64,8',

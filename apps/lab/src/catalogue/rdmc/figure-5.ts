@@ -2,7 +2,7 @@ import { type SimulateOptions, type SimulationReport, simulate, type TraceRecord
 import { type MeasuredSteps, measuredSteps, stepPanels } from '../../benchmark/steps.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
-import { MIB, rounded } from '../../simulation/values.js';
+import { grouped, MIB, rounded } from '../../simulation/values.js';
 import type { Figure, Runs } from '../figure.js';
 import { farthestOf, receivesOf } from './table-1.js';
 
@@ -113,7 +113,7 @@ export function measuredOutcome(steps: MeasuredSteps): Pick<Outcome, 'panels' | 
   return {
     panels,
     facts: {
-      wait: `root ${root.toFixed(0)} µs, relay ${relay.toFixed(0)} µs`,
+      wait: `longest of all: root ${grouped(root)} µs, relay ${grouped(relay)} µs; a step is 8,800 µs`,
       share: `${share.toFixed(1)}%`,
     },
   };

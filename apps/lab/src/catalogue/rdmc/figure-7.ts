@@ -79,15 +79,8 @@ export const figure7: Figure = {
     }),
     tinyMessages(),
     {
-      id: 'recorded',
-      kind: 'measured',
-      how: 'Processes of one host over shared memory, as blocks: regions that the application gives.',
-      command: 'node tools/bench/multicast/run.mjs tiny',
-      minutes: 3,
-      rivals: ['Open MPI'],
-    },
-    {
       id: 'rings',
+      name: 'one host, through rings',
       kind: 'measured',
       how: 'Processes of one host over shared memory, through the rings of small messages.',
       command: 'node packages/group/bench/small.mjs --nodes N --bytes 1',

@@ -148,6 +148,7 @@ export const section45: Figure = {
     }),
     {
       id: 'recorded',
+      name: 'network namespaces, 400 Mbit/s',
       kind: 'measured',
       how: 'Real processes in network namespaces, 64 MiB, one path at half of 400 Mbit/s.',
       command: 'node tools/bench/network/run.mjs slow-link',

@@ -6,9 +6,9 @@ import {
   measuredSteps,
   receivesAt,
 } from '../../benchmark/steps.js';
-import type { Outcome } from '../../record/record.js';
+import type { Outcome, Panel } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
-import { MIB, rounded } from '../../simulation/values.js';
+import { grouped, MIB, rounded } from '../../simulation/values.js';
 import type { Figure } from '../figure.js';
 
 const ID = 'rdmc-table-1';
@@ -57,6 +57,30 @@ export function breakdown({ trace, microseconds }: SimulationReport): number[] {
   return [remoteSetUp, remote, incomingSetUp, blocks, waiting, copyMiB, microseconds];
 }
 
+/** The parts of a transfer, as a table. */
+function partsPanel(
+  head: Pick<Panel, 'title' | 'description'>,
+  { unit, digits }: { readonly unit: string; readonly digits: number },
+  columns: readonly { readonly name: string; readonly values: readonly number[]; readonly own?: boolean }[],
+): Panel {
+  return {
+    ...head,
+    kind: 'table',
+    x: { label: 'part', values: ROWS.map(([name]) => name) },
+    y: { label: unit, scale: 'linear', digits },
+    series: columns.map(({ values, ...rest }) => ({
+      ...rest,
+      values: values.map((value) => rounded(value, digits)),
+    })),
+  };
+}
+
+/** Each part in percent of the last one, which is the whole. */
+const shares = (parts: readonly number[]) => parts.map((value) => (100 * value) / parts.at(-1)!);
+
+const MICROSECONDS = { unit: 'microseconds', digits: 0 };
+const OF_PAPER = ROWS.map(([, value]) => value);
+
 /** The mean time from one block to the next at the farthest member. */
 function interval({ trace }: SimulationReport): number {
   const receives = receivesOf(trace!, farthestOf(trace!));
@@ -68,20 +92,20 @@ function outcome(reports: Reports): Outcome {
   const [, remote = 0, , blocks = 0, , , total = 1] = ours;
   return {
     panels: [
-      {
-        title: 'Microseconds of one transfer of 256 MiB, at the farthest member',
-        description: 'Four members on Stampede, blocks of 1 MiB, the windows of the paper.',
-        kind: 'table',
-        x: { label: 'part', values: ROWS.map(([name]) => name) },
-        y: { label: 'microseconds', scale: 'linear', digits: 0 },
-        series: [
-          { name: 'simulated', values: ours.map((value) => rounded(value, 0)), own: true },
-          { name: 'paper', values: ROWS.map(([, value]) => value) },
+      partsPanel(
+        {
+          title: 'Microseconds of one transfer of 256 MiB, at the farthest member',
+          description: 'Four members on Stampede, blocks of 1 MiB, the windows of the paper.',
+        },
+        MICROSECONDS,
+        [
+          { name: 'simulated', values: ours, own: true },
+          { name: 'paper', values: OF_PAPER },
         ],
-      },
+      ),
     ],
     facts: {
-      total: `${total.toFixed(0)} µs`,
+      total: `${grouped(total)} µs`,
       step: `${interval(reports.of(RUN)).toFixed(1)} µs`,
       share: `${((100 * (remote + blocks)) / total).toFixed(1)}%`,
     },
@@ -103,29 +127,29 @@ export function measuredOutcome(steps: MeasuredSteps): Pick<Outcome, 'panels' | 
   const step = (receives.at(-1)!.ended - receives[0]!.ended) / (receives.length - 1);
   return {
     panels: [
-      {
-        title: 'Share of one transfer of 256 MiB, at the farthest member',
-        description: 'Percent of the whole. Four members, blocks of 1 MiB, the windows of the paper.',
-        kind: 'table',
-        x: { label: 'part', values: ROWS.map(([name]) => name) },
-        y: { label: 'percent', scale: 'linear', digits: 2 },
-        series: [
-          { name: 'measured', values: ours.map((value) => rounded((100 * value) / total, 2)), own: true },
-          { name: 'paper', values: ROWS.map(([, value]) => rounded((100 * value) / ROWS.at(-1)![1], 2)) },
+      partsPanel(
+        {
+          title: 'Share of one transfer of 256 MiB, at the farthest member',
+          description: 'Percent of the whole. Four members, blocks of 1 MiB, the windows of the paper.',
+        },
+        { unit: 'percent', digits: 2 },
+        [
+          { name: 'measured', values: shares(ours), own: true },
+          { name: 'paper', values: shares(OF_PAPER) },
         ],
-      },
-      {
-        title: 'Microseconds of that transfer',
-        description: 'The links of the paper are 40 times as fast.',
-        kind: 'table',
-        x: { label: 'part', values: ROWS.map(([name]) => name) },
-        y: { label: 'microseconds', scale: 'linear', digits: 0 },
-        series: [{ name: 'measured', values: ours.map((value) => rounded(value, 0)), own: true }],
-      },
+      ),
+      partsPanel(
+        {
+          title: 'Microseconds of that transfer',
+          description: 'The links of the paper are 40 times as fast.',
+        },
+        MICROSECONDS,
+        [{ name: 'measured', values: ours, own: true }],
+      ),
     ],
     facts: {
-      total: `${total.toFixed(0)} µs`,
-      step: `${step.toFixed(1)} µs`,
+      total: `${grouped(total)} µs (links of 1 Gbit/s)`,
+      step: `${grouped(step)} µs (links of 1 Gbit/s)`,
       share: `${((100 * (remote + blocks)) / total).toFixed(1)}%`,
     },
   };

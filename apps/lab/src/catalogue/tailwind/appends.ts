@@ -11,6 +11,7 @@ export function appendsWay(
 ): Way {
   return {
     id: 'measured',
+    name: 'appends of a log',
     kind: 'measured',
     how,
     command: shown(APPEND_ARGS),

@@ -20,6 +20,7 @@ export const figure7: Figure = {
   ways: [
     {
       id: 'measured',
+      name: 'kv on one host',
       kind: 'measured',
       how: `Five kv servers and the load on one host; ${WORKLOADS.length} workloads, 1 to 30 clients, both schemes by turns.`,
       command: reproduceCommand(ID),
@@ -32,6 +33,7 @@ export const figure7: Figure = {
     },
     {
       id: 'recorded',
+      name: 'kv on one host, 30 clients only',
       kind: 'measured',
       how: 'The same with 30 clients only, medians of three rounds.',
       command: `${shown(ycsbArgs('WORKLOAD', 'MODE', 30)).replace(/-t \d+/, '-t 8')}`,
