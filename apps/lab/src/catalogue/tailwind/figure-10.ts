@@ -32,7 +32,7 @@ export const figure10: Figure = {
   ],
   ways: [
     offeredWay(
-      'by-load',
+      'clients',
       'SETs that are due at scheduled times: processors of one kv server and of its three backups, beside Redis.',
       (loads) => loads.coresOutcome(),
     ),
