@@ -20,8 +20,8 @@ const KEY = '0123456789abcdef'.repeat(4);
 const MESSAGE_BYTES = 4096;
 const SLOT_BYTES = 1024;
 const SLOTS_A_MESSAGE = MESSAGE_BYTES / SLOT_BYTES;
-/** A message has four slots, of 64: the ring is used fifty times. */
-const MESSAGES = 800;
+/** A message has four slots, of 64: the ring is used 25 times. */
+const MESSAGES = 400;
 /** More messages than any test waits for. */
 const ENDLESS = { name: 'network', messages: 1e9, reportAt: 300 };
 const KINDS: Partial<ChannelOptions>[] = [

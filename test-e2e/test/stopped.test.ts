@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Cluster, endClusters, over } from '../src/cluster.js';
+import { LONG } from '../src/long.js';
 import type { MemberProcess } from '../src/member-process.js';
 import type { Closed } from '../src/member-types.js';
 import { expectLost, expectOrderedAndExact, transferAmong } from '../src/proof.js';
@@ -37,6 +38,13 @@ function failuresSeenBy(members: readonly MemberProcess[]): unknown[] {
   return members.flatMap(({ events }) => events.filter(({ event }) => event === 'memberFailed'));
 }
 
+/** Who is stopped for too long; RDMC_TEST_LONG=1: also a relay whose worker relays. */
+const TOO_LONG = [
+  ['the root', 0, 'shm', 'worker'],
+  ['a relay', 1, 'tcp', 'device'],
+  ...(LONG ? [['a relay', 1, 'shm', 'worker'] as const] : []),
+] as const;
+
 describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () => {
   it.each([
     ['the root, then a receiver', [0, 2], 'shm'],
@@ -59,11 +67,7 @@ describe('a member that is stopped (SIGSTOP) in the middle of a transfer', () =>
     },
   );
 
-  it.each([
-    ['the root', 0, 'shm', 'worker'],
-    ['a relay', 1, 'shm', 'worker'],
-    ['a relay', 1, 'tcp', 'device'],
-  ] as const)(
+  it.each(TOO_LONG)(
     'for too long: %s (%i, over %s, relays by the %s) is named, and harms nobody when it wakes',
     async (_who, stopped, transport, relay) => {
       // More than a busy machine keeps a process that runs from its processor.

@@ -46,11 +46,14 @@ const RESOLUTIONS = {
   bundler: { module: 'ESNext', moduleResolution: 'Bundler' },
 };
 
-/** Each compiler with one resolution, because a compilation takes 4 s of a processor; with `all`, each with each of them. */
+/**
+ * With `all`, each compiler with each resolution. Without, the fast one alone: a compilation by TypeScript 5 takes 4 s of a
+ * processor, and is among the smoke tests.
+ */
 export function compilations(all) {
   if (!all) {
     return [
-      ['TypeScript 5', 'nodenext'],
+      ['TypeScript 7', 'nodenext'],
       ['TypeScript 7', 'bundler'],
     ];
   }

@@ -1,28 +1,38 @@
 // The packages' test suites, as parts of a run.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { places } from './parts.mjs';
 import { root } from './setup.mjs';
 
+/**
+ * Test files of a part at once. Each worker of the runner takes up to a second of a processor to start and to load the sources:
+ * two cores have one for each part, and more parts at once instead.
+ */
+const WORKERS = Math.max(1, availableParallelism() - 1);
+const LEAST_PLACES = 8;
+/** Suites that run at once: they wait for most of their time. */
+export const suitePlaces = Number(process.env.RDMC_TEST_PLACES) || Math.max(LEAST_PLACES, places);
 /**
  * Seconds of a suite beside others on two cores, and the number of its pieces. The longest start first; a suite
  * that takes longer than the others together is split into pieces. A suite that is not listed takes DEFAULT_SECONDS.
  * `npm test` prints the seconds of each part: a part that ends long after the others has too small a number here.
  */
 const MEASURED = {
-  'apps/kv': { seconds: 115 },
-  'apps/rdmc': { seconds: 184, pieces: 2 },
-  'packages/cast': { seconds: 230, pieces: 2 },
-  'packages/dataplane': { seconds: 35 },
-  'packages/group': { seconds: 52 },
-  'packages/hipower': { seconds: 65 },
-  'packages/mesh': { seconds: 35 },
-  'packages/tailwind': { seconds: 90 },
-  'packages/verbs': { seconds: 60 },
-  'packages/verbs-compliance': { seconds: 90, pieces: 2 },
+  'apps/kv': { seconds: 230 },
+  'apps/rdmc': { seconds: 368, pieces: 2 },
+  'packages/cast': { seconds: 460, pieces: 2 },
+  'packages/dataplane': { seconds: 70 },
+  'packages/group': { seconds: 104 },
+  'packages/hipower': { seconds: 130 },
+  'packages/mesh': { seconds: 70 },
+  'packages/tailwind': { seconds: 180 },
+  'packages/verbs': { seconds: 120 },
+  'packages/verbs-compliance': { seconds: 180, pieces: 2 },
   'test-e2e': { seconds: 260, pieces: 2 },
-  'tools/chaos': { seconds: 160 },
+  'tools/chaos': { seconds: 120 },
   'tools/netlab': { seconds: 30 },
-  'tools/release': { seconds: 40 },
+  'tools/release': { seconds: 60 },
   'tools/roce-vm': { seconds: 25 },
 };
 const DEFAULT_SECONDS = 10;
@@ -70,18 +80,19 @@ function partsOf(folder) {
       command: 'node',
       args: [VITEST, 'run', ...(pieces === 1 ? [] : [`--shard=${piece}`])],
       cwd: folder,
+      env: { RDMC_TEST_WORKERS: String(WORKERS) },
       seconds: seconds / pieces,
     };
   });
 }
 
-/** One process of the runner for several suites; `workers`: test files at once (default: that of the suites). */
+/** One process of the runner for several suites; `workers`: test files at once. */
 function together(folders, workers) {
   return {
     label: folders.join(', '),
     command: 'node',
     args: [VITEST, 'run', '--config', 'tools/tasks/together.vitest.config.ts'],
-    env: { RDMC_TEST_FOLDERS: folders.join(), ...(workers && { RDMC_TEST_WORKERS: String(workers) }) },
+    env: { RDMC_TEST_FOLDERS: folders.join(), RDMC_TEST_WORKERS: String(workers) },
     seconds: folders.reduce((sum, folder) => sum + secondsOf(folder), 0),
   };
 }
@@ -101,7 +112,7 @@ export function suites(folders = suiteFolders()) {
   const chosen = withSuite(folders);
   const small = chosen.filter((folder) => TOGETHER.includes(folder));
   const others = chosen.filter((folder) => !TOGETHER.includes(folder)).flatMap(partsOf);
-  return small.length > 0 ? [...others, together(small)] : others;
+  return small.length > 0 ? [...others, together(small, WORKERS)] : others;
 }
 
 /** The suites of these packages without their slow files, in so many parts: a part runs one test file at a time. */

@@ -2,14 +2,15 @@
 // apps (the compliance suite among them), all examples, and `rdmc demo`; without the suites under the line that runs this,
 // because `npm test` runs them. Arguments name lines: npm run test:nodes -- 22
 // Before them, the declarations are compiled with TypeScript 5 and 7.
-// With --smoke, for a push: under each line one example, which loads the addon, and two small suites under the newest.
+// With --smoke, for a push: under each line one example, which loads the addon, and two small suites under the newest; of the
+// declarations one compilation by TypeScript 5.
 // The addon is not built again: its Node-API is the same in all of them.
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { NODE_LINES } from './nightly-parts.mjs';
 import { passParts } from './parts.mjs';
 import { root, run, setUp, stop } from './setup.mjs';
-import { suiteFolders, suites, VITEST } from './suites.mjs';
+import { suiteFolders, suitePlaces, suites, VITEST } from './suites.mjs';
 
 const THIS_LINE = process.versions.node.split('.')[0];
 
@@ -49,7 +50,7 @@ const DEMO = {
   seconds: 10,
 };
 
-/** `npm test` compiles with two of the six combinations. */
+/** `npm test` compiles by TypeScript 7. */
 const COMPILERS = {
   label: 'TypeScript 5 and 7, with each resolution of modules',
   command: 'node',
@@ -75,7 +76,13 @@ const asked = process.argv.slice(smoke ? 3 : 2);
 const unknown = asked.find((line) => !NODE_LINES.includes(line));
 if (unknown) stop(`Node.js ${unknown} is not tested; there are: ${NODE_LINES.join(', ')}`);
 setUp();
-if (!smoke && asked.length === 0) await passParts([COMPILERS]);
+/** What of it runs for a push. */
+const ONE_COMPILER = {
+  ...COMPILERS,
+  label: 'TypeScript 5',
+  args: [...COMPILERS.args, '-t', 'TypeScript 5, nodenext'],
+};
+if (asked.length === 0) await passParts([smoke ? ONE_COMPILER : COMPILERS]);
 for (const line of asked.length > 0 ? asked : NODE_LINES) {
   const env = environment(line);
   const parts = partsOf(line, smoke).map((part) => ({
@@ -83,5 +90,5 @@ for (const line of asked.length > 0 ? asked : NODE_LINES) {
     label: `Node.js ${line}: ${part.label}`,
     env: { ...part.env, ...env },
   }));
-  await passParts(parts);
+  await passParts(parts, suitePlaces);
 }

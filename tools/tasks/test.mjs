@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { passParts } from './parts.mjs';
 import { prepare, root, run, tool, turboArgs, turboEnv, wantCommands } from './setup.mjs';
-import { packageFolders, suites } from './suites.mjs';
+import { packageFolders, suitePlaces, suites } from './suites.mjs';
 
 /** Checks that do not need a build. */
 const FIRST = [
@@ -35,4 +35,4 @@ const build = {
   seconds: 100,
 };
 await passParts([build, ...FIRST]);
-await passParts([...CHECKS, ...suites()]);
+await passParts([...CHECKS, ...suites()], suitePlaces);

@@ -20,6 +20,11 @@ const STEPS = [
 /** At the end turbo names the tasks that failed; of all output, theirs is worth reading. */
 const FAILED = /^\s*Failed:\s+(.+)$/m;
 
+// The reader of the output has ended, as in `npm run reproduce -- --list | head`: the command goes on, and decides what that means.
+process.stdout.on('error', (error) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 let hasLines = false;
 let timer;
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { blocksOf, resnet152 } from '../src/index.js';
 
 /** Tensors: with RDMC_TEST_LONG=1 those of the whole network, 60 million values. */
-const TENSORS = process.env.RDMC_TEST_LONG === '1' ? 467 : 100;
+const TENSORS = process.env.RDMC_TEST_LONG === '1' ? 467 : 40;
 /** The default of the command. */
 const BLOCK_BYTES = 65_536;
 const run = promisify(execFile);
@@ -16,8 +16,8 @@ describe('rdmc-paramserver, built', () => {
   // The differences of the protocols do not depend on the size.
   it.each([
     ['push', TENSORS],
-    ['pull', 100],
-    ['baseline', 100],
+    ['pull', 40],
+    ['baseline', 40],
   ] as const)(
     '%s, %i tensors: server and workers agree with one process, bit for bit',
     { timeout: 240_000 },

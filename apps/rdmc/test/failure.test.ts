@@ -74,13 +74,13 @@ describe('when the command is interrupted', () => {
 });
 
 describe('when a receiver is lost', () => {
-  it.each([1, 2])('kill -9 of member %d is exit code 4 and names it', async (member) => {
+  it('kill -9 of member 1 is exit code 4 and names it', async () => {
     const { cli, pids } = await disturbable();
-    process.kill(pids[member - 1]!, 'SIGKILL');
+    process.kill(pids[0]!, 'SIGKILL');
     const ended = await cli.ended;
     expect(ended.code).toBe(4);
     expect(ended.stderr).toContain(
-      `error ERR_RDMC_MEMBER_LOST: member ${member} (pid ${pids[member - 1]}) was killed by SIGKILL`,
+      `error ERR_RDMC_MEMBER_LOST: member 1 (pid ${pids[0]}) was killed by SIGKILL`,
     );
     expectNothingLeft(pids);
   });

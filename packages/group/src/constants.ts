@@ -1,7 +1,7 @@
 /** The numbers of the group protocol. Names have the unit: bytes or milliseconds; the others are counts. */
 
 /** Version of the wire: header, announcements, and the messages of `wire-messages.ts`. Members must agree. */
-export const GROUP_PROTOCOL_VERSION = 8;
+export const GROUP_PROTOCOL_VERSION = 9;
 
 export const KIB = 1024;
 export const MIB = 1024 * 1024;

@@ -17,4 +17,4 @@ export { FirstBufferPool, type FirstBuffers } from './worker/first-buffers.js';
 export { GroupTrace } from './worker/group-trace.js';
 export { GroupMachine } from './worker/machine.js';
 export type { MachineConfig } from './worker/machine-config.js';
-export { type GroupPort, ProtocolViolation } from './worker/port.js';
+export { type GroupPort, ProtocolViolation, type Relay, type RelayPort } from './worker/port.js';

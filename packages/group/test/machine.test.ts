@@ -60,13 +60,16 @@ const groups = fc.record({
   ),
 });
 
+/** RDMC_TEST_LONG=1: more. */
+const RUNS = process.env.RDMC_TEST_LONG === '1' ? 1000 : 150;
+
 describe('GroupMachine over a simulated wire', () => {
   it('gives every member every message once, in order, with any interleaving', () => {
     fc.assert(
       fc.property(groups, ({ racks, ...group }) => {
         expectDelivered({ ...group, racks: racks.slice(0, group.nodes), maxBlockBytes: MAX_BLOCK });
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 

@@ -69,6 +69,17 @@ describe('a ring of entries', () => {
     expect([...readAll(reader)[0]!.bytes]).toEqual(Array.from({ length: 50 }, (_, index) => index));
   });
 
+  it('is given to the worker in eighths: neither entry by entry, nor when it is full', () => {
+    const { control, writer } = joined();
+    const part = UNITS / 8;
+    for (let number = 1; number < part; number += 1) writer.tryWrite(number, new Uint8Array());
+    expect(control[ControlWord.HEAD]).toBe(0);
+    writer.tryWrite(part, new Uint8Array());
+    expect(control[ControlWord.HEAD]).toBe(part);
+    writer.tryWrite(part + 1, new Uint8Array(MOST));
+    expect(control[ControlWord.HEAD]).toBe(part + entryUnits(MOST));
+  });
+
   it('gives every message once, in order and complete, whatever the sizes and the turns', () => {
     const steps = fc.array(fc.record({ write: fc.boolean(), size: fc.integer({ min: 0, max: MOST }) }), {
       maxLength: 400,
@@ -346,15 +357,24 @@ describe('the counters of a ring', () => {
 
   it('fit the ring to the largest message', () => {
     for (const most of [1, 8192, 65_536]) {
-      const { first, full } = ringUnits(most, 4);
+      const { first, full } = ringUnits({ smallMessageBytes: most, members: 4 });
       expect([Math.log2(first) % 1, Math.log2(full) % 1]).toEqual([0, 0]);
       expect(full).toBeGreaterThanOrEqual(16 * entryUnits(most));
       // Acks may be late by half of it, and by less than a granule more.
       expect(first).toBeGreaterThanOrEqual(2 * entryUnits(most) + granuleOf(full));
-      expect(ringUnits(most, 17).first).toBeGreaterThanOrEqual(4 * entryUnits(most) + granuleOf(full));
+      const tree = ringUnits({ smallMessageBytes: most, members: 17 });
+      expect(tree.first).toBeGreaterThanOrEqual(4 * (entryUnits(most) + granuleOf(tree.full)));
       expect(first).toBeLessThan(full);
     }
     expect([entryUnits(0), entryUnits(1), entryUnits(8), entryUnits(9)]).toEqual([1, 2, 2, 3]);
+  });
+
+  it('are longer in groups of more than 4 members, except where each sender has one', () => {
+    const bytes = (members: number, hasManySenders?: boolean): number =>
+      ringUnits({ smallMessageBytes: 8192, members, hasManySenders: hasManySenders ?? false }).full *
+      UNIT_BYTES;
+    expect([bytes(2), bytes(4), bytes(16, true)]).toEqual(Array(3).fill(512 * 1024));
+    expect([bytes(5), bytes(16), bytes(128)]).toEqual(Array(3).fill(2048 * 1024));
   });
 });
 

@@ -5,6 +5,8 @@ import type { TraceRecord } from './trace.js';
 export interface BlockSender {
   /** The time now, for the trace. */
   readonly now: number;
+  /** Whether a block may leave: a relay waits for it. */
+  isReleased(block: BlockToPair): boolean;
   /** The block is in the memory of the neighbour `pair`. */
   delivered(block: BlockToPair): void;
   /** Its completion is raised. */
@@ -17,6 +19,12 @@ export interface BlockToPair {
   readonly slot: number;
   readonly block: number;
   readonly bytes: number;
+  /** Whether its completion wakes the neighbour's thread, where that waits for such ones. */
+  readonly wakes: boolean;
+  /** Of the sender: where the header is. */
+  readonly headerSlot: number;
+  /** Of a relay: the neighbour whose blocks it waits for, and how many of them must have come. */
+  readonly after: { readonly from: number; readonly receives: number } | undefined;
 }
 
 /** One block on its way, from the machine's request to the completion. */
@@ -30,6 +38,10 @@ export class BlockSend implements SendRequest {
 
   get bytes(): number {
     return this.to.bytes;
+  }
+
+  get isReleased(): boolean {
+    return this.sender.isReleased(this.to);
   }
 
   posted(): void {

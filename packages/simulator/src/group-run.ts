@@ -28,6 +28,7 @@ export interface GroupContext {
   readonly hostCosts: HostCosts;
   readonly windows: Windows;
   readonly offload: boolean;
+  readonly relay: 'worker' | 'device';
   readonly traces: boolean;
   readonly delays: readonly Delay[];
   readonly live: LiveTrace | undefined;
@@ -42,6 +43,7 @@ export class GroupRun implements MemberContext {
   readonly hostCosts: HostCosts;
   readonly windows: Windows;
   readonly offload: boolean;
+  readonly relay: 'worker' | 'device';
   readonly traced: TracedGroup | undefined;
   readonly live: LiveTrace | undefined;
   readonly members: Member[] = [];
@@ -62,6 +64,7 @@ export class GroupRun implements MemberContext {
     this.hostCosts = context.hostCosts;
     this.windows = context.windows;
     this.offload = context.offload;
+    this.relay = context.relay;
     this.live = context.live;
     const { members, messages } = group;
     this.traced = context.traces ? { number, schedule: scheduleOf(group), members, messages } : undefined;

@@ -10,6 +10,8 @@ import {
   HEADER_WORDS,
   NO_KEY,
   OPEN_MESSAGES,
+  type Relay,
+  type RelayPort,
 } from '@rdmc/group/machine';
 import { createSchedule } from '@rdmc/schedule';
 import { BlockSend, type BlockSender, type BlockToPair } from './block-send.js';
@@ -33,6 +35,8 @@ export interface MemberContext {
   readonly windows: Windows;
   /** Whether the NICs run the protocol. */
   readonly offload: boolean;
+  /** Who relays blocks. */
+  readonly relay: 'worker' | 'device';
   readonly group: SimulatedGroup;
   /** The group as its tracers see it; `undefined` if there is no trace. */
   readonly traced: TracedGroup | undefined;
@@ -67,7 +71,7 @@ function buffersOf(blockBytes: number): FirstBuffers {
 }
 
 /** One member of a group: the shipped state machine on a port whose requests take simulated time. */
-export class Member implements GroupPort, HostedMember, BlockSender {
+export class Member implements GroupPort, RelayPort, HostedMember, BlockSender {
   readonly machine: GroupMachine;
   readonly node: number;
   readonly tracer: Tracer | undefined;
@@ -80,6 +84,10 @@ export class Member implements GroupPort, HostedMember, BlockSender {
   /** When each message was complete here. */
   readonly finishedAt: number[] = [];
   readonly #headers: Uint32Array;
+  /** The slots of receives, in front of those of sends. */
+  readonly #receiveSlots: number;
+  /** By neighbour: its blocks that have come and whose relays the NIC has released. */
+  readonly #came: number[];
   #sendWindow: number;
   #sends: BlockSend[] = [];
   #receives: WrittenReceive[] = [];
@@ -108,7 +116,10 @@ export class Member implements GroupPort, HostedMember, BlockSender {
     this.neighbours = [...new Set([...around.sendsTo, ...around.receivesFrom])].sort((a, b) => a - b);
     this.receives = this.neighbours.map(() => new ReceiveQueue());
     this.sendQueues = this.neighbours.map((peer) => run.sendQueue(this.node, group.members[peer]!));
-    this.#headers = new Uint32Array((windows.receive + windows.send) * HEADER_WORDS);
+    const relays = run.relay === 'device' ? { ahead: windows.receive, port: this } : undefined;
+    this.#receiveSlots = windows.receive + (relays?.ahead ?? 0);
+    this.#headers = new Uint32Array((this.#receiveSlots + windows.send) * HEADER_WORDS);
+    this.#came = this.neighbours.map(() => 0);
     this.tracer = run.traced && new Tracer(run.traced, rank, this.neighbours.length);
     const peers = this.neighbours.map((peer) => group.members[peer]!);
     const trace = run.live && new GroupTrace(run.live.of(this.node), run.number, peers);
@@ -120,6 +131,7 @@ export class Member implements GroupPort, HostedMember, BlockSender {
         receiveWindow: windows.receive,
         sendWindow: windows.send,
         readyTokens: windows.ready,
+        relays,
         maxBlockBytes: group.blockBytes,
         headers: this.#headers,
         counters: createCounters(),
@@ -172,12 +184,20 @@ export class Member implements GroupPort, HostedMember, BlockSender {
     this.#receives.push({ pair, slot, byteLength });
   }
 
-  postSend(pair: number, slot: number, block: number, { byteLength }: BlockRange): void {
-    this.#work.sends += 1;
-    this.#targetOf[slot] = pair;
-    const delay = this.run.delayOf(this.node, this.run.group.members[this.neighbours[pair]!]!, block);
-    const to = { pair, slot, block, bytes: byteLength };
-    this.#sends.push(new BlockSend(this, to, delay, this.tracer?.send(pair)));
+  postSend(pair: number, slot: number, block: number, { byteLength }: BlockRange, wakes: boolean): void {
+    const headerSlot = this.#receiveSlots + slot;
+    this.#push({ pair, slot, block, bytes: byteLength, wakes, headerSlot, after: undefined });
+  }
+
+  postRelay(
+    { pair, slot, block, wakes, headerSlot, from, receives }: Relay,
+    { byteLength }: BlockRange,
+  ): void {
+    this.#push({ pair, slot, block, bytes: byteLength, wakes, headerSlot, after: { from, receives } });
+  }
+
+  isReleased({ after: condition }: BlockToPair): boolean {
+    return condition === undefined || this.#came[condition.from]! >= condition.receives;
   }
 
   receiveAnnouncement(): void {
@@ -208,20 +228,21 @@ export class Member implements GroupPort, HostedMember, BlockSender {
   }
 
   /** A block of `from`, the neighbour `pair`, is in memory. */
-  blockCame(pair: number, from: Member, slotThere: number, block: number, bytes: number): void {
+  blockCame(pair: number, from: Member, { block, bytes, wakes, headerSlot }: BlockToPair): void {
     const receive = this.receives[pair]!.take();
     if (receive === undefined || bytes > receive.byteLength) {
       throw new Error(`Member ${from.rank} sent block ${block} to ${this.rank}, which was not ready for it`);
     }
     this.blocks += 1;
     const { slot } = receive;
-    const source = (this.run.windows.receive + slotThere) * HEADER_WORDS;
+    const source = headerSlot * HEADER_WORDS;
     for (let word = 0; word < HEADER_WORDS; word += 1) {
       this.#headers[slot * HEADER_WORDS + word] = from.#headers[source + word]!;
     }
     const record = this.#recordOf[slot];
     if (record) record.received = this.run.clock.now;
-    this.#complete(true, () => {
+    if (this.run.relay === 'device') this.#release(pair);
+    this.#complete(wakes, () => {
       if (record) this.tracer!.arrived(record, this.run.clock.now);
       this.machine.blockArrived(slot, block, HEADER_BYTES + bytes);
     });
@@ -231,13 +252,30 @@ export class Member implements GroupPort, HostedMember, BlockSender {
     return this.run.clock.now;
   }
 
-  delivered({ pair, slot, block, bytes }: BlockToPair): void {
+  delivered(block: BlockToPair): void {
+    const { pair } = block;
     const target = this.run.members[this.neighbours[pair]!]!;
-    target.blockCame(this.#pairAt(target, pair), this, slot, block, bytes);
+    target.blockCame(this.#pairAt(target, pair), this, block);
   }
 
   acknowledged({ slot }: BlockToPair): void {
     this.#complete(false, () => this.#sent(slot));
+  }
+
+  #push(block: BlockToPair): void {
+    const { pair, slot } = block;
+    this.#work.sends += 1;
+    this.#targetOf[slot] = pair;
+    const delay = this.run.delayOf(this.node, this.run.group.members[this.neighbours[pair]!]!, block.block);
+    this.#sends.push(new BlockSend(this, block, delay, this.tracer?.send(pair)));
+  }
+
+  /** The NIC releases the relays that wait for the last block of that neighbour. */
+  #release(pair: number): void {
+    after(this.run.clock, this.run.nic.offload, () => {
+      this.#came[pair]! += 1;
+      for (const queue of this.sendQueues) queue.continue();
+    });
   }
 
   // A request that costs nothing can lead to the next turn of this member, so each list is replaced before it is given.

@@ -41,6 +41,8 @@ export interface SimulateOptions {
   readonly windowMs?: number | undefined;
   /** Let the NICs run the protocol. */
   readonly offload?: boolean | undefined;
+  /** The threads relay blocks, or their NICs, as with this option of `createGroup`. Default 'worker'. */
+  readonly relay?: 'worker' | 'device' | undefined;
   /** Links between two nodes that are slower than the ports. Default: none. */
   readonly slowLinks?: readonly SlowPair[] | undefined;
   /** Preemptions at given times. Default: none. */
@@ -81,6 +83,7 @@ const KNOWN: readonly (keyof SimulateOptions)[] = [
   'windows',
   'windowMs',
   'offload',
+  'relay',
   'slowLinks',
   'preemptions',
   'preemptionRate',
@@ -144,13 +147,26 @@ function checkHardware(options: HardwareOptions): Hardware {
     racks,
     windows: windowsOf(options.windows ?? 'shipped'),
     windowMs: positive('windowMs', options.windowMs ?? DEFAULT_WINDOW_MS),
-    offload: booleanOption(WHERE, 'offload', options.offload ?? false),
+    ...executionOf(options),
     slowPairs: (options.slowLinks ?? []).map((link) => checkSlowLink(link, nodes)),
     preemptions: (options.preemptions ?? []).map((preemption) => checkPreemption(preemption, nodes)),
     preemptionRate: options.preemptionRate && checkRate(options.preemptionRate),
     delays: options.delays ?? [],
     seed,
   };
+}
+
+function executionOf({
+  offload = false,
+  relay = 'worker',
+}: HardwareOptions): Pick<Hardware, 'offload' | 'relay'> {
+  if (relay !== 'worker' && relay !== 'device')
+    throw invalid(`relay must be worker or device, not '${String(relay)}'`);
+  if (booleanOption(WHERE, 'offload', offload) && relay === 'device')
+    throw invalid(
+      "relay 'device' is for protocols that threads run: leave out offload, with which the NICs run everything",
+    );
+  return { offload, relay };
 }
 
 function checkShape(options: HardwareOptions): Pick<SimulatedGroup, 'algorithm' | 'blockBytes' | 'inFlight'> {

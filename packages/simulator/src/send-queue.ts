@@ -36,14 +36,15 @@ export class SendQueue {
     this.#busy = false;
   }
 
-  /** Starts the next request, unless the completion of the last one has started it already. */
+  /** Starts the next request, if it may start and none is on the wire. */
   continue(): void {
     if (!this.#busy) this.#next();
   }
 
   #next(): void {
-    const request = this.#waiting.shift();
-    if (request === undefined) return;
+    const [request] = this.#waiting;
+    if (!request?.isReleased) return;
+    this.#waiting.shift();
     this.#busy = true;
     if (this.#queued) this.#queued.send(request);
     else new RequestOnWire(this, request).prepare();

@@ -8,6 +8,8 @@ export interface SendRequest {
   readonly bytes: number;
   /** Time that a test adds before its first byte, in microseconds. */
   readonly delay: number;
+  /** Whether the NIC may execute it. When that changes, its queue has to `continue`. */
+  readonly isReleased: boolean;
   /** The first byte and the last byte have left. */
   started(): void;
   finished(): void;

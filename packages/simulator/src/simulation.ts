@@ -27,6 +27,7 @@ export interface Simulation {
   /** How long threads poll after work, in milliseconds: 0 for interrupts only, Infinity for polling only. */
   readonly windowMs: number;
   readonly offload: boolean;
+  readonly relay: 'worker' | 'device';
   /** The rack of each node, if there are racks. */
   readonly racks: readonly number[] | undefined;
   readonly slowPairs: readonly SlowPair[];
@@ -83,7 +84,7 @@ function makeContext(
   clock: Clock,
   hosts: readonly Host[],
 ): Omit<GroupContext, 'sendQueue' | 'live'> {
-  const { cluster, windows, offload, traces, delays } = simulation;
+  const { cluster, windows, offload, relay, traces, delays } = simulation;
   const nics: Executor = new NicExecutor(clock, cluster.nic.offload);
   return {
     clock,
@@ -91,6 +92,7 @@ function makeContext(
     hostCosts: cluster.host,
     windows,
     offload,
+    relay,
     traces,
     delays,
     executorOf: (node) => (offload ? nics : hosts[node]!),

@@ -29,6 +29,8 @@ describe('bad input', () => {
     ['a preemption elsewhere', { preemptions: [{ node: 4, at: 0, lasts: 1 }] }, 'ERR_RDMC_INVALID_OPTION'],
     ['preemption all the time', { preemptionRate: { perSecond: 1e6, lasts: 1 } }, 'ERR_RDMC_INVALID_OPTION'],
     ['a negative window', { windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['an unknown relay', { relay: 'nic' }, 'ERR_RDMC_INVALID_OPTION'],
+    ['relays of NICs that run everything', { relay: 'device', offload: true }, 'ERR_RDMC_INVALID_OPTION'],
     ['more senders than members', { senders: 5 }, 'ERR_RDMC_INVALID_OPTION'],
   ])('%s has a stable code', (_, options, code) => {
     const error = errorOf(options);

@@ -22,17 +22,23 @@ const runs = fc.record({
     }),
   ),
   windowMs: fc.constantFrom(0, 0.01, 50, Number.POSITIVE_INFINITY),
-  offload: fc.boolean(),
+  by: fc.constantFrom('threads', 'NICs', 'relays of NICs'),
   seed: fc.nat(),
 });
 
-function withRacks({ senders, ...options }: SimulateOptions & { senders: number }): SimulateOptions {
+function withRacks({
+  senders,
+  by,
+  ...options
+}: SimulateOptions & { senders: number; by: string }): SimulateOptions {
   const { nodes } = options;
   const racks = Array.from({ length: nodes }, (_, node) => node % 3);
   return {
     ...options,
     senders: Math.min(senders, nodes),
     racks,
+    offload: by === 'NICs',
+    relay: by === 'relays of NICs' ? 'device' : 'worker',
     preemptionRate: { perSecond: 500, lasts: 100 },
   };
 }
@@ -98,6 +104,23 @@ describe('groups', () => {
     const blocks = trace!.filter(({ node, received }) => node === 3 && received !== null);
     const [first, last] = [blocks[0]!, blocks.at(-1)!];
     expect((last.received! - first.received!) / (last.step - first.step)).toBeCloseTo(238.1, 1);
+  });
+
+  it('go on during a preemption where NICs relay, until the announced receives are full', () => {
+    const options: SimulateOptions = {
+      cluster: 'stampede',
+      nodes: 3,
+      algorithm: 'chain',
+      byteLength: 2 ** 25,
+      windowMs: Number.POSITIVE_INFINITY,
+    };
+    // Longer than it takes to send a block, and shorter than the blocks take whose relays are posted.
+    const preemptions = [{ node: 1, at: 2000, lasts: 1500 }];
+    const lost = (relay: 'worker' | 'device'): number =>
+      simulate({ ...options, relay, preemptions }).microseconds -
+      simulate({ ...options, relay }).microseconds;
+    expect(lost('worker')).toBeGreaterThan(1000);
+    expect(lost('device')).toBeLessThan(100);
   });
 
   it('say what a preempted relay makes the root wait for', () => {

@@ -87,8 +87,11 @@ export async function closedLoop(connections, next, signal) {
   return { counts, perSecond: (counts.requests * 1000) / (performance.now() - began) };
 }
 
-/** Requests at a rate, each timed from the moment at which it is due, until the signal. */
-export async function openLoop(connections, next, perSecond, signal) {
+/**
+ * Requests at a rate, each timed from the moment at which it is due, until the signal. `onReply` gets the command, and the moments at
+ * which it was due, left and was answered.
+ */
+export async function openLoop(connections, next, perSecond, signal, onReply = () => {}) {
   const counts = new Counts();
   const free = [...connections];
   const due = [];
@@ -98,8 +101,10 @@ export async function openLoop(connections, next, perSecond, signal) {
   const begin = () => {
     while (due.length > 0 && free.length > 0) {
       const [connection, dueAt] = [free.pop(), due.shift()];
-      const asked = connection.ask(next()).then((reply) => {
+      const [command, askedAt] = [next(), performance.now()];
+      const asked = connection.ask(command).then((reply) => {
         counts.add(dueAt, reply);
+        onReply({ command, dueAt, askedAt, endedAt: performance.now() });
         free.push(connection);
         work.delete(asked);
         begin();

@@ -7,7 +7,9 @@
 // the moment at which a request is due), and then both at the largest rate (closed loop). A part of the first are 12 connections that ask
 // for a key each, every 8 ms: while slots move, each of their slots moves once, so the longest answer of a key shows the pause of its
 // slot. They ask while nothing moves, too: otherwise the two loads would not be the same.
-// Prints one line for each, then the ratios: `back` is the return of a server. Needs the built dist.
+// Prints one line for each, then the ratios: `back` is the return of a server. Below a move at half the rate are its parts (slots move,
+// then replicas), and the longest stretch in which requests began 50 ms late or more: then no connection was free, because requests took
+// longer than connections allow at this rate. Needs the built dist.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -32,6 +34,7 @@ const PROBE_MS = 8;
 /** Of the slots of each server, from the upper end: these move when a server comes back. */
 const MOVING_PART = 0.15;
 const FILL = 500;
+const LATE_MS = 50;
 /** Each question about the state of a move takes some milliseconds of each server. */
 const POLL_MS = 250;
 const VALUE = 'x'.repeat(100);
@@ -82,8 +85,11 @@ async function keysOf(port, count, isUpper) {
   return [...found.values()];
 }
 
-/** Drains the last server, or ends that; resolves with the milliseconds until neither a slot nor a replica of it is left to move. */
-async function move(admin, isBack) {
+/**
+ * Drains the last server, or ends that; resolves with the milliseconds until neither a slot nor a replica of it is left to move.
+ * `onSlots` is called when no slot is left to move.
+ */
+async function move(admin, isBack, onSlots) {
   const began = performance.now();
   bulk(await admin.ask(resp('rdmc.admin', isBack ? 'UNDRAIN' : 'DRAIN', SERVERS)));
   for (;;) {
@@ -93,6 +99,7 @@ async function move(admin, isBack) {
     if (!isRunning && left === 0) break;
     await delay(POLL_MS);
   }
+  onSlots();
   if (!isBack) await withoutReplicas(admin);
   return performance.now() - began;
 }
@@ -131,6 +138,42 @@ async function probe(connections, keys, signal) {
   );
 }
 
+/** Tells what the requests of a part of a move took: from the moment at which they were due, and from the moment at which they left. */
+function tellPart(name, replies) {
+  if (replies.length === 0) return;
+  const p99 = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length * 0.99)]?.toFixed(1) ?? '-';
+  const taken = (word) =>
+    replies.filter(({ command }) => command.includes(word)).map(({ askedAt, endedAt }) => endedAt - askedAt);
+  const due = replies.map(({ dueAt, endedAt }) => endedAt - dueAt);
+  console.log(
+    `  ${name}: ${replies.length} requests, p99 ${p99(due)} ms; on their way: GET ${p99(taken('GET'))} ms, SET ${p99(taken('SET'))} ms`,
+  );
+}
+
+/** Tells of the parts of a move that began and was through with its slots at these moments. */
+function tellParts(replies, beganAt, slotsAt) {
+  tellPart(
+    'slots move',
+    replies.filter(({ dueAt }) => dueAt < slotsAt),
+  );
+  tellPart(
+    'replicas move',
+    replies.filter(({ dueAt }) => dueAt >= slotsAt),
+  );
+  let longest = { from: 0, to: 0 };
+  let from;
+  for (const { dueAt, askedAt } of [...replies].sort((a, b) => a.dueAt - b.dueAt)) {
+    if (askedAt - dueAt < LATE_MS) from = undefined;
+    else from ??= dueAt;
+    if (from !== undefined && dueAt - from > longest.to - longest.from) longest = { from, to: dueAt };
+  }
+  if (longest.to === longest.from) return;
+  const at = (moment) => ((moment - beganAt) / 1000).toFixed(2);
+  console.log(
+    `  began ${LATE_MS} ms late or more: from ${at(longest.from)} to ${at(longest.to)} s (the slots had moved at ${at(slotsAt)} s)`,
+  );
+}
+
 function tell(name, { counts, perSecond, milliseconds }, more = '') {
   const [p50, p99] = [counts.percentile(50).toFixed(2), counts.percentile(99).toFixed(2)];
   console.log(
@@ -156,8 +199,11 @@ async function measure({ root, results }) {
   tell('largest rate', full);
   const rate = Math.max(full.perSecond / 4, full.perSecond / 2 - (PROBES * 1000) / PROBE_MS);
   let isBack = false;
+  let slotsAt;
   const moving = async () => {
-    const milliseconds = await move(admin, isBack);
+    const milliseconds = await move(admin, isBack, () => {
+      slotsAt = performance.now();
+    });
     isBack = !isBack;
     return milliseconds;
   };
@@ -171,7 +217,10 @@ async function measure({ root, results }) {
     const probes = await open(probed.length);
     const end = new AbortController();
     const pauses = probe(probes, probed, end.signal);
-    const half = await during((signal) => openLoop(connections, next, rate, signal), work);
+    const replies = [];
+    const beganAt = performance.now();
+    const onReply = (reply) => replies.push(reply);
+    const half = await during((signal) => openLoop(connections, next, rate, signal, onReply), work);
     end.abort();
     const longest = await pauses;
     for (const each of probes) each.close();
@@ -179,6 +228,7 @@ async function measure({ root, results }) {
     results.longest[name].push(...longest);
     const shown = `  keys: median ${median(longest).toFixed(1)} ms, longest ${Math.max(...longest).toFixed(1)} ms`;
     tell(`half, ${name}`, half, shown);
+    if (isMoving) tellParts(replies, beganAt, slotsAt);
   }
   for (const isMoving of [false, true, true, false]) {
     const work = isMoving ? moving : calm;

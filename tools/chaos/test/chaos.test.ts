@@ -16,16 +16,17 @@ function again(seed: number, scenario: string, subject = ''): string {
 
 /**
  * Faults that other runs contain: RDMC_TEST_LONG=1 runs them too. `primary` is a part of `primary-and-backups`, `kv-server`
- * of `kv-servers`; `coordinator` and `kv-power` end all processes as `power-failure` does. Tests of @rdmc/kv kill the
- * coordinator alone under writes, `kv-coordinator-server` with a server. In `kv-move-deaths` slots move, and processes die, as in
- * `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in `kv-standby`. `kv-partition` and
- * `kv-move-partition` take half a minute.
+ * of `kv-servers`; `kv-power` ends all processes as `coordinator` and `power-failure` do. In `kv-move-deaths` slots move, and
+ * processes die, as in `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in
+ * `kv-standby`. `kv-partition` and `kv-move-partition` take half a minute. Tests of @rdmc/kv have the others: `cluster` loses two servers
+ * at once, `processes` the coordinator, alone and with a server, `hand-over` has a server that returns, `fenced` one that is stopped.
  */
 const CONTAINED: readonly string[] =
   process.env.RDMC_TEST_LONG === '1'
     ? []
     : [
-        ...['primary', 'power-failure', 'kv-server', 'kv-coordinator', 'kv-hand-over', 'kv-join', 'kv-drain'],
+        ...['primary', 'power-failure', 'coordinator', 'kv-server', 'kv-servers', 'kv-stopped', 'kv-return'],
+        ...['kv-coordinator', 'kv-coordinator-server', 'kv-hand-over', 'kv-join', 'kv-drain'],
         ...['kv-standby', 'kv-partition', 'kv-move-partition'],
       ];
 

@@ -257,7 +257,7 @@ function addTuningOptions(command: Command): Command {
     )
     .option('--rack <name>', 'the rack of this machine (default: a separate rack)')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
-    .option('--relay <who>', 'auto, worker, or device: who sends received blocks on to others', 'auto')
+    .option('--relay <part>', 'auto, worker or device: the part of a receiver that relays blocks', 'auto')
     .option('--message-size <size>', 'largest message; every member holds three (default: 8MiB)')
     .option('--checksum <name>', 'checksum of file contents: gmac (cheap) or sha256', 'gmac')
     .option('-z, --compress', 'compress contents: faster over slow links, such as 50 Mbit/s')

@@ -51,7 +51,8 @@ export class ManyReception implements GroupReception {
     this.#own = senders.indexOf(environment.memberId);
     this.#isTotal = order === 'total';
     this.#rules = this.#isTotal ? new TotalRules() : new SenderRules();
-    const { full } = ringUnits(smallMessageBytes, options.members.length);
+    const shape = { smallMessageBytes, members: options.members.length, hasManySenders: true };
+    const { full } = ringUnits(shape);
     // Every ring may be full of messages that were not read here, and each of them is one number.
     this.#counts = new SenderCounts(senders.length, senders.length * full);
     this.#deliveredFrom = senders.map(() => 0);

@@ -44,8 +44,8 @@ export class RingLinks {
     if (!this.options.senders) return null;
     const { smallMessageBytes, order, members } = this.options;
     const needs = { links: this.#to.length, receivesOwn: order === 'total', from: this.#from };
-    const group = { smallMessageBytes, members: members.length };
-    this.#memory = await RingsMemory.allocate(this.environment.protectionDomain, group, needs);
+    const shape = { smallMessageBytes, members: members.length, hasManySenders: true };
+    this.#memory = await RingsMemory.allocate(this.environment.protectionDomain, shape, needs);
     return { ...this.#memory.setup, peers: this.members };
   }
 

@@ -1,7 +1,7 @@
 import type { MemoryRegion, ProtectionDomain } from '@rdmc/verbs';
 import type { RingsSetup } from '../records.js';
-import { CONTROL_BYTES } from '../small/layout.js';
-import { SmallMemory, type SmallPart } from '../small/small-memory.js';
+import { CONTROL_BYTES, type RingShape } from '../small/layout.js';
+import { SmallMemory } from '../small/small-memory.js';
 
 /** What a member needs memory for. */
 export interface RingNeeds {
@@ -26,14 +26,10 @@ export class RingsMemory {
   private constructor() {}
 
   /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY; then nothing is allocated */
-  static async allocate(
-    domain: ProtectionDomain,
-    group: Pick<SmallPart, 'smallMessageBytes' | 'members'>,
-    needs: RingNeeds,
-  ): Promise<RingsMemory> {
+  static async allocate(domain: ProtectionDomain, shape: RingShape, needs: RingNeeds): Promise<RingsMemory> {
     const memory = new RingsMemory();
     try {
-      await memory.#allocate(domain, group, needs);
+      await memory.#allocate(domain, shape, needs);
     } catch (error) {
       await memory.close();
       throw error;
@@ -58,17 +54,17 @@ export class RingsMemory {
 
   async #allocate(
     domain: ProtectionDomain,
-    group: Pick<SmallPart, 'smallMessageBytes' | 'members'>,
+    shape: RingShape,
     { links, receivesOwn, from }: RingNeeds,
   ): Promise<void> {
-    if (links > 0) this.own = await SmallMemory.allocate(domain, { ...group, isRoot: true, links });
+    if (links > 0) this.own = await SmallMemory.allocate(domain, { ...shape, isRoot: true, links });
     if (links > 0 && receivesOwn) {
       this.#words = await domain.allocate(CONTROL_BYTES);
       const { buffer, byteOffset } = this.#words.view(0, CONTROL_BYTES);
       this.self = new Int32Array(buffer, byteOffset, CONTROL_BYTES / 4).fill(0);
     }
     for (const sender of from) {
-      this.from.set(sender, await SmallMemory.allocate(domain, { ...group, isRoot: false, links: 1 }));
+      this.from.set(sender, await SmallMemory.allocate(domain, { ...shape, isRoot: false, links: 1 }));
     }
   }
 }

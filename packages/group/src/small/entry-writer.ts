@@ -1,7 +1,11 @@
 import { ControlWord, ENTRY_HEADER_BYTES, entryUnits, SKIP_FLAG, UNIT_SHIFT } from './layout.js';
 
-/** Entries that are written before the worker learns of them, unless the sender says so earlier. */
+/**
+ * Entries, and the part of a ring, that are written before the worker learns of them, unless the sender says so earlier. A ring
+ * that was given to the worker only when it is full would be written, sent and read by turns, not at once.
+ */
 const PUBLISH_EVERY = 64;
+const PUBLISH_PART = 8;
 /** Payloads up to this length are copied byte by byte: a call of `set` costs more. */
 const BYTEWISE = 24;
 
@@ -12,6 +16,7 @@ export class EntryWriter {
   readonly #control: Int32Array;
   #units!: number;
   #mask!: number;
+  #publishUnits!: number;
   #head = 0;
   #tail = 0;
   #published = 0;
@@ -70,7 +75,8 @@ export class EntryWriter {
     this.#messages = (this.#messages + 1) | 0;
     this.#bytes = (this.#bytes + byteLength) | 0;
     this.#unpublished += 1;
-    if (this.#unpublished >= PUBLISH_EVERY) this.publish();
+    const isMuch = (this.#head - this.#published) >>> 0 >= this.#publishUnits;
+    if (isMuch || this.#unpublished >= PUBLISH_EVERY) this.publish();
     return true;
   }
 
@@ -111,6 +117,7 @@ export class EntryWriter {
     this.#words = new Uint32Array(ring.buffer, ring.byteOffset, ring.byteLength / 4);
     this.#units = ring.byteLength >>> UNIT_SHIFT;
     this.#mask = this.#units - 1;
+    this.#publishUnits = this.#units / PUBLISH_PART;
   }
 
   #notify(): void {

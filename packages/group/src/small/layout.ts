@@ -97,6 +97,12 @@ export const GRANULES = 4096;
 export const SKIP_FLAG = 0x8000_0000;
 
 const LEAST_FULL_RING_BYTES = 512 * KIB;
+/**
+ * Where more members than that share the processors of a host, each runs seldom. A longer ring lets it do more each time: fewer
+ * wake-ups for each message. Groups of many senders keep the shorter one, because each member has one for each sender.
+ */
+const MOST_MEMBERS_WITH_SHORT_RING = 4;
+const LEAST_LONG_RING_BYTES = 2048 * KIB;
 const LEAST_FIRST_RING_BYTES = 32 * KIB;
 /** Largest entries that a full ring has room for, at least. */
 const ENTRIES_PER_FULL_RING = 16;
@@ -118,10 +124,20 @@ export function entryUnits(byteLength: number): number {
   return (ENTRY_HEADER_BYTES + byteLength + UNIT_BYTES - 1) >>> UNIT_SHIFT;
 }
 
-/** Units of the rings of a group of so many members, with messages of up to that many bytes in them. */
-export function ringUnits(smallMessageBytes: number, members: number): RingUnits {
+/** The properties of a group on which its rings depend. */
+export interface RingShape {
+  readonly smallMessageBytes: number;
+  readonly members: number;
+  /** Default: one sender. */
+  readonly hasManySenders?: boolean;
+}
+
+/** Units of the rings of a group. */
+export function ringUnits({ smallMessageBytes, members, hasManySenders = false }: RingShape): RingUnits {
   const entry = entryUnits(smallMessageBytes);
-  const full = powerOfTwo(LEAST_FULL_RING_BYTES / UNIT_BYTES, ENTRIES_PER_FULL_RING * entry);
+  const isLong = members > MOST_MEMBERS_WITH_SHORT_RING && !hasManySenders;
+  const least = isLong ? LEAST_LONG_RING_BYTES : LEAST_FULL_RING_BYTES;
+  const full = powerOfTwo(least / UNIT_BYTES, ENTRIES_PER_FULL_RING * entry);
   const entries = members > MOST_FLAT_MEMBERS ? ENTRIES_PER_FIRST_RING_OF_TREE : ENTRIES_PER_FIRST_RING;
   const first = powerOfTwo(LEAST_FIRST_RING_BYTES / UNIT_BYTES, entries * (entry + granuleOf(full)));
   return { first, full };

@@ -1,15 +1,12 @@
 import { type MemoryRegion, type ProtectionDomain, VerbsError } from '@rdmc/verbs';
 import type { SmallSetup } from '../records.js';
-import { CONTROL_BYTES, type RingUnits, ringUnits, UNIT_BYTES } from './layout.js';
+import { CONTROL_BYTES, type RingShape, type RingUnits, ringUnits, UNIT_BYTES } from './layout.js';
 
 /** A member's part of a small-message path. */
-export interface SmallPart {
+export interface SmallPart extends RingShape {
   readonly isRoot: boolean;
   /** Queue pairs of this member: one for each member to which it writes, and a receiver's to the one that writes to it. */
   readonly links: number;
-  readonly smallMessageBytes: number;
-  /** Of the group. */
-  readonly members: number;
 }
 
 /** The memory of the small-message path at one member: its rings, and the words that its two threads share. */
@@ -32,7 +29,7 @@ export class SmallMemory {
 
   /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   static async allocate(domain: ProtectionDomain, part: SmallPart): Promise<SmallMemory> {
-    const units = ringUnits(part.smallMessageBytes, part.members);
+    const units = ringUnits(part);
     const ring = await domain.allocate(units.first * UNIT_BYTES, { remoteWrite: !part.isRoot });
     try {
       return new SmallMemory(domain, ring, await domain.allocate(CONTROL_BYTES), part, units);

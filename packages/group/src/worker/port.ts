@@ -40,13 +40,15 @@ export interface Relay {
   readonly pair: number;
   /** Of the send: behind the slots of ordinary sends. */
   readonly slot: number;
+  /** Its number in the message. */
   readonly block: number;
   /** As for `postSend`. */
   readonly wakes: boolean;
   /** The receive slot whose header is sent on, as it was received. */
   readonly headerSlot: number;
-  /** The neighbour that sends the block, and the number of its blocks that have come then, from the first on. */
+  /** The neighbour that sends the block. */
   readonly from: number;
+  /** The number of blocks of that neighbour that have come then, from the first on. */
   readonly receives: number;
 }
 

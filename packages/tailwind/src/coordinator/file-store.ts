@@ -9,12 +9,12 @@
  * `format` is the level of the cluster.
  */
 import { createHash } from 'node:crypto';
-import { open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Levels, ownLevels } from '@rdmc/common';
 import { dictionary, openRecord, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { messageOf, TailwindError } from '../errors.js';
-import { makeDirectory, syncDirectory } from './file-store-directory.js';
+import { DurableFile } from './durable-file.js';
+import { makeDirectory } from './file-store-directory.js';
 import { FileStoreLock } from './file-store-lock.js';
 import { requireLevel, SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
@@ -28,7 +28,7 @@ const content = openRecord({
 /** A coordinator's state in a file of this machine. One store at a time has it open. */
 export class FileStore extends SerialStore {
   private constructor(
-    private readonly path: string,
+    private readonly file: DurableFile,
     private readonly lock: FileStoreLock,
     private currentLevel: number,
     private revision: number,
@@ -48,8 +48,14 @@ export class FileStore extends SerialStore {
     await makeDirectory(dirname(path));
     const lock = await FileStoreLock.take(path);
     try {
-      const { level, revision, entries } = await read(path, levels);
-      return new FileStore(path, lock, level, revision, new Map(Object.entries(entries)));
+      const file = await DurableFile.open(path);
+      try {
+        const { level, revision, entries } = await read(file, levels);
+        return new FileStore(file, lock, level, revision, new Map(Object.entries(entries)));
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
     } catch (error) {
       await lock.release();
       throw error;
@@ -72,8 +78,9 @@ export class FileStore extends SerialStore {
     return new Map([...this.entries].filter(([key]) => key.startsWith(prefix)));
   }
 
-  protected release(): Promise<void> {
-    return this.lock.release();
+  protected async release(): Promise<void> {
+    await this.lock.release();
+    await this.file.close();
   }
 
   protected async change(key: string, value: string, revision: number): Promise<number> {
@@ -81,28 +88,25 @@ export class FileStore extends SerialStore {
     if (found !== revision) throw this.conflict(key, found, revision);
     const next = this.revision + 1;
     const changed = new Map(this.entries).set(key, { value, revision: next });
-    await writeDurably(this.path, encode(this.level, next, changed));
+    await this.file.write(encode(this.level, next, changed));
     this.revision = next;
     this.entries.set(key, { value, revision: next });
     return next;
   }
 
   protected async changeLevel(level: number): Promise<void> {
-    await writeDurably(this.path, encode(level, this.revision, this.entries));
+    await this.file.write(encode(level, this.revision, this.entries));
     this.currentLevel = level;
   }
 }
 
 type State = Shaped<typeof content> & { readonly level: number };
 
-async function read(path: string, levels: Levels): Promise<State> {
-  try {
-    return decode(path, await readFile(path, 'utf8'), levels);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
-      return { level: levels.most, revision: 0, entries: {} };
-    throw error;
-  }
+async function read(file: DurableFile, levels: Levels): Promise<State> {
+  const text = await file.read();
+  return text === undefined
+    ? { level: levels.most, revision: 0, entries: {} }
+    : decode(file.path, text, levels);
 }
 
 function encode(level: number, revision: number, entries: ReadonlyMap<string, StoredValue>): string {
@@ -128,23 +132,4 @@ function decode(path: string, text: string, levels: Levels): State {
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
-}
-
-/** The rename is durable once the directory is on the disk, and the file is complete whenever it has its name. */
-async function writeDurably(path: string, text: string): Promise<void> {
-  const unfinished = `${path}.tmp`;
-  try {
-    const file = await open(unfinished, 'w', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, path);
-  } catch (error) {
-    await rm(unfinished, { force: true }).catch(() => {});
-    throw error;
-  }
-  await syncDirectory(dirname(path));
 }

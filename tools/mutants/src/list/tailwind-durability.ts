@@ -43,7 +43,7 @@ export const tailwindDurability: readonly Mutant[] = [
   {
     id: 'tailwind/state-not-synced',
     package: PACKAGE,
-    function: 'writeDurably',
+    function: 'DurableFile.write',
     find: 'await file.sync();',
     replace: '',
     fault: 'The coordinator acts on a state that a loss of power takes away.',
@@ -52,8 +52,8 @@ export const tailwindDurability: readonly Mutant[] = [
   {
     id: 'tailwind/state-name-not-synced',
     package: PACKAGE,
-    function: 'writeDurably',
-    find: 'await syncDirectory(dirname(path));',
+    function: 'DurableFile.write',
+    find: 'await this.directory.sync();',
     replace: '',
     fault: 'The coordinator acts on a state whose name a loss of power takes away.',
     tests: ['packages/tailwind/test/durability.test.ts'],

@@ -106,6 +106,7 @@ constexpr int64_t kTcpGraceMs = 200;         // for last answers to be read afte
 constexpr uint32_t kTcpMaxUnanswered = 16;   // READs and atomics under way on a queue pair
 constexpr size_t kTcpTurnBytes = 256 << 10;  // moved each way for one connection in its turn
 constexpr size_t kTcpNotSentBytes = 128 << 10;
-constexpr size_t kTcpDirectBytes = 8 << 10;  // sent by the thread that posts
+// Less is sent by the thread that posts: a small message of a group of the default length, and its frame.
+constexpr size_t kTcpDirectBytes = 16 << 10;
 
 }  // namespace rdmc
