@@ -1,5 +1,5 @@
-import { mkdir, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { mkdir, open, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { codeOf } from './thrown.js';
 
 /**
@@ -17,6 +17,35 @@ export async function makeDirectories(path: string): Promise<string | undefined>
   const second = await errorOfMaking(path);
   if (second !== undefined) await existing(path, second);
   return first ?? path;
+}
+
+/**
+ * As `makeDirectories`. When this resolves, the names of the directories that were made are on the disk: without that, a loss of power
+ * takes files with them that were synced.
+ * @param sync of a directory
+ */
+export async function makeDurableDirectories(
+  path: string,
+  sync: (path: string) => Promise<void> = syncDirectory,
+): Promise<void> {
+  const first = await makeDirectories(path);
+  if (first === undefined) return;
+  // A new name is an entry of its parent: syncs from the innermost directory up to the one that existed before.
+  const last = dirname(resolve(first));
+  for (let parent = dirname(resolve(path)); ; parent = dirname(parent)) {
+    await sync(parent);
+    if (parent === last) return;
+  }
+}
+
+/** Resolves when the names in a directory are on the disk. @throws errors of the file system */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
 }
 
 async function errorOfMaking(path: string): Promise<unknown> {

@@ -1,8 +1,8 @@
 import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@rdmc/testing';
+import { syncedDirectories, temporaryDirectory } from '@rdmc/testing';
 import { expect, it } from 'vitest';
-import { makeDirectories } from '../src/index.js';
+import { makeDirectories, makeDurableDirectories } from '../src/index.js';
 
 it('makes the directories that are missing, and says which was the first', async () => {
   const top = temporaryDirectory();
@@ -28,4 +28,11 @@ it('ends where a file is in the way, and where the system makes no directories',
   await expect(makeDirectories(`${file}-link`)).rejects.toMatchObject({ code: 'EEXIST' });
   await expect(makeDirectories('/proc/a/b')).rejects.toMatchObject({ code: 'ENOENT' });
   await expect(makeDirectories('')).rejects.toMatchObject({ code: 'ENOENT' });
+});
+
+it('durable ones have their names on the disk', async () => {
+  const top = temporaryDirectory();
+  const synced = await syncedDirectories();
+  await makeDurableDirectories(join(top, 'a', 'b'));
+  expect(synced).toEqual(new Set([top, join(top, 'a')]));
 });

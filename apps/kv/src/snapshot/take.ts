@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { makeDirectories } from '@rdmc/common';
+import { makeDurableDirectories } from '@rdmc/common';
 import type { Connection } from '../client/connection.js';
 import { rangesOfSlots } from '../cluster/placement-state.js';
 import { ADMIN_COMMAND } from '../commands/admin.js';
@@ -52,7 +52,7 @@ export async function takeSnapshot(
   progress: SnapshotProgress = () => {},
 ): Promise<SnapshotResult> {
   const begun = performance.now();
-  await makeDirectories(directory);
+  await makeDurableDirectories(directory);
   if ((await readdir(directory)).length > 0) throw notEmpty(directory);
   const work = new SnapshotWork(access, directory, progress);
   const manifest = await work.run();
