@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseWholeNumber } from '@rdmc/common';
+import { makeDirectories, parseWholeNumber } from '@rdmc/common';
 import { codeOf, MeshError, messageOf } from '../errors.js';
 
 /**
@@ -37,7 +37,7 @@ export class IncarnationFile {
   async write(incarnation: number): Promise<void> {
     const next = `${this.#path}.${process.pid}`;
     try {
-      await mkdir(this.directory, { recursive: true });
+      await makeDirectories(this.directory);
       const file = await open(next, 'w', 0o600);
       try {
         await file.writeFile(`${incarnation}\n`);

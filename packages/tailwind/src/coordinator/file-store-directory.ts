@@ -1,9 +1,10 @@
-import { mkdir, open } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { makeDirectories } from '@rdmc/common';
 
 /** Creates a directory and its missing parents; resolves when all their names are on the disk. */
 export async function makeDirectory(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
+  const first = await makeDirectories(path);
   if (first === undefined) return;
   // A new name is an entry of its parent: syncs from the innermost directory up to the one that existed before.
   const last = dirname(resolve(first));
