@@ -2,12 +2,15 @@
 import { execFileSync } from 'node:child_process';
 
 const DEFAULT_SECONDS = 300;
+/** A timer of a longer time ends at once. */
+const MOST_MS = 2 ** 31 - 1;
 
+const given = Number(process.env.RDMC_DOWNLOAD_LIMIT);
 /** Of each command; RDMC_DOWNLOAD_LIMIT replaces it. */
-export const downloadSeconds = Number(process.env.RDMC_DOWNLOAD_LIMIT) || DEFAULT_SECONDS;
+export const downloadSeconds = given > 0 ? given : DEFAULT_SECONDS;
 
-/** An option of `spawnSync` and `execFileSync`. */
-export const DOWNLOAD = { timeout: downloadSeconds * 1000 };
+/** An option of `spawnSync` and `execFileSync`, which take integers only. */
+export const DOWNLOAD = { timeout: Math.min(Math.ceil(downloadSeconds * 1000), MOST_MS) };
 
 /** What is printed of a command that took longer. */
 export function lateDownload(what) {

@@ -1,10 +1,13 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect as connectTo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { connect as connectWithTls } from 'node:tls';
 import { until } from '@rdmc/testing';
 import { afterEach, expect, it, vi } from 'vitest';
 import { CLIENT_END_MS } from '../src/limits.js';
 import { Client, type ClientHost } from '../src/server/client.js';
-import { ClientPort } from '../src/server/client-port.js';
+import { ClientPort, type ServerTls } from '../src/server/client-port.js';
 import type { Chunk } from '../src/server/sink.js';
 import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
 import { CommandRunner } from './support/command-runner.js';
@@ -16,8 +19,8 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-async function open(maxClients: number): Promise<ClientPort> {
-  const port = await ClientPort.listen({ host: '127.0.0.1', port: 0, maxClients });
+async function open(maxClients: number, tls?: ServerTls): Promise<ClientPort> {
+  const port = await ClientPort.listen({ host: '127.0.0.1', port: 0, maxClients, tls });
   closers.push(() => port.close());
   return port;
 }
@@ -46,31 +49,59 @@ it('a client that waits is disconnected when the server does not come', async ()
   await closed;
 });
 
-it('the bytes behind a command that a client waits for stay, whatever others send meanwhile', async () => {
-  const port = await open(2);
+/** A server that repeats words, and waits for the test to answer `first`. */
+function repeating(): {
+  readonly host: ClientHost;
+  first?: { readonly client: Client; readonly place: Chunk };
+} {
   const { executor } = new CommandRunner(new ManualLog());
-  let first: { client: Client; place: Chunk } | undefined;
   const dispatch = (client: Client): void => {
     const word = client.parser.arguments.string(0);
     if (word === 'first') {
       executor.endRun();
-      first = { client, place: client.expect(5, true) };
+      server.first = { client, place: client.expect(5, true) };
       executor.begin(client);
     } else executor.say(word);
   };
   const host: ClientHost = { executor, unfinished: new UnfinishedCommands(), dispatch, closed() {} };
+  const server: ReturnType<typeof repeating> = { host };
+  return server;
+}
+
+it('the bytes behind a command that a client waits for stay, whatever others send meanwhile', async () => {
+  const port = await open(2);
+  const server = repeating();
+  const { host } = server;
   port.serve((socket) => new Client(1, socket, host, true));
   const [one, other] = [await connect(port), await connect(port)];
   one.send('first\r\nsecond\r\nthird\r\nfou');
-  await until(() => first !== undefined);
+  await until(() => server.first !== undefined);
   other.send('x'.repeat(100));
   other.send('\r\n');
   await other.until((text) => text !== '');
-  first!.client.answer(first!.place, Buffer.from('+first\r\n'), 5);
+  server.first!.client.answer(server.first!.place, Buffer.from('+first\r\n'), 5);
   one.send('rth\r\n');
   expect(await one.until((text) => text.includes('fourth'))).toBe(
     '+first\r\n+second\r\n+third\r\n+fourth\r\n',
   );
+});
+
+it('commands that are held when a client with TLS ends its side are answered', async () => {
+  const pem = readFileSync(new URL('support/loopback.pem', import.meta.url));
+  const port = await open(1, { cert: pem, key: pem });
+  const server = repeating();
+  let ended: Promise<unknown> | undefined;
+  port.serve((socket) => {
+    ended = once(socket, 'end');
+    new Client(1, socket, server.host, true);
+  });
+  const socket = connectWithTls({ host: '127.0.0.1', port: port.port, ca: pem });
+  closers.push(() => socket.destroy());
+  socket.end('first\r\nsecond\r\nthird\r\n');
+  await until(() => server.first !== undefined);
+  await ended;
+  server.first!.client.answer(server.first!.place, Buffer.from('+first\r\n'), 5);
+  expect(await text(socket)).toBe('+first\r\n+second\r\n+third\r\n');
 });
 
 it('a client that gets the reply to QUIT and does not end its side is disconnected', async () => {

@@ -71,6 +71,8 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect((await admin(port, 'remove', '3')).status).toBe(0);
     if (!third.signal.aborted) await once(third.signal, 'abort');
     expect(third.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED' });
+    // That is told once, and not as the loss of each other member.
+    expect(cluster.losses.filter(({ server }) => server === 3)).toEqual([]);
     expect((await admin(port, 'status')).status).toBe(0);
     // With two backups for each log, three servers are needed.
     expect(await admin(port, 'drain', '4', '--no-wait')).toMatchObject({

@@ -1,5 +1,6 @@
 /** When requests to other servers leave: with connections that are in the test's hand. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { Deferred, within } from '@rdmc/common';
 import type { FrameHandler, Mesh, MeshConnection } from '@rdmc/mesh';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { PeerFrame, requestsIn, u32 } from '../src/cluster/peer-frames.js';
@@ -165,4 +166,21 @@ it('a frame has the requests of one slot table', () => {
   ask(2, { epoch: 2 });
   links.flush();
   expect(connections.get(2)!.frames).toEqual([[1, 2], [3]]);
+});
+
+it('connects to many servers at once without a warning of a leak', async () => {
+  const warned = vi.spyOn(process, 'emitWarning');
+  const members = Array.from({ length: 20 }, (_, index) => index + 1);
+  const opened = new Deferred<void>();
+  const openConnection: Mesh['openConnection'] = async (_member, _purpose, { signal } = {}) => {
+    await within(opened.promise, { signal });
+    return new FakeConnection() as unknown as MeshConnection;
+  };
+  const peers = new Map(members.map((id) => [id, { id, state: 'connected' as const }]));
+  const many = new PeerLinks({ openConnection, peers: peers as unknown as Mesh['peers'] });
+  const reached = members.map((member) => many.reach(member));
+  opened.resolve();
+  await Promise.all(reached);
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
 });

@@ -2,7 +2,7 @@
 import { Deferred } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { LogRecord } from '@rdmc/tailwind/coordinator';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { tableMessage, takeoverMessage } from '../src/cluster/messages.js';
 import type { Placement, PlacementEvents } from '../src/cluster/placement.js';
 import { NOBODY } from '../src/cluster/slot-table.js';
@@ -401,5 +401,22 @@ it('the log of a server that is starting is not given up, and one of an earlier 
   await mesh.register(2);
   await placement.idle();
   expect(new Set(dropped)).toEqual(new Set(['4']));
+  await placement.close();
+});
+
+it('many servers are asked at once without a warning of a leak', async () => {
+  const warned = vi.spyOn(process, 'emitWarning');
+  const { mesh, store, records } = newCluster(20);
+  const { placement, recovered } = await servingRun(mesh, store, records);
+  mesh.takeover = async () => {
+    records[0] = record(1, 'recovered');
+    store.values.set('kv/takeover/1', { value: '[[0,16383,"2"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  expect(mesh.asked).toBeGreaterThanOrEqual(19);
+  expect(warned).not.toHaveBeenCalled();
+  warned.mockRestore();
   await placement.close();
 });

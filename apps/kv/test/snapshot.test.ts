@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { readShape } from '@rdmc/common/shapes';
-import { refusal, temporaryDirectory } from '@rdmc/testing';
+import { refusal, syncedDirectories, temporaryDirectory } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clusterStatus } from '../src/admin/status.js';
 import { connect } from '../src/client/connect.js';
@@ -62,6 +62,15 @@ async function writeHashes(connection: Connection, stop: AbortSignal): Promise<v
       await connection.command('HSET', `hash:${i}`, 'a', String(round), 'b', String(round));
   }
 }
+
+it('the directory of a snapshot has its name on the disk', async () => {
+  const top = temporaryDirectory();
+  const synced = await syncedDirectories();
+  const unreachable = (): Promise<never> => Promise.reject(new Error('for the test'));
+  const snapshot = takeSnapshot({ status: unreachable, connect: unreachable }, join(top, 'new'));
+  await expect(snapshot).rejects.toThrow('for the test');
+  expect(synced).toContain(top);
+});
 
 const parent = mkdtempSync(join(tmpdir(), 'kv-snapshot-'));
 let directory: string;

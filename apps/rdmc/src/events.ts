@@ -274,6 +274,8 @@ export type ReceiveEvent =
   | (CastFacts & {
       /** The cast ended early. */
       event: 'failed';
+      /** Whether this was a dry run. */
+      dryRun: boolean;
       /** Why: a stable code. */
       code: string;
       /** Why, for people; it may change. */

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { until } from '@rdmc/testing';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { ReceiveMetrics } from '../src/receive/metrics.js';
 import { Receiver, sampleFile } from './support/casting.js';
 import { answer, Scratch } from './support/cli.js';
 
@@ -19,6 +20,31 @@ async function metricsAt(url: string): Promise<string> {
 }
 
 describe('rdmc receive --metrics', () => {
+  it('does not count dry runs', async () => {
+    const metrics = await ReceiveMetrics.serve({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => metrics.close());
+    const counted = async () =>
+      (await metricsAt(metrics.url)).split('\n').filter((line) => line.startsWith('rdmc_receive_'));
+    const none = await counted();
+    expect(none).toContain('rdmc_receive_casts_total{outcome="failed"} 0');
+    const facts = { castId: 'cast', from: 'host', files: 1, bytes: 1000, dryRun: true };
+    const failure = { code: 'ERR_RDMC_SENDER_LOST', message: 'the sender is gone' };
+    const counts = {
+      directories: 0,
+      links: 0,
+      keptBytes: 0,
+      resumedBytes: 0,
+      unchangedFiles: 0,
+      unchangedBytes: 0,
+    };
+    metrics.happened({ type: 'began', ...facts, encrypted: true });
+    metrics.happened({ type: 'failed', ...facts, ...failure });
+    metrics.happened({ type: 'began', ...facts, encrypted: true });
+    const ended = { ...counts, removed: 0, seconds: 1, problems: [], problemCount: 1 };
+    metrics.happened({ type: 'complete', ...facts, ...ended });
+    expect(await counted()).toEqual(none);
+  });
+
   it('counts casts, files and bytes, and the nodes of casts', async () => {
     const receiver = await Receiver.start(join(scratch.path, 'in'), ['--metrics', '0']);
     const { metrics } = await receiver.cli.event('listening');

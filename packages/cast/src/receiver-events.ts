@@ -71,6 +71,8 @@ export interface CastComplete extends CastFacts {
 export interface CastFailed extends CastFacts {
   /** Distinguishes the events. */
   readonly type: 'failed';
+  /** Whether this was a dry run. */
+  readonly dryRun?: boolean | undefined;
   /** A stable code. */
   readonly code: string;
   /** The reason, for people; it may change. */

@@ -305,6 +305,24 @@ describe('a sender that does not keep to the protocol', () => {
     expect(temporaries(receiver!.directory)).toEqual([]);
   });
 
+  const dryRun: Invitation = { ...invitation, comparison: { ...policy, remove: false, dryRun: true } };
+  const malformed = {
+    ...dryRun,
+    comparison: { ...dryRun.comparison!, rules: [{ action: 'exclude', pattern: 'a[' }] },
+  } as const;
+
+  it.each<[string, SenderFrame[]]>([
+    ['a second invitation', [dryRun, dryRun]],
+    ['a malformed pattern', [malformed]],
+  ])('%s: a dry run is reported as one where it fails', async (_name, frames) => {
+    const [receiver] = await startReceivers(1);
+    const { channel } = await call(receiver!.to);
+    const end = outcome(receiver!.receiver);
+    channel.send({ type: 'call', version: CAST_PROTOCOL_VERSION, software: 'test' });
+    for (const frame of frames) channel.send(frame);
+    expect(await end).toMatchObject({ type: 'failed', castId: dryRun.castId, dryRun: true });
+  });
+
   it.each<[string, SenderFrame[], string]>([
     ['that it did not announce', [offer([entry('a')])], 'ERR_RDMC_CAST_PROTOCOL'],
     ['with a gap', [compared, offer([entry('a')], 1)], 'ERR_RDMC_CAST_PROTOCOL'],

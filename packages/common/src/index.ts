@@ -15,6 +15,7 @@ export {
 } from './levels.js';
 export { Lifetime } from './lifetime.js';
 export type { Logger } from './logger.js';
+export { makeDirectories, makeDurableDirectories, syncDirectory } from './make-directories.js';
 export { anySignal, truncatesFileTimes } from './node-20.js';
 export { onAbort } from './on-abort.js';
 export { type OptionChecks, optionChecks } from './option-checks.js';

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from '@rdmc/testing';
+import { syncedDirectories, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import type { LiveMeshOptions, MeshConnection } from '../src/index.js';
 import { joinMesh } from '../src/mesh.js';
@@ -84,8 +84,12 @@ describe('a joiner that examines its introducer', () => {
 
 describe('the directory', () => {
   it('keeps the incarnation, also where nobody else knows it', async () => {
-    const directory = join(temporaryDirectory(), 'state');
+    const parent = temporaryDirectory();
+    const directory = join(parent, 'state');
+    const synced = await syncedDirectories();
     const first = await enter(4, [], { directory });
+    // Backups keep their files in the same directory.
+    expect(synced).toEqual(new Set([parent, directory]));
     await first.mesh.close();
     const second = await enter(4, [], { directory });
     expect([first.mesh.incarnation, second.mesh.incarnation]).toEqual([1, 2]);

@@ -1,6 +1,6 @@
 /** Durability: files that were not synced, and names in directories that were not synced, are lost in these tests. */
 
-import { readFileSync } from 'node:fs';
+import { cpSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -118,6 +118,17 @@ describe('a coordinator’s state', () => {
     expect(await valueIn(join(afterPowerLoss(top), path))).toBe('one');
     await store.put('key', 'two', revision);
     expect(await valueIn(join(afterPowerLoss(top), path))).toBe('two');
+    await store.close();
+  });
+
+  it('is on the disk when a change was made after its directory was replaced', async () => {
+    const directory = join(temporaryDirectory(), 'coordinator');
+    const store = await FileStore.open(join(directory, 'state'));
+    const revision = await store.put('key', 'one', 0);
+    renameSync(directory, `${directory}-before`);
+    cpSync(`${directory}-before`, directory, { recursive: true });
+    await store.put('key', 'two', revision);
+    expect(await valueIn(join(afterPowerLoss(directory), 'state'))).toBe('two');
     await store.close();
   });
 

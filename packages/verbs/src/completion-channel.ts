@@ -1,5 +1,6 @@
 import type { Subscription } from '@rdmc/common';
 import type { OpenDevice } from './contract.js';
+import type { Listening } from './device-events.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
@@ -17,7 +18,10 @@ export class CompletionChannel {
     readonly device: OpenDevice,
     /** Identifies it in calls of the addon; valid in all threads. */
     readonly handle: number,
-  ) {}
+    private readonly listening: Set<Listening>,
+  ) {
+    listening.add(this);
+  }
 
   /** The descriptor that becomes readable; for event loops other than Node's, which then call `drain`. */
   get fd(): number {
@@ -29,7 +33,10 @@ export class CompletionChannel {
     native().channelDrain(this.device.handle, this.handle);
   }
 
-  /** Calls `listener` on this thread at every event. A channel has one listener; a new one replaces it. */
+  /**
+   * Calls `listener` on this thread at every event. A channel has one listener; a new one replaces it. It ends with the channel,
+   * and with the `Device` object that made the channel.
+   */
   onEvent(listener: () => void): Subscription {
     this.#watcher?.close();
     this.#watcher = FdWatcher.ofChannel(this.device.handle, this.handle, listener);
@@ -51,8 +58,14 @@ export class CompletionChannel {
     if (!this.#closed) {
       closeUnlessGone(() => native().channelDestroy(this.device.handle, this.handle));
       this.#closed = true;
-      this.#watcher?.close();
+      this.listening.delete(this);
+      this.endListening();
     }
+  }
+
+  /** @internal */
+  endListening(): void {
+    this.#watcher?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -4,8 +4,14 @@ import type { DeviceEvent } from './device-event.js';
 import { FdWatcher } from './eventfd.js';
 import { closeUnlessGone, native } from './native.js';
 
+/** Calls a listener on this thread, which its `Device` object ends: otherwise its descriptor keeps the process alive. */
+export interface Listening {
+  /** There is no call afterwards. Idempotent. */
+  endListening(): void;
+}
+
 /** Delivers a device's events to one listener, on the thread that created it. */
-export class DeviceEventListener implements Subscription {
+export class DeviceEventListener implements Subscription, Listening {
   readonly #subscription: number;
   readonly #watcher: FdWatcher;
   #closed = false;
@@ -13,6 +19,7 @@ export class DeviceEventListener implements Subscription {
   constructor(
     private readonly device: OpenDevice,
     listener: (event: DeviceEvent) => void,
+    private readonly listening: Set<Listening>,
   ) {
     this.#subscription = native().eventsSubscribe(device.handle);
     this.#watcher = FdWatcher.open(native().eventsFd(device.handle, this.#subscription), () => {
@@ -22,13 +29,20 @@ export class DeviceEventListener implements Subscription {
     });
     // A listener does not keep the process alive.
     this.#watcher.unref();
+    listening.add(this);
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.listening.delete(this);
     this.#watcher.close();
     closeUnlessGone(() => native().eventsUnsubscribe(this.device.handle, this.#subscription));
+  }
+
+  /** @internal */
+  endListening(): void {
+    this.close();
   }
 
   [Symbol.dispose](): void {

@@ -5,7 +5,7 @@ import { CompletionChannel } from './completion-channel.js';
 import { CompletionQueue } from './completion-queue.js';
 import type { DeviceAttributes, Transport } from './contract.js';
 import type { DeviceEvent } from './device-event.js';
-import { DeviceEventListener } from './device-events.js';
+import { DeviceEventListener, type Listening } from './device-events.js';
 import { MAX_GID_INDEX, readEnvironment } from './environment.js';
 import { VerbsError } from './errors.js';
 import { native } from './native.js';
@@ -82,6 +82,8 @@ export class Device {
   readonly details: Readonly<Record<string, string>>;
   /** Its limits and abilities. */
   readonly attributes: DeviceAttributes;
+  /** Of this thread: its own listeners, and those of its channels. */
+  readonly #listening = new Set<Listening>();
   #closed = false;
 
   /** @internal */
@@ -112,7 +114,7 @@ export class Device {
   /** A channel that wakes this thread's event loop when an armed completion queue has a completion. */
   createCompletionChannel(): CompletionChannel {
     this.#check();
-    return new CompletionChannel(this, native().channelCreate(this.handle));
+    return new CompletionChannel(this, native().channelCreate(this.handle), this.#listening);
   }
 
   /** @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_DEVICE_LIMIT */
@@ -143,7 +145,7 @@ export class Device {
    */
   onEvent(listener: (event: DeviceEvent) => void): Subscription {
     this.#check();
-    return new DeviceEventListener(this, listener);
+    return new DeviceEventListener(this, listener, this.#listening);
   }
 
   /** Copies between two ranges of registered memory of this device, by address. */
@@ -156,10 +158,15 @@ export class Device {
     return native().deviceCounters(this.handle);
   }
 
-  /** Closes queue pairs, queues and regions, newest first; idempotent. An attached device only detaches. */
+  /**
+   * Closes queue pairs, queues and regions, newest first, and ends the listeners of this object and of its channels; idempotent.
+   * An attached device only detaches: its listeners end.
+   */
   close(): Promise<void> {
     if (!this.#closed) {
       this.#closed = true;
+      for (const each of this.#listening) each.endListening();
+      this.#listening.clear();
       if (this.owner) native().deviceClose(this.handle);
     }
     return Promise.resolve();

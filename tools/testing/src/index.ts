@@ -14,6 +14,7 @@ export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-exam
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';
 export { mayMount, smallDisk } from './small-disk.js';
 export { type Exploration, type StateNode, stuckTrace, traceOf } from './state-graph.js';
+export { syncedDirectories } from './synced-directories.js';
 export { sharedDirectory, temporaryDirectory } from './temporary.js';
 export { timerByHand } from './timer-by-hand.js';
 export { underTest } from './under-test.js';

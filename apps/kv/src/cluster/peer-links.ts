@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import {
@@ -27,7 +28,10 @@ export class PeerLinks {
   /** Requests that were collected or unanswered when a frame was sent: the most, which decreases slowly. */
   #usual = 0;
 
-  constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {}
+  constructor(private readonly mesh: Pick<Mesh, 'openConnection' | 'peers'>) {
+    // One for each server that is being connected to.
+    setMaxListeners(0, this.#closed.signal);
+  }
 
   /** Connects to a server unless it is connected. Resolves when it is, or when the mesh does not have it. */
   reach(member: number): Promise<void> {

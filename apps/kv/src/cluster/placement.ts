@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
@@ -100,6 +101,8 @@ export class Placement {
     this.coordinator = coordinator;
     this.#state = new PlacementState(store);
     const ended = this.#ended.signal;
+    // All servers are asked at once: one for each.
+    setMaxListeners(0, ended);
     const isHere = (logId: string): boolean => this.#logs.has(logId);
     this.#leftovers = new Leftovers({ orders: channel, ended, isHere });
     const logs = (): Promise<LogRecord[]> => coordinator.logs();

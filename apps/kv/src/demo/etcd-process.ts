@@ -13,10 +13,14 @@ export class EtcdProcess {
     readonly endpoint: string,
   ) {}
 
-  /** Resolves when it serves; undefined where this machine does not have etcd, or where it ends. */
-  static async start(directory: string): Promise<EtcdProcess | undefined> {
+  /**
+   * Resolves when it was begun: it may not serve yet, and this machine may not have etcd.
+   * @throws the reason of `ended`
+   */
+  static async begin(directory: string, ended: AbortSignal): Promise<EtcdProcess> {
     const reserved = await reserveLoopbackPorts(2);
     for (const { server } of reserved) server.close();
+    ended.throwIfAborted();
     const [client, peer] = reserved.map(({ host, port }) => `http://${host}:${port}`) as [string, string];
     const args = [
       ...['--name', 'demo', '--data-dir', join(directory, 'etcd')],
@@ -31,25 +35,30 @@ export class EtcdProcess {
       ],
     ];
     const child = spawn('etcd', args, { stdio: 'ignore' });
-    const ended = new Promise<undefined>((resolve) => {
-      child.once('error', () => resolve(undefined));
-      child.once('exit', () => resolve(undefined));
-    });
-    const serving = (async (): Promise<EtcdProcess | undefined> => {
-      while (child.exitCode === null && child.pid !== undefined) {
-        const answer = await fetch(`${client}/health`).catch(() => undefined);
-        if (answer?.ok) return new EtcdProcess(child, client);
-        await delay(LOOK_MS);
-      }
-      return undefined;
-    })();
-    return Promise.race([serving, ended]);
+    // Where this machine does not have etcd: `isServing` says so.
+    child.on('error', () => {});
+    return new EtcdProcess(child, client);
+  }
+
+  /** Resolves when it serves, or when it has ended: whether it serves. */
+  async isServing(): Promise<boolean> {
+    while (!this.#hasEnded) {
+      const answer = await fetch(`${this.endpoint}/health`).catch(() => undefined);
+      if (answer?.ok) return true;
+      await delay(LOOK_MS);
+    }
+    return false;
   }
 
   async stop(): Promise<void> {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    if (this.#hasEnded) return;
     const exited = once(this.child, 'exit');
     this.child.kill('SIGKILL');
     await exited;
+  }
+
+  get #hasEnded(): boolean {
+    const { pid, exitCode, signalCode } = this.child;
+    return pid === undefined || exitCode !== null || signalCode !== null;
   }
 }

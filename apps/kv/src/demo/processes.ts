@@ -116,6 +116,8 @@ export interface LocalClusterOptions {
   readonly command?: string;
   /** With the coordinators' state in etcd: its endpoint, and the number of standby coordinators. */
   readonly shared?: SharedState | undefined;
+  /** Aborted: processes are not started any more. */
+  readonly ended?: AbortSignal;
 }
 
 export interface SharedState {
@@ -147,9 +149,11 @@ export class LocalCluster {
     serverArguments = [],
     command,
     shared,
+    ended,
   }: LocalClusterOptions): Promise<LocalCluster> {
     const reserved = await reserveLoopbackPorts(count + 1 + (shared?.standbys ?? 0));
     for (const { server } of reserved) server.close();
+    ended?.throwIfAborted();
     const addresses = reserved.map(({ host, port }) => `${host}:${port}`);
     const members = addresses.slice(0, count + 1).join(',');
     const common = ['--members', members, '--directory', join(directory, 'cluster')];
@@ -211,17 +215,21 @@ function coordinatorLines(
  * @throws KvError when a process ends before all slots are served; Interrupted; what `use` throws
  */
 export async function withLocalCluster<T>(
-  options: Omit<LocalClusterOptions, 'directory' | 'shared'> & {
+  options: Omit<LocalClusterOptions, 'directory' | 'shared' | 'ended'> & {
     /** With etcd, if this machine has it, and a standby coordinator. */
     readonly hasStandby?: boolean;
   },
   use: (cluster: LocalCluster) => Promise<T>,
 ): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), 'kv-cluster-'));
-  const etcd = options.hasStandby ? await EtcdProcess.start(directory) : undefined;
-  const shared = etcd && { etcd: etcd.endpoint, standbys: 1, leadSeconds: LEAD_SECONDS };
+  let etcd: EtcdProcess | undefined;
   try {
-    return await interruptible(async () => use(await LocalCluster.start({ ...options, directory, shared })));
+    return await interruptible(async (ended) => {
+      if (options.hasStandby) etcd = await EtcdProcess.begin(directory, ended);
+      const isShared = etcd !== undefined && (await etcd.isServing());
+      const shared = isShared ? { etcd: etcd!.endpoint, standbys: 1, leadSeconds: LEAD_SECONDS } : undefined;
+      return use(await LocalCluster.start({ ...options, directory, shared, ended }));
+    });
   } finally {
     await Promise.all([...running].map((member) => member.kill('SIGKILL')));
     await etcd?.stop();

@@ -191,7 +191,10 @@ function watchMembers(
 ): void {
   const follow = (event: MemberEvent): void => {
     const { type, member } = event;
-    if (type !== 'joined') events.memberLost?.({ member, reason: type === 'lost' ? event.reason : LEFT });
+    if (type === 'lost') {
+      // This server has to stop, so it has lost all of them: the reason is that of `signal`, and not of each member.
+      if (!isOwnEnd(event.code)) events.memberLost?.({ member, reason: event.reason });
+    } else if (type === 'left') events.memberLost?.({ member, reason: LEFT });
     if (!isServer(member)) return;
     if (type === 'joined') {
       void peers.reach(member);
@@ -214,6 +217,11 @@ function watchMembers(
   closers.add(() => {
     for (const each of subscriptions) each.close();
   });
+}
+
+/** Whether this process is not a member any more. */
+function isOwnEnd(code: string): boolean {
+  return code === 'ERR_RDMC_MESH_EVICTED' || code === 'ERR_RDMC_REPLACED';
 }
 
 function endOnce(end: AbortController, reason: unknown): void {

@@ -45,6 +45,7 @@ export class Client implements Sink, Session {
   #stopped = false;
   /** The parser has commands that were not run yet. */
   #held = false;
+  #isInputOver = false;
   #ending = false;
   #authenticated = false;
   /** The transaction whose bytes were counted last. */
@@ -70,7 +71,11 @@ export class Client implements Sink, Session {
     });
     socket.on('drain', () => this.#resume());
     socket.on('error', () => socket.destroy());
-    socket.on('end', () => this.quit());
+    socket.on('end', () => {
+      this.#isInputOver = true;
+      // With TLS the end may come while the commands before it are held.
+      if (!this.#held) this.quit();
+    });
     socket.on('finish', () => {
       // Not at once: the system would drop the reply with a reset where input is left that nobody has read.
       this.#endTimer = setTimeout(() => socket.destroy(), CLIENT_END_MS);
@@ -195,6 +200,7 @@ export class Client implements Sink, Session {
       this.quit();
     }
     executor.endRun();
+    if (this.#isInputOver && !this.#held) this.quit();
     if (this.#stopped) this.parser.release();
     this.#account(taken > 0);
     if (!this.#stopped && (this.#held || this.#mustWait(0))) this.socket.pause();

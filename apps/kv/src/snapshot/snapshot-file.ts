@@ -15,6 +15,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { syncDirectory } from '@rdmc/common';
 import { list, openRecord, pattern, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { KvError, messageOf } from '../errors.js';
 import { type Section, sectionsIn } from './sections.js';
@@ -106,12 +107,7 @@ export async function writeManifest(directory: string, content: Manifest): Promi
     await file.close();
   }
   await rename(`${path}.tmp`, path);
-  const names = await open(directory);
-  try {
-    await names.sync();
-  } finally {
-    await names.close();
-  }
+  await syncDirectory(directory);
 }
 
 /** @throws KvError ERR_RDMC_KV_SNAPSHOT_INCOMPLETE: there is none; ERR_RDMC_KV_SNAPSHOT_FOREIGN, ERR_RDMC_KV_SNAPSHOT_DAMAGED */

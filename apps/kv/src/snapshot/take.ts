@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { makeDurableDirectories } from '@rdmc/common';
 import type { Connection } from '../client/connection.js';
 import { rangesOfSlots } from '../cluster/placement-state.js';
 import { ADMIN_COMMAND } from '../commands/admin.js';
@@ -51,7 +52,7 @@ export async function takeSnapshot(
   progress: SnapshotProgress = () => {},
 ): Promise<SnapshotResult> {
   const begun = performance.now();
-  await mkdir(directory, { recursive: true });
+  await makeDurableDirectories(directory);
   if ((await readdir(directory)).length > 0) throw notEmpty(directory);
   const work = new SnapshotWork(access, directory, progress);
   const manifest = await work.run();

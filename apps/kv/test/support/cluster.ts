@@ -23,6 +23,8 @@ export class TestCluster {
   /** Slots that were handed over, and hand-overs that failed. */
   moves = 0;
   readonly refusals: string[] = [];
+  /** Members that a server was told to be lost or to have left. */
+  readonly losses: { readonly server: number; readonly member: number; readonly reason: string }[] = [];
   #onBalanced: () => void = () => {};
 
   private constructor(
@@ -73,7 +75,7 @@ export class TestCluster {
 
   /** Starts a server with the options of the cluster: at first, or again. */
   startServer(id: number, options: Partial<ServerOptions> = {}): Promise<KvServer> {
-    return KvServer.start({
+    const defaults = {
       members: this.members,
       id,
       port: 0,
@@ -82,9 +84,11 @@ export class TestCluster {
       buffers: 16,
       // Workers that poll take the processors from the other servers of this process.
       windowMs: 0,
-      ...this.#options,
-      ...options,
-    });
+    };
+    return KvServer.start(
+      { ...defaults, ...this.#options, ...options },
+      { memberLost: (loss) => this.losses.push({ server: id, ...loss }) },
+    );
   }
 
   /** Resolves when slots were handed over until each server has its share, from now on. */

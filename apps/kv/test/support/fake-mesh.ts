@@ -1,6 +1,6 @@
-import { type Subscription, subscription } from '@rdmc/common';
+import { type Subscription, subscription, within } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
-import type { Mesh } from '@rdmc/mesh';
+import type { Mesh, RequestOptions } from '@rdmc/mesh';
 import type { Coordinator, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
 import {
   abandonMessage,
@@ -63,7 +63,10 @@ export class FakeMesh {
   send(member: number, _: string, body: unknown): void {
     this.toldLate.push([member, body]);
   }
-  async request(member: number, topic: string, body: unknown): Promise<unknown> {
+  request(member: number, topic: string, body: unknown, { signal }: RequestOptions = {}): Promise<unknown> {
+    return within(this.#carryOut(member, topic, body), { signal });
+  }
+  async #carryOut(member: number, topic: string, body: unknown): Promise<unknown> {
     if (topic === Topic.REACH) return this.#answer(member, body);
     if (topic === Topic.ABANDON) this.abandoned.push({ member, ...readShape(abandonMessage, body) });
     if (topic === Topic.RESET) this.reset.push({ member, ...readShape(resetMessage, body) });

@@ -82,7 +82,13 @@ export const receiveEvent = z.discriminatedUnion('event', [
     problems: z.array(problem),
     problemCount: count,
   }),
-  z.strictObject({ event: z.literal('failed'), ...facts, code: z.string(), message: z.string() }),
+  z.strictObject({
+    event: z.literal('failed'),
+    ...facts,
+    dryRun: z.boolean(),
+    code: z.string(),
+    message: z.string(),
+  }),
 ]);
 /** One line of `rdmc receive --json`. */
 export type ReceiveEvent = z.infer<typeof receiveEvent>;

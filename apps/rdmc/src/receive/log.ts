@@ -33,7 +33,8 @@ function levelOf(event: ReceiverEvent): Level {
 
 function messageOf(event: ReceiverEvent): string {
   const { from, files, bytes } = event;
-  if (event.type === 'failed') return `the cast from ${from} failed: ${event.message}`;
+  if (event.type === 'failed')
+    return `the ${event.dryRun ? 'dry run' : 'cast'} from ${from} failed: ${event.message}`;
   if (event.type === 'route') return `the cast from ${from} uses device ${event.device}`;
   if (event.type === 'began') return `a ${event.dryRun ? 'dry run' : 'cast'} from ${from} began`;
   if (event.type === 'complete' && event.dryRun)

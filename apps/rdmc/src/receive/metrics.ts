@@ -43,7 +43,7 @@ export class ReceiveMetrics {
     if (event.type === 'began' && !event.dryRun) this.#counted.set(castId, 0);
     if (event.type === 'progress') this.#stored(castId, event.storedBytes);
     if (event.type !== 'complete' && event.type !== 'failed') return;
-    if (event.type === 'complete' && event.dryRun) return;
+    if (event.dryRun) return;
     this.#stored(castId, event.bytes);
     this.#counted.delete(castId);
     this.#files.add(event.files);

@@ -45,8 +45,10 @@ function toEvent(event: ReceiverEvent): ReceiveEvent {
       const counts = { dryRun, directories, links, seconds, problemCount, ...here };
       return { event: 'complete', ...facts, ...counts, problems: problems.map(problemEvent) };
     }
-    case 'failed':
-      return { event: 'failed', ...facts, code: event.code, message: event.message };
+    case 'failed': {
+      const { code, message, dryRun = false } = event;
+      return { event: 'failed', ...facts, dryRun, code, message };
+    }
   }
 }
 

@@ -40,8 +40,9 @@ export function describeMissing({ problems, problemCount }: CastComplete, { yell
   ];
 }
 
-export function describeFailed({ from, code, message }: CastFailed, { red }: Palette): string {
-  return `${red('Failed')}: the cast from ${printable(from)}: ${code}: ${printable(message)}`;
+export function describeFailed({ from, code, message, dryRun }: CastFailed, { red }: Palette): string {
+  const what = dryRun ? 'dry run' : 'cast';
+  return `${red('Failed')}: the ${what} from ${printable(from)}: ${code}: ${printable(message)}`;
 }
 
 /** The bar of a cast in progress, in one line of the window. */

@@ -155,7 +155,7 @@ export class Reception implements RunningReception {
     } catch (error) {
       this.#failure = asCastError(error, this.channel.peer);
       const { code, message } = this.#failure;
-      this.#failed = { type: 'failed', files: 0, bytes: 0, code, message };
+      this.#failed = { type: 'failed', files: 0, bytes: 0, code, message, dryRun: this.#isDryRun };
       this.channel.send({ type: 'refused', code, message });
       return false;
     }
@@ -281,7 +281,8 @@ export class Reception implements RunningReception {
     const { code, message } = error;
     this.channel.send({ type: 'failed', code, message });
     const { storedFiles, storedBytes } = this.writer;
-    this.#failed = { type: 'failed', files: storedFiles, bytes: storedBytes, code, message };
+    const stored = { files: storedFiles, bytes: storedBytes };
+    this.#failed = { type: 'failed', ...stored, code, message, dryRun: this.#isDryRun };
     this.#over.abort(error);
     this.#groups.abort();
     void this.channel.end();

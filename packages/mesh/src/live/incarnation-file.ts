@@ -1,6 +1,6 @@
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
+import { open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseWholeNumber } from '@rdmc/common';
+import { makeDurableDirectories, parseWholeNumber, syncDirectory } from '@rdmc/common';
 import { codeOf, MeshError, messageOf } from '../errors.js';
 
 /**
@@ -37,7 +37,7 @@ export class IncarnationFile {
   async write(incarnation: number): Promise<void> {
     const next = `${this.#path}.${process.pid}`;
     try {
-      await mkdir(this.directory, { recursive: true });
+      await makeDurableDirectories(this.directory);
       const file = await open(next, 'w', 0o600);
       try {
         await file.writeFile(`${incarnation}\n`);
@@ -46,8 +46,7 @@ export class IncarnationFile {
         await file.close();
       }
       await rename(next, this.#path);
-      const directory = await open(this.directory);
-      await directory.sync().finally(() => directory.close());
+      await syncDirectory(this.directory);
     } catch (error) {
       throw unusable(`${this.#path} cannot be written: ${messageOf(error)}`, error);
     }

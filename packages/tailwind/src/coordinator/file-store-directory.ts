@@ -1,18 +1,12 @@
-import { mkdir, open } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { open } from 'node:fs/promises';
+import { makeDurableDirectories } from '@rdmc/common';
 
 /** Creates a directory and its missing parents; resolves when all their names are on the disk. */
-export async function makeDirectory(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
-  if (first === undefined) return;
-  // A new name is an entry of its parent: syncs from the innermost directory up to the one that existed before.
-  const last = dirname(resolve(first));
-  for (let parent = dirname(resolve(path)); ; parent = dirname(parent)) {
-    await syncDirectory(parent);
-    if (parent === last) return;
-  }
+export function makeDirectory(path: string): Promise<void> {
+  return makeDurableDirectories(path, syncDirectory);
 }
 
+/** As that of @rdmc/common: the tests of this package replace the file system of this file. */
 export async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

@@ -79,8 +79,11 @@ export class FileStore extends SerialStore {
   }
 
   protected async release(): Promise<void> {
-    await this.lock.release();
-    await this.file.close();
+    try {
+      await this.lock.release();
+    } finally {
+      await this.file.close();
+    }
   }
 
   protected async change(key: string, value: string, revision: number): Promise<number> {
