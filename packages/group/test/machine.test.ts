@@ -73,6 +73,19 @@ describe('GroupMachine over a simulated wire', () => {
     );
   });
 
+  // Random groups find this in one of some hundred.
+  it('keeps the only buffer of a first block while a send reads from it', () => {
+    expectDelivered({
+      ...{ algorithm: 'chain', nodes: 9, seed: 2 },
+      ...{ receiveWindow: 3, sendWindow: 1, readyTokens: undefined, relaysAhead: 1, limits: undefined },
+      ...{ loopBack: false, bufferBytes: 16, buffers: 1, maxBlockBytes: MAX_BLOCK },
+      messages: [
+        { byteLength: 15, blockBytes: 7 },
+        { byteLength: 1, blockBytes: 1 },
+      ],
+    });
+  });
+
   it.each(algorithms)('%s: works with the smallest windows for every n to 17', (algorithm) => {
     for (let nodes = 2; nodes <= 17; nodes += 1) {
       expectDelivered({
