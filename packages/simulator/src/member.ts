@@ -35,7 +35,7 @@ export interface MemberContext {
   readonly windows: Windows;
   /** Whether the NICs run the protocol. */
   readonly offload: boolean;
-  /** Who relays blocks. */
+  /** Whether the threads or their NICs relay blocks. */
   readonly relay: 'worker' | 'device';
   readonly group: SimulatedGroup;
   /** The group as its tracers see it; `undefined` if there is no trace. */
