@@ -3,7 +3,7 @@
 //     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable]
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
 // for that many messages in advance. --delivery stable: messages are delivered when all members have them. Every receiver compares all bytes of each message. Prints messages per second of each
-// round, from the first send until the root has an answer of every receiver.
+// round, from the first send until the root has an answer of every receiver, and the processor time of all members for each message.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
@@ -55,11 +55,15 @@ async function member({ id, members }) {
 async function sendRounds(node, group) {
   let heard = 0;
   let onAll;
-  node.mesh.onMessage('stored', () => {
+  let spent = 0;
+  node.mesh.onMessage('stored', (_, microseconds) => {
     heard += 1;
+    spent += microseconds;
     if (heard % (group.members.length - 1) === 0) onAll();
   });
   const rates = [];
+  const times = [];
+  const clock = new ProcessorClock();
   for (let round = 0; round < rounds; round += 1) {
     const all = new Promise((resolve) => {
       onAll = resolve;
@@ -68,14 +72,31 @@ async function sendRounds(node, group) {
     for (let sent = 0; sent < count; sent += BURST) await burst(group, sent, Math.min(BURST, count - sent));
     await all;
     rates.push(Math.round(count / ((performance.now() - start) / 1000)));
+    times.push((spent + clock.lap()) / count);
+    spent = 0;
   }
   const [first, ...warm] = rates;
   warm.sort((a, b) => a - b);
-  const median = warm[Math.floor(warm.length / 2)] ?? first;
+  const median = middle(warm) ?? first;
+  const time = middle(times.slice(1).sort((a, b) => a - b)) ?? times[0];
   console.log(
     `${group.members.length} members, ${bytes} bytes, ${values.form}, ${values.delivery}: median ${median} messages/s, ` +
-      `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}`,
+      `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}; ` +
+      `${time.toFixed(2)} µs of processor time for each message`,
   );
+}
+
+const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
+
+/** Microseconds of the processor that this process has used, all threads together. */
+class ProcessorClock {
+  #last = process.cpuUsage();
+
+  lap() {
+    const { user, system } = process.cpuUsage(this.#last);
+    this.#last = process.cpuUsage();
+    return user + system;
+  }
 }
 
 function burst(group, from, length) {
@@ -96,12 +117,13 @@ function check(message, got) {
 
 async function receiveRounds(node, group) {
   let got = 0;
+  const clock = new ProcessorClock();
   const take = (message) => {
     check(message, got);
     got += 1;
     if (got < count) return;
     got = 0;
-    node.mesh.send(group.rootId, 'stored', null);
+    node.mesh.send(group.rootId, 'stored', clock.lap());
   };
   if (values.form === 'many') {
     for await (const batch of group.messages()) for (const message of batch) take(message);
