@@ -1,9 +1,10 @@
 // Small messages from one sender to the others among processes of this host:
 //   node bench/small.mjs --nodes 2 --bytes 1 [--count 200000] [--rounds 5] [--form many|single] [--small 8192]
-//     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable]
+//     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable] [--window-ms 0]
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
-// for that many messages in advance. --delivery stable: messages are delivered when all members have them. Every receiver compares all bytes of each message. Prints messages per second of each
-// round, from the first send until the root has an answer of every receiver, and the processor time of all members for each message.
+// for that many messages in advance. --delivery stable: messages are delivered when all members have them. --window-ms: how long
+// workers poll after work. Every receiver compares all bytes of each message. Prints messages per second of each round, from the
+// first send until the root has an answer of every receiver, and the processor time of all members for each message.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     delivery: { ...text, default: 'received' },
     small: text,
     ahead: text,
+    'window-ms': text,
     member: text,
   },
 });
@@ -31,13 +33,14 @@ const rounds = Number(values.rounds);
 /** Messages of one call of sendMany, or of sends that are awaited together. */
 const BURST = 5000;
 const VARIANTS = 251;
-const contents = Array.from({ length: VARIANTS }, (_, i) =>
-  Buffer.from(Uint8Array.from({ length: bytes }, (_, j) => i + j)),
-);
+/** Parts of one buffer: contents of their own would fill the processor's cache, which those of a rival program do not. */
+const pattern = Buffer.from(Uint8Array.from({ length: bytes + VARIANTS }, (_, i) => i));
+const contents = Array.from({ length: VARIANTS }, (_, i) => pattern.subarray(i, i + bytes));
 
 async function member({ id, members }) {
   const device = { device: 'soft', transport: values.transport };
-  const node = await RdmcNode.join({ id, members, device, thread: values.thread });
+  const window = values['window-ms'] === undefined ? {} : { windowMs: Number(values['window-ms']) };
+  const node = await RdmcNode.join({ id, members, device, thread: values.thread, ...window });
   const ids = members.map((one) => one.id);
   const group = await node.createGroup({
     id: 1,
