@@ -44,8 +44,17 @@ export function memberName(member: number): string {
   return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
-/** The reason of a loss that is not a failure: the member has closed its mesh. */
-export const LEFT = 'it left';
+/** A member that is not reached any more. `left`: it closed its mesh; `lost`: it failed. */
+export interface MemberLoss {
+  readonly type: 'left' | 'lost';
+  readonly member: number;
+  readonly reason: string;
+}
+
+/** That of a member that closed its mesh. */
+export function leaveOf(member: number): MemberLoss {
+  return { type: 'left', member, reason: 'it left' };
+}
 
 export const Topic = {
   /** server → coordinator: this is my log */
