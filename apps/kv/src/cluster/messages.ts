@@ -44,10 +44,13 @@ export function memberName(member: number): string {
   return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
-/** A member that is not reached any more. `left`: it closed its mesh; `lost`: it failed. */
+/** A member that is not reached any more. */
 export interface MemberLoss {
+  /** `left`: it closed its mesh; `lost`: it failed. */
   readonly type: 'left' | 'lost';
+  /** A server (1, 2, …) or the coordinator (0). */
   readonly member: number;
+  /** For people. */
   readonly reason: string;
 }
 
