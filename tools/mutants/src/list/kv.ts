@@ -139,7 +139,7 @@ export const kv: readonly Mutant[] = [
     find: 'append.run?.packed.undo(this.keyspace);',
     replace: '',
     fault: 'Keys of a takeover whose append the log has refused stay.',
-    tests: IMPORTS,
+    tests: PACKED,
   },
   {
     id: 'kv/import-of-superseded',
