@@ -1,5 +1,5 @@
 // Runs a command of apps/lab with the arguments of this process, after a build of what it runs.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { root, setUp } from './setup.mjs';
 
@@ -7,6 +7,9 @@ import { root, setUp } from './setup.mjs';
 export function lab(name) {
   setUp();
   const command = join(root, 'apps', 'lab', 'dist', `${name}.js`);
-  const result = spawnSync(process.execPath, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
-  process.exit(result.status ?? 1);
+  const child = spawn(process.execPath, [command, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // A terminal sends SIGINT to both: the command ends its program first.
+  process.on('SIGINT', () => {});
+  child.on('close', (code, signal) => process.exit(signal ? 1 : code));
 }

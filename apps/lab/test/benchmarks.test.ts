@@ -147,4 +147,14 @@ describe('what benchmarks print', () => {
     await expect(runProgram(['-p', '1 + 1'])).resolves.toBe('2\n');
     expect(() => jsonOf('{', 'the command')).toThrow(/^the command did not print JSON/);
   });
+
+  it('a signal ends the program, then this process', async () => {
+    const before = process.listenerCount('SIGTERM');
+    const signals: string[] = [];
+    const running = runProgram(['-e', 'setInterval(() => {}, 1000)'], {}, (signal) => signals.push(signal));
+    process.emit('SIGTERM', 'SIGTERM');
+    await expect(running).rejects.toMatchObject({ message: expect.stringMatching(/ended with SIGTERM$/) });
+    expect(signals).toEqual(['SIGTERM']);
+    expect(process.listenerCount('SIGTERM')).toBe(before);
+  });
 });

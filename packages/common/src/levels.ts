@@ -27,7 +27,7 @@ export const FIRST_LEVEL = 1;
 
 /** What each level adds to those before it, from FIRST_LEVEL on. The last one is the highest level of this release. */
 export const LEVELS: readonly string[] = [
-  'mesh protocol 4, tailwind 1, the state of coordinators in format 1, files of replicas in version 1',
+  'mesh protocol 5, tailwind 1, the state of coordinators in format 1, files of replicas in version 1',
 ];
 
 /** The highest level of which a HELLO and a file have room for the number. */

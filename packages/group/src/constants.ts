@@ -72,10 +72,12 @@ export const CONTROL_SEND_DEPTH = 32;
 /** Each announcement whose number is a multiple of this is signalled; its completion frees the send queue. */
 export const CONTROL_SIGNAL_EVERY = 16;
 
-/** Between two looks at the neighbours of a group in which a message is under way. */
+/** Between two looks at the neighbours of a group in which a message is under way, at least; the next turn of the worker looks. */
 export const WATCH_INTERVAL_MS = 200;
-/** Looks at a group after its last message before it counts as idle, and the looks end. */
-export const WATCH_LINGER_LOOKS = 10;
+/** At most so long: without a turn, a timer wakes the worker. */
+export const WATCH_LATEST_MS = 300;
+/** Looks at a group go on for so long after its last message; then it counts as idle. */
+export const WATCH_LINGER_MS = 2_000;
 /** How long after the retry time-out an RDMA device may still report that a neighbour does not answer. */
 export const WATCH_GRACE_MS = 400;
 

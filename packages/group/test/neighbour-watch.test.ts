@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { WATCH_LINGER_LOOKS } from '../src/constants.js';
+import { WATCH_INTERVAL_MS, WATCH_LINGER_MS } from '../src/constants.js';
 import { NeighbourWatch } from '../src/worker/neighbour-watch.js';
 
-const LIMIT = 5;
+const LIMIT_LOOKS = 5;
+const LIMIT_MS = LIMIT_LOOKS * WATCH_INTERVAL_MS;
 
 /** A watch of two neighbours, and its calls. */
-function watching(limitLooks = LIMIT) {
+function watching(limitMs = LIMIT_MS - 1, isOrdered = false) {
   const counts = [0, 0];
   const probes: number[] = [];
   const silent: number[] = [];
@@ -14,7 +15,9 @@ function watching(limitLooks = LIMIT) {
     probe: (pair: number) => void probes.push(pair),
     silent: (pair: number) => void silent.push(pair),
   };
-  return { watch: new NeighbourWatch(port, counts.length, limitLooks), counts, probes, silent };
+  const watch = new NeighbourWatch(port, counts.length, { limitMs, isOrdered });
+  const look = (isBusy: boolean): boolean => watch.look(isBusy, WATCH_INTERVAL_MS);
+  return { watch: { look, answered: (pair: number) => watch.answered(pair) }, counts, probes, silent };
 }
 
 describe('NeighbourWatch', () => {
@@ -26,6 +29,17 @@ describe('NeighbourWatch', () => {
     counts[1] = 2;
     watch.look(true);
     expect(probes).toEqual([0]);
+    watch.look(true);
+    expect(probes).toEqual([0, 1]);
+  });
+
+  it('where what comes has one order, probes nobody while anything comes, and then all', () => {
+    const { watch, counts, probes } = watching(LIMIT_MS, true);
+    for (let look = 0; look < 10; look += 1) {
+      counts[look % 2]! += 1;
+      expect(watch.look(true)).toBe(true);
+    }
+    expect(probes).toEqual([]);
     watch.look(true);
     expect(probes).toEqual([0, 1]);
   });
@@ -42,7 +56,7 @@ describe('NeighbourWatch', () => {
 
   it('reports a neighbour whose probe is older than the limit', () => {
     const { watch, silent } = watching();
-    for (let look = 0; look < LIMIT; look += 1) {
+    for (let look = 0; look < LIMIT_LOOKS; look += 1) {
       watch.look(true);
       watch.answered(0);
     }
@@ -66,7 +80,8 @@ describe('NeighbourWatch', () => {
   it('continues for some looks after the last message, and again after the next one', () => {
     const { watch, counts, probes } = watching();
     watch.look(true);
-    for (let look = 0; look < WATCH_LINGER_LOOKS; look += 1) expect(watch.look(false)).toBe(true);
+    for (let look = 0; look < WATCH_LINGER_MS / WATCH_INTERVAL_MS; look += 1)
+      expect(watch.look(false)).toBe(true);
     expect(watch.look(false)).toBe(false);
     for (const pair of [0, 1]) watch.answered(pair);
     probes.length = 0;

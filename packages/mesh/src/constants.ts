@@ -4,7 +4,7 @@
  * Version of HELLO and REJECT (`hello.ts`), which say the levels of both ends. Two members must have the same one. All other frames
  * are those of the connection's level.
  */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 export const MAX_MEMBERS = 4096;
 export const MAX_MEMBER_ID = 0x7fff_ffff;
@@ -39,6 +39,10 @@ export const MAX_LIVE_HELLO_BYTES = 2048;
 export const HEARTBEAT_MS_PER_MEMBER = 10;
 /** A peer is silent after so many intervals of heartbeats, at least. */
 export const SILENT_HEARTBEATS = 3;
+/** Where the list of members is fixed, and longer than this, a member sends heartbeats to some others often, to all others rarely. */
+export const MOST_CLOSE_MEMBERS = 16;
+/** How many times the interval of heartbeats, and the time of silence, are as long for those others. */
+export const DISTANT_FACTOR = 16;
 /** Default where members come and go; a silent peer is detected after 10 s at most in a mesh of 256. */
 export const DEFAULT_LIVE_SILENCE_MS = 8_000;
 /** Silence is looked for several times in an interval. */

@@ -1,4 +1,5 @@
 import { Deadline, type Levels } from '@rdmc/common';
+import { ClosePeers } from './close-peers.js';
 import { Connections } from './connections.js';
 import { Connector, type ConnectorContext } from './connector.js';
 import { PROTOCOL_VERSION } from './constants.js';
@@ -55,13 +56,16 @@ export class Core implements MeshCore, MemberLinks {
   readonly #joining: Joining;
   readonly #others: FixedPeers;
   readonly #heartbeats: Heartbeats;
+  readonly #close: ClosePeers;
   #closing: Promise<void> | undefined;
 
   constructor(options: ResolvedOptions, internals: Internals) {
     this.options = options;
     this.#joining = new Joining(options.peers);
     this.messaging = new Messaging(options, this);
+    this.#close = new ClosePeers(options.id, options.peers.keys());
     this.#others = new FixedPeers(options, (member, reason) => {
+      this.#close.ended(member);
       this.messaging.rejectMember(member, reason);
       this.connections.endMember(member, reason);
     });
@@ -88,6 +92,9 @@ export class Core implements MeshCore, MemberLinks {
     this.#heartbeats = new Heartbeats(this.links, {
       pace: () => pace,
       heartbeat: () => HEARTBEAT,
+      // Until then a connection that does not work delays all, and its two members find out by themselves. A member that has
+      // formed sends no close heartbeats to others: all of them have sent READY, and do not gather any more.
+      isDistant: (link) => this.phase === 'formed' && !this.#close.has(link.peer),
       silent: (link) => this.#silent(link),
     });
     internals.observe?.(this);
@@ -296,7 +303,7 @@ export class Core implements MeshCore, MemberLinks {
   }
 
   #silent(link: Link): void {
-    const reason = `it sent nothing for ${this.options.silenceTimeoutMs} ms`;
+    const reason = `it sent nothing for ${link.silentMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
     this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }

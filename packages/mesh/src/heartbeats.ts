@@ -1,3 +1,4 @@
+import { DISTANT_FACTOR } from './constants.js';
 import type { Link } from './link.js';
 
 /** The times of heartbeats, in milliseconds. They may change with the number of members. */
@@ -16,6 +17,8 @@ export interface HeartbeatEvents {
   heartbeat(link: Link): Buffer;
   /** Whether the link needs a heartbeat although other frames were sent on it for a whole interval. */
   isDue?(link: Link): boolean;
+  /** Whether heartbeats on the link are rare: `DISTANT_FACTOR` times the times of the pace. Default: none is. */
+  isDistant?(link: Link): boolean;
   /** Called after each tick. */
   ticked?(): void;
   silent(link: Link): void;
@@ -35,6 +38,8 @@ export class Heartbeats {
   #pace: Pace;
   #timer: NodeJS.Timeout | undefined;
   #isRef = true;
+  /** Ticks so far: each distant link has a turn of its own among `DISTANT_FACTOR` intervals, so that not all have it at once. */
+  #ticks = 0;
 
   constructor(links: ReadonlyMap<number, Link>, events: HeartbeatEvents) {
     this.#links = links;
@@ -64,15 +69,18 @@ export class Heartbeats {
 
   #tick(): void {
     const { ticks, silenceMs } = this.#pace;
+    this.#ticks += 1;
     for (const link of this.#links.values()) {
       link.idleTicks += 1;
       link.heartbeatTicks += 1;
+      const isDistant = this.#events.isDistant?.(link) === true;
       // Where bytes are queued already, one more frame has no effect.
-      if (this.#isDue(link, ticks) && link.bufferedBytes === 0) {
+      const isDue = isDistant ? this.#isDistantDue(link, ticks) : this.#isDue(link, ticks);
+      if (isDue && link.bufferedBytes === 0) {
         link.send(this.#events.heartbeat(link));
         link.heartbeatTicks = 0;
       }
-      if (silenceMs > 0) this.#listen(link);
+      if (silenceMs > 0) this.#listen(link, isDistant);
     }
     this.#events.ticked?.();
     this.#setPace();
@@ -83,6 +91,10 @@ export class Heartbeats {
     return link.heartbeatTicks >= ticks && this.#events.isDue?.(link) === true;
   }
 
+  #isDistantDue(link: Link, ticks: number): boolean {
+    return this.#isDue(link, ticks) && (this.#ticks + link.peer) % (ticks * DISTANT_FACTOR) === 0;
+  }
+
   #setPace(): void {
     const { tickMs } = this.#pace;
     this.#pace = this.#events.pace();
@@ -91,14 +103,18 @@ export class Heartbeats {
     this.start();
   }
 
-  #listen(link: Link): void {
-    if (link.heard) {
+  #listen(link: Link, isDistant: boolean): void {
+    const { tickMs, silenceMs } = this.#pace;
+    // A link that becomes a close one had no heartbeats for longer than a close one may be silent.
+    const becomesClose = link.isDistant && !isDistant;
+    link.isDistant = isDistant;
+    if (link.heard || becomesClose) {
       link.heard = false;
       link.silentMs = 0;
       return;
     }
-    link.silentMs += this.#pace.tickMs;
-    if (link.silentMs >= this.#pace.silenceMs) this.#suspect(link);
+    link.silentMs += tickMs;
+    if (link.silentMs >= (isDistant ? DISTANT_FACTOR * silenceMs : silenceMs)) this.#suspect(link);
   }
 
   /** Timers run before sockets are read; the second immediate comes after a full read of them. */

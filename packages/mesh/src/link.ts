@@ -33,6 +33,8 @@ export class Link {
   idleTicks = 0;
   /** The same since this end sent a heartbeat. */
   heartbeatTicks = 0;
+  /** Noted by `Heartbeats` at its last tick: heartbeats on this link are rare. */
+  isDistant = false;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
   readonly #events: LinkEvents;

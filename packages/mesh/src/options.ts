@@ -36,7 +36,7 @@ export interface CommonOptions {
   readonly heartbeatMs?: number | undefined;
   /**
    * A member has failed when it sent nothing for this long. Default 10,000, or 8,000 with `join`; 0: never; else at least 3
-   * heartbeats.
+   * heartbeats. In a list of more than 16 members some members watch each one and tell the others.
    */
   readonly silenceTimeoutMs?: number | undefined;
   /**

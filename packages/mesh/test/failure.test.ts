@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CLOSE_TIMEOUT_MS } from '../src/constants.js';
+import { CLOSE_TIMEOUT_MS, MOST_CLOSE_MEMBERS } from '../src/constants.js';
 import { encodeFailure, encodeFrame, FrameType } from '../src/frames.js';
 import type { Mesh, MeshFailure } from '../src/index.js';
 import { assertWhole, failureOf, form, KEY, leaveOf, place, rejection, thrown, until } from './helpers.js';
@@ -145,6 +145,19 @@ describe('silence', () => {
     expect(failure.reason).toContain('100 ms');
     await assertWhole(meshes.slice(0, 2));
     expect(meshes[0]!.failed.size).toBe(1);
+  });
+
+  it('of a member of a long list is noticed by some, which tell the others', async () => {
+    const options = { heartbeatMs: 50, silenceTimeoutMs: 500, insecure: true };
+    const { meshes, cores } = await form(MOST_CLOSE_MEMBERS + 2, options);
+    const silent = MOST_CLOSE_MEMBERS + 1;
+    for (const link of cores[silent]!.links.values()) link.send = () => {};
+    const failure = await failureOf(meshes[5]!, silent);
+    expect(failure.code).toBe('ERR_RDMC_MESH_MEMBER_SILENT');
+    expect(failure.reason).toContain('500 ms');
+    // Of 18 members in a ring, at the distances 1, 2, 4 and 8.
+    expect([16, 0, 15, 1, 13, 3, 9, 7]).toContain(failure.reporter);
+    await assertWhole(meshes.slice(0, silent));
   });
 });
 

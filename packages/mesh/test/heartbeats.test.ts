@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { DISTANT_FACTOR } from '../src/constants.js';
 import { Heartbeats, type Pace } from '../src/heartbeats.js';
 import type { Link } from '../src/link.js';
 
@@ -15,7 +16,10 @@ afterEach(() => {
 });
 
 /** Heartbeats to one peer, started, and what they did. */
-function rig(pace: Pace | (() => Pace) = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS }) {
+function rig(
+  pace: Pace | (() => Pace) = { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS },
+  isDistant = () => false,
+) {
   const link = {
     peer: 1,
     heard: false,
@@ -34,6 +38,7 @@ function rig(pace: Pace | (() => Pace) = { tickMs: INTERVAL_MS, ticks: 1, silenc
   const heartbeats = new Heartbeats(links, {
     pace: typeof pace === 'function' ? pace : () => pace,
     heartbeat: () => Buffer.alloc(0),
+    isDistant,
     silent: (lost) => silent.push(lost),
   });
   heartbeats.start();
@@ -121,4 +126,33 @@ it('the times may change while it runs', () => {
   expect(link.sent).toBe(sent);
   vi.advanceTimersByTime(INTERVAL_MS);
   expect(link.sent).toBe(sent + 1);
+});
+
+it('a distant link has a heartbeat in many intervals, and may be silent as much longer', () => {
+  const { link, silent } = rig(undefined, () => true);
+  vi.advanceTimersByTime(3 * DISTANT_FACTOR * INTERVAL_MS - INTERVAL_MS);
+  expect(link.sent).toBe(3);
+  expect(silent).toEqual([]);
+  vi.advanceTimersByTime(2 * INTERVAL_MS + LOOKS_MS);
+  expect(silent[0]).toBe(link);
+});
+
+it('distant links have their turns one after the other', () => {
+  const { link } = rig(undefined, () => true);
+  // The turn of peer 1 is one tick before that of peer 0.
+  vi.advanceTimersByTime((DISTANT_FACTOR - 2) * INTERVAL_MS);
+  expect(link.sent).toBe(0);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(link.sent).toBe(1);
+});
+
+it('a distant link that becomes a close one is not silent before it could have had heartbeats', () => {
+  let isDistant = true;
+  const { link, silent } = rig(undefined, () => isDistant);
+  vi.advanceTimersByTime(10 * SILENCE_MS);
+  isDistant = false;
+  vi.advanceTimersByTime(SILENCE_MS);
+  expect(silent).toEqual([]);
+  vi.advanceTimersByTime(2 * INTERVAL_MS + LOOKS_MS);
+  expect(silent[0]).toBe(link);
 });

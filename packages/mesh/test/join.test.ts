@@ -150,7 +150,7 @@ describe('join', () => {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
       expect(error.message).toMatch(/version 7\b/);
-      expect(error.message).toMatch(/version 4\b/);
+      expect(error.message).toMatch(/version 5\b/);
     }
   });
 

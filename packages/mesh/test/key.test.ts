@@ -62,7 +62,7 @@ describe('with a cluster key', () => {
     for (const { mesh } of sides) {
       const error = await rejection(mesh);
       expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
-      expect(error.message).toMatch(/version 300\b.*version 4\b|version 4\b.*version 300\b/);
+      expect(error.message).toMatch(/version 300\b.*version 5\b|version 5\b.*version 300\b/);
     }
   });
 

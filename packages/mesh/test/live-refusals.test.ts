@@ -27,7 +27,7 @@ describe('a joiner of another mesh is refused, and told what differs', () => {
     const a = await enter(0, []);
     const error = await rejection(joining(1, [a], {}, { protocolVersion: 2 }).mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_VERSION');
-    expect(error.message).toMatch(/version 4\b/);
+    expect(error.message).toMatch(/version 5\b/);
     expect(error.message).toMatch(/version 2\b/);
   });
 

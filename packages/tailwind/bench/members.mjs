@@ -40,6 +40,8 @@ export async function startMembers(program, n, own, buffers = 16) {
     const child = fork(program, process.argv.slice(2), {
       env: { ...process.env, BENCH_MEMBER: JSON.stringify(setup) },
     });
+    // A member that fails has printed why; without it, the others would wait for ever.
+    child.once('exit', (code) => code && process.exit(code));
     children.set(id, child);
     ready.push(once(child, 'message'));
   }

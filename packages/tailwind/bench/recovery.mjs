@@ -11,11 +11,22 @@ import { runMember, startMembers } from './members.mjs';
 
 const PROGRAM = new URL(import.meta.url);
 const BATCH = 1000;
+const SEGMENT_BYTES = 8 * 1024 * 1024;
+// An object's entry has 154 bytes.
+const MOST_BYTES_PER_OBJECT = 200;
 
 async function load({ logs }, { mode, objects }) {
   const authority = logs.coordinator(1);
   const { logId, incarnation } = await authority.createLog();
-  const log = await logs.create({ authority, logId, incarnation, mode });
+  const maxSegments = Math.max(128, Math.ceil((objects * MOST_BYTES_PER_OBJECT) / SEGMENT_BYTES));
+  const log = await logs.create({
+    authority,
+    logId,
+    incarnation,
+    mode,
+    segmentBytes: SEGMENT_BYTES,
+    maxSegments,
+  });
   const value = new Uint8Array(100).fill(2);
   for (let number = 0; number < objects; number += BATCH) {
     const appends = [];

@@ -70,9 +70,12 @@ export class Cluster {
     return this.#children.map((child) => child.pid);
   }
 
-  async open(id, bytes, { members = [...this.#children.keys()], ...options } = {}) {
-    await this.some(members, () => ({ action: 'open', id, bytes, members, ...options }));
-    const group = { id, members, skews: [] };
+  /** `formed` of the group: seconds until its creation has resolved at the last member. Its memory is filled before. */
+  async open(id, bytes, { members = [...this.#children.keys()], shared, ...options } = {}) {
+    await this.some(members, () => ({ action: 'fill', id, bytes, members, shared }));
+    const began = performance.now();
+    await this.some(members, () => ({ action: 'open', id, members, shared, ...options }));
+    const group = { id, members, skews: [], formed: (performance.now() - began) / 1000 };
     this.#groups.set(id, group);
     return group;
   }

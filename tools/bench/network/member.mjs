@@ -9,6 +9,8 @@ const CHECK_STRIDE = 4093;
 
 let node;
 const groups = new Map();
+/** Memory for groups that are not open yet. */
+const regions = new Map();
 let sharedRegion;
 
 function fill(view) {
@@ -52,11 +54,19 @@ const actions = {
       silenceTimeoutMs: 60_000,
     });
   },
-  /** `shared`: the groups of this member, of which one is used at a time, have one region. */
-  async open({ bytes, shared, ...options }) {
-    const isRoot = options.members[0] === node.id;
+  /**
+   * The memory of a group, apart from its creation: filling it takes longer. `shared`: the groups of this member, of which one
+   * is used at a time, have one region.
+   */
+  async fill({ id, bytes, shared, members }) {
+    const isRoot = members[0] === node.id;
     if (shared) sharedRegion ??= filled(bytes, isRoot);
-    const region = await (shared ? sharedRegion : filled(bytes, isRoot));
+    regions.set(id, await (shared ? sharedRegion : filled(bytes, isRoot)));
+  },
+  async open({ shared, ...options }) {
+    const isRoot = options.members[0] === node.id;
+    const region = regions.get(options.id);
+    regions.delete(options.id);
     const incoming = (byteLength) => ({ region, offset: 0, byteLength });
     const group = await node.createGroup({ ...options, incoming, retryTimeoutMs: 60_000 });
     const entry = { id: options.id, group, region, isRoot, shared };

@@ -1,6 +1,6 @@
 import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWorker } from '@rdmc/dataplane';
 import { attachRegion } from '@rdmc/verbs';
-import { SPARE_BUFFERS, WATCH_INTERVAL_MS } from '../constants.js';
+import { SPARE_BUFFERS, WATCH_INTERVAL_MS, WATCH_LATEST_MS } from '../constants.js';
 import { type GroupRecords, type GroupSetup, groupRecords, type SlabSetup } from '../records.js';
 import { countersAt } from './counters.js';
 import { FirstBufferPool } from './first-buffers.js';
@@ -20,7 +20,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   /** Runs only while a message is under way in a group, so that it does not wake an idle node. */
   #watchTimer: NodeJS.Timeout | undefined;
-  #lookDue = false;
+  #lastLook = 0;
 
   constructor(private readonly context: ProtocolContext<GroupRecords>) {
     this.#loopBack = new LoopBack(context as ProtocolContext);
@@ -54,7 +54,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   onTurn(): void {
     for (let i = 0; i < this.#active.length; i += 1) this.#active[i]!.advance();
     if (this.#watchTimer === undefined) this.#watchBusy();
-    else if (this.#lookDue) this.#look();
+    else this.#lookIfDue(performance.now());
     this.#active.length = 0;
   }
 
@@ -81,19 +81,22 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #watchBusy(): void {
     if (!this.#active.some((group) => group.isBusy)) return;
-    this.#watchTimer = setInterval(() => {
-      // The look happens in the requested turn, after its completions.
-      this.#lookDue = true;
-      this.context.wake();
-    }, WATCH_INTERVAL_MS);
+    this.#lastLook = performance.now();
+    // The look happens in the requested turn, after its completions.
+    this.#watchTimer = setInterval(() => this.context.wake(), WATCH_LATEST_MS);
     this.#watchTimer.unref();
   }
 
-  #look(): void {
-    this.#lookDue = false;
+  /** In a turn that other work has caused, if there is one: a timer that fires wakes the thread of every member. */
+  #lookIfDue(now: number): void {
+    const elapsedMs = now - this.#lastLook;
+    if (elapsedMs < WATCH_INTERVAL_MS) return;
+    this.#lastLook = now;
+    const sinceMs = Math.min(elapsedMs, WATCH_LATEST_MS);
     let goesOn = false;
-    for (const group of this.#groups.values()) goesOn = group.look() || goesOn;
-    if (!goesOn) this.#stopWatching();
+    for (const group of this.#groups.values()) goesOn = group.look(sinceMs) || goesOn;
+    if (goesOn) this.#watchTimer!.refresh();
+    else this.#stopWatching();
   }
 
   #stopWatching(): void {

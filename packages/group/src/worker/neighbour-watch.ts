@@ -1,5 +1,5 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { WATCH_GRACE_MS, WATCH_INTERVAL_MS, WATCH_LINGER_LOOKS } from '../constants.js';
+import { WATCH_GRACE_MS, WATCH_LINGER_MS } from '../constants.js';
 
 /** The functions of the group that the watch calls. */
 export interface WatchPort {
@@ -11,6 +11,20 @@ export interface WatchPort {
   silent(pair: number): void;
 }
 
+export interface WatchOptions {
+  /** The longest time of a probe without a completion; Infinity for a device that completes every request. */
+  readonly limitMs: number;
+  /**
+   * What comes from the neighbours has one order, so that none of them can go on for long without another one. Then
+   * nobody is probed while anything comes: in a pipeline each of log n neighbours sends a block by turns, and on slow links the
+   * turns take longer than a look.
+   */
+  readonly isOrdered: boolean;
+}
+
+/** No probe is outstanding. */
+const NOT_ASKED = -1;
+
 /**
  * Checks the neighbours of one member periodically while a message is under way. A member that only waits does not
  * post requests, so its device cannot detect a dead path. So a neighbour from which nothing has arrived since the last
@@ -18,42 +32,46 @@ export interface WatchPort {
  *
  *   look          0        1        2        3   ...           n
  *   arrived        yes      no       no       no
- *   probe                   posted   waits    waits            older than `limitLooks`: silent
+ *   probe                   posted   waits    waits            older than `limitMs`: silent
  *
- * Time is counted in looks: a late look, because the process was stopped, counts for one.
+ * A late look, because the process was stopped, counts for the time of one.
  */
 export class NeighbourWatch {
   readonly #counts: Float64Array;
-  /** Looks since the probe was posted, counted from 1; 0: no probe is outstanding. */
+  /** Milliseconds since the probe was posted, or NOT_ASKED. */
   readonly #asked: Float64Array;
   /** A group is idle until its first message. */
-  #quietLooks = WATCH_LINGER_LOOKS;
+  #quietMs = WATCH_LINGER_MS;
 
   constructor(
     private readonly port: WatchPort,
     private readonly pairs: number,
-    /** The most looks of a probe without a completion; Infinity for a device that completes every request. */
-    private readonly limitLooks: number,
+    private readonly options: WatchOptions,
   ) {
     this.#counts = new Float64Array(pairs);
-    this.#asked = new Float64Array(pairs);
+    this.#asked = new Float64Array(pairs).fill(NOT_ASKED);
   }
 
-  /** One look; `isBusy`: a message is under way here. Returns whether the group needs another look. */
-  look(isBusy: boolean): boolean {
+  /**
+   * One look, so many milliseconds after the last one; `isBusy`: a message is under way here. Returns whether the group needs
+   * another look.
+   */
+  look(isBusy: boolean, sinceMs: number): boolean {
     const hasNew = this.#hasNew();
-    this.#quietLooks = isBusy || hasNew.includes(true) ? 0 : this.#quietLooks + 1;
-    if (this.#quietLooks > WATCH_LINGER_LOOKS) return false;
+    const moves = hasNew.includes(true);
+    this.#quietMs = isBusy || moves ? 0 : this.#quietMs + sinceMs;
+    if (this.#quietMs > WATCH_LINGER_MS) return false;
     for (let pair = 0; pair < this.pairs; pair += 1) {
-      if (this.#asked[pair]! > 0) this.#age(pair);
-      else if (!hasNew[pair]) this.#ask(pair);
+      const isQuiet = this.options.isOrdered ? !moves : !hasNew[pair];
+      if (this.#asked[pair] !== NOT_ASKED) this.#age(pair, sinceMs);
+      else if (isQuiet) this.#ask(pair);
     }
     return true;
   }
 
   /** The probe of that neighbour completed. */
   answered(pair: number): void {
-    this.#asked[pair] = 0;
+    this.#asked[pair] = NOT_ASKED;
   }
 
   #hasNew(): boolean[] {
@@ -66,18 +84,17 @@ export class NeighbourWatch {
   }
 
   #ask(pair: number): void {
-    this.#asked[pair] = 1;
+    this.#asked[pair] = 0;
     this.port.probe(pair);
   }
 
-  #age(pair: number): void {
-    this.#asked[pair]! += 1;
-    if (this.#asked[pair]! > this.limitLooks) this.port.silent(pair);
+  #age(pair: number, sinceMs: number): void {
+    this.#asked[pair]! += sinceMs;
+    if (this.#asked[pair]! > this.options.limitMs) this.port.silent(pair);
   }
 }
 
 /** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
-export function limitLooks({ device }: Pick<ProtocolContext, 'device'>, retryTimeoutMs: number): number {
-  if (device.kind === 'soft') return Number.POSITIVE_INFINITY;
-  return Math.ceil((retryTimeoutMs + WATCH_GRACE_MS) / WATCH_INTERVAL_MS);
+export function probeLimitMs({ device }: Pick<ProtocolContext, 'device'>, retryTimeoutMs: number): number {
+  return device.kind === 'soft' ? Number.POSITIVE_INFINITY : retryTimeoutMs + WATCH_GRACE_MS;
 }

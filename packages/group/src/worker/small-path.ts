@@ -4,7 +4,7 @@ import type { GroupRecords, GroupSetup, SmallAddress, SmallSetup } from '../reco
 import { childrenOf, parentOf } from '../small/tree.js';
 import { connectOptions } from './connect-options.js';
 import { controlWords } from './control-words.js';
-import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
+import { NeighbourWatch, probeLimitMs, type WatchPort } from './neighbour-watch.js';
 import { SmallReceiver } from './small-receiver.js';
 import { SmallRelay } from './small-relay.js';
 import { SmallRoot } from './small-root.js';
@@ -62,7 +62,8 @@ export class SmallPath implements SmallHost, WatchPort {
       this.#add(new SmallRoot(context, rings.own, this, counters, self), rings.own.links);
     }
     for (const from of rings?.from ?? []) this.#add(new SmallReceiver(context, from, this), from.links);
-    this.#watch = new NeighbourWatch(this, smallLinks(setup), limitLooks(context, retryTimeoutMs));
+    const limitMs = probeLimitMs(context, retryTimeoutMs);
+    this.#watch = new NeighbourWatch(this, smallLinks(setup), { limitMs, isOrdered: false });
   }
 
   createQueue(link: number): QueuePairAddress {
@@ -93,9 +94,9 @@ export class SmallPath implements SmallHost, WatchPort {
     return this.#sides.some((side) => side.isBusy);
   }
 
-  /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether the links need another look. */
-  look(): boolean {
-    return this.#watch.look(this.isBusy);
+  /** Every WATCH_INTERVAL_MS or later, while any group is busy. Returns whether the links need another look. */
+  look(sinceMs: number): boolean {
+    return this.#watch.look(this.isBusy, sinceMs);
   }
 
   modifyToError(): void {

@@ -11,7 +11,7 @@ import type { GroupRecords, GroupSetup, TableAddress, TableSetup } from '../reco
 import { has, union } from '../stable/ranks.js';
 import { type RowLayout, rowLayout } from '../stable/table-layout.js';
 import { connectOptions } from './connect-options.js';
-import { limitLooks } from './neighbour-watch.js';
+import { probeLimitMs } from './neighbour-watch.js';
 import { type SmallListener, SmallQueue } from './small-queue.js';
 
 /** Receives that are posted for the notices of a link. A notice that finds none waits: its sender sends no other one. */
@@ -46,8 +46,8 @@ interface Link {
   isBroken: boolean;
   /** A WRITE has not completed, */
   isBusy: boolean;
-  /** since so many looks. */
-  looks: number;
+  /** for so many milliseconds. */
+  waitedMs: number;
   /** Counts and sequence of the row that was written last. */
   readonly counts: Int32Array;
   sequence: number;
@@ -59,7 +59,7 @@ export class TableSide implements SmallListener {
   readonly #words: Int32Array;
   readonly #layout: RowLayout;
   readonly #links: Link[] = [];
-  readonly #limitLooks: number;
+  readonly #limitMs: number;
   #hasNews = false;
   /** Links whose members do not need a further row, and the calls that wait for the other links. */
   #skipped = 0;
@@ -76,7 +76,7 @@ export class TableSide implements SmallListener {
     const { ownBytes } = this.#layout;
     const { buffer, byteOffset } = this.#region.view(0, ownBytes);
     this.#words = new Int32Array(buffer, byteOffset, ownBytes / 4);
-    this.#limitLooks = limitLooks(context, group.retryTimeoutMs);
+    this.#limitMs = probeLimitMs(context, group.retryTimeoutMs);
   }
 
   createQueue(link: number): QueuePairAddress {
@@ -84,7 +84,7 @@ export class TableSide implements SmallListener {
     const isReceiver = this.group.rank !== 0;
     // Link 0 of a receiver leads to the root, which does not deliver. With many senders, all members deliver.
     const takesCounts = this.group.rings !== null || (isReceiver && link > 0);
-    const fresh = { isConnected: false, isBroken: false, isBusy: false, looks: 0, sequence: 0 };
+    const fresh = { isConnected: false, isBroken: false, isBusy: false, waitedMs: 0, sequence: 0 };
     const counts = new Int32Array(this.#layout.senders);
     this.#links[link] = { queue, remoteAddress: 0, remoteKey: remoteKey(0), takesCounts, counts, ...fresh };
     return queue.address;
@@ -118,15 +118,15 @@ export class TableSide implements SmallListener {
   }
 
   /**
-   * Every WATCH_INTERVAL_MS while any group is busy. A device that lost a WRITE of a state reports nothing: the survivors would
+   * Every WATCH_INTERVAL_MS or later, while any group is busy. A device that lost a WRITE of a state reports nothing: the survivors would
    * wait for that state. Returns whether the table needs another look.
    */
-  look(): boolean {
+  look(sinceMs: number): boolean {
     if (!this.isBusy) return false;
     for (const [at, link] of this.#links.entries()) {
       if (!isUnderWay(link)) continue;
-      link.looks += 1;
-      if (link.looks > this.#limitLooks) this.smallFailed(at, true, LOST_REQUEST);
+      link.waitedMs += sinceMs;
+      if (link.waitedMs > this.#limitMs) this.smallFailed(at, true, LOST_REQUEST);
     }
     return this.isBusy;
   }
@@ -198,7 +198,7 @@ export class TableSide implements SmallListener {
   /** The device may read the row later than now: then the WRITE has more than what is noted here, and another one follows. */
   #write(link: Link): void {
     link.isBusy = true;
-    link.looks = 0;
+    link.waitedMs = 0;
     const { sequence, count, rowBytes } = this.#layout;
     link.sequence = Atomics.load(this.#words, sequence);
     for (let sender = 0; sender < link.counts.length; sender += 1) {

@@ -17,7 +17,7 @@ import { GroupTrace } from './group-trace.js';
 import type { LoopBack } from './loop-back.js';
 import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
-import { limitLooks, NeighbourWatch, type WatchPort } from './neighbour-watch.js';
+import { NeighbourWatch, probeLimitMs, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
 import type { GroupPort, LoopBackPort, Relay, RelayPort, WriteTarget } from './port.js';
 import { setupConfig } from './setup-config.js';
@@ -65,7 +65,8 @@ export class WorkerGroup
     this.#loopBack = loopBack;
     this.#pairs = setup.neighbours.map(() => undefined);
     const { neighbours, retryTimeoutMs, slots, table } = setup;
-    this.#watch = new NeighbourWatch(this, neighbours.length, limitLooks(context, retryTimeoutMs));
+    const limitMs = probeLimitMs(context, retryTimeoutMs);
+    this.#watch = new NeighbourWatch(this, neighbours.length, { limitMs, isOrdered: true });
     if (smallLinks(setup) > 0) this.small = new SmallPath(context, setup, this, counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
@@ -142,12 +143,12 @@ export class WorkerGroup
     return this.#state === 'running' && (this.machine.openMessages > 0 || this.small?.isBusy === true);
   }
 
-  /** Every WATCH_INTERVAL_MS while any group is busy. Returns whether this one needs another look. */
-  look(): boolean {
-    const isTableBusy = this.#state !== 'aborting' && this.table?.look() === true;
+  /** Every WATCH_INTERVAL_MS or later, while any group is busy. Returns whether this one needs another look. */
+  look(sinceMs: number): boolean {
+    const isTableBusy = this.#state !== 'aborting' && this.table?.look(sinceMs) === true;
     if (this.#state !== 'running') return isTableBusy;
-    const goesOn = this.#watch.look(this.machine.openMessages > 0);
-    return this.small?.look() || goesOn || isTableBusy;
+    const goesOn = this.#watch.look(this.machine.openMessages > 0, sinceMs);
+    return this.small?.look(sinceMs) || goesOn || isTableBusy;
   }
 
   /**

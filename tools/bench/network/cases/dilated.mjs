@@ -35,10 +35,8 @@ async function groups(n, mib, { rate, queue, rounds, blockBytes, only, algorithm
       add('stream', mib * MIB, [(await lab.goodput(hosts[0], hosts[1], mib * MIB)).seconds]);
       const wanted = algorithmsOf(n, mib, rounds).filter(({ algorithm }) => algorithms.includes(algorithm));
       for (const [index, { algorithm, bytes, rounds: count }] of wanted.entries()) {
-        const began = performance.now();
         const options = { algorithm, blockBytes: blockBytes === 'auto' ? BLOCK_BYTES : blockBytes };
         const group = await cluster.open(index + 1, bytes, { ...options, timeoutMs: TIMEOUT_MS });
-        const formed = (performance.now() - began) / 1000;
         // A few blocks, so that V8 has compiled what runs for every one.
         for (let i = 0; i < WARM_UP_ROUNDS; i += 1)
           await cluster.seconds(group, Math.min(bytes, 4 * BLOCK_BYTES));
@@ -47,7 +45,7 @@ async function groups(n, mib, { rate, queue, rounds, blockBytes, only, algorithm
           times.push(await cluster.seconds(group, bytes));
           await cluster.verify(group, bytes);
         }
-        add(algorithm, bytes, times, { formed: round3(formed) });
+        add(algorithm, bytes, times, { formed: round3(group.formed) });
         await cluster.close(group);
       }
     },

@@ -8,6 +8,7 @@ const JOIN = [
   'packages/mesh/test/hello-check.test.ts',
 ];
 
+const CLOSE = ['packages/mesh/test/close-peers.test.ts', 'packages/mesh/test/heartbeats.test.ts'];
 const LIVE_RULES = ['packages/mesh/test/membership.test.ts'];
 const LIVE_SOCKETS = [
   'packages/mesh/test/live-hazards.test.ts',
@@ -268,5 +269,50 @@ export const mesh: readonly Mutant[] = [
     replace: '',
     fault: 'A member that leaves keeps the news of those that it has just introduced.',
     tests: ['packages/mesh/test/joining-at-once.test.ts'],
+  },
+  {
+    id: 'mesh/close-one-way',
+    package: PACKAGE,
+    function: 'closePeers',
+    find: 'close.add(ring[(at - distance + length) % length]!);',
+    replace: '',
+    fault: 'A member expects heartbeats from others that do not send them.',
+    tests: CLOSE,
+  },
+  {
+    id: 'mesh/close-ended',
+    package: PACKAGE,
+    function: 'ClosePeers.ended',
+    find: 'this.#ring = this.#ring.filter((id) => id !== peer);',
+    replace: '',
+    fault: 'Members that have ended still watch others.',
+    tests: CLOSE,
+  },
+  {
+    id: 'mesh/becomes-close',
+    package: PACKAGE,
+    function: 'Heartbeats.#listen',
+    find: 'link.heard || becomesClose',
+    replace: 'link.heard',
+    fault: 'A peer that becomes a close one is silent at once.',
+    tests: CLOSE,
+  },
+  {
+    id: 'mesh/distant-silence',
+    package: PACKAGE,
+    function: 'Heartbeats.#listen',
+    find: 'isDistant ? DISTANT_FACTOR * silenceMs : silenceMs',
+    replace: 'silenceMs',
+    fault: 'A distant peer is silent between two of its heartbeats.',
+    tests: CLOSE,
+  },
+  {
+    id: 'mesh/distant-turns',
+    package: PACKAGE,
+    function: 'Heartbeats.#isDistantDue',
+    find: '(this.#ticks + link.peer) % (ticks * DISTANT_FACTOR) === 0',
+    replace: 'true',
+    fault: 'Distant peers get as many heartbeats as close ones.',
+    tests: CLOSE,
   },
 ];
