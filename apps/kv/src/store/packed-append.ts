@@ -1,6 +1,11 @@
 import type { AppendLocation, EntryLocation } from '@rdmc/tailwind';
 import type { KeyEntry } from './hash.js';
-import type { Keyspace } from './keyspace.js';
+
+/** The index, as far as an append that is undone needs it. */
+interface UndoneIndex {
+  entries(slot: number): Iterable<[string, KeyEntry]>;
+  delete(slot: number, key: string): void;
+}
 
 /** An append of strings that were taken over: what is common to those that are packed, and to their entries when these exist. */
 export class PackedAppend {
@@ -34,10 +39,10 @@ export class PackedAppend {
   }
 
   /** The log refused the append: its keys were not here before. */
-  undo(keyspace: Keyspace): void {
+  undo(index: UndoneIndex): void {
     for (const slot of this.slots) {
-      for (const [key, entry] of keyspace.entries(slot)) {
-        if (entry.sequence === this.sequence) keyspace.delete(slot, key);
+      for (const [key, entry] of index.entries(slot)) {
+        if (entry.sequence === this.sequence) index.delete(slot, key);
       }
     }
   }
