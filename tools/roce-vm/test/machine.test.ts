@@ -24,11 +24,15 @@ function run(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-/** Whether a process has an emulator: its directory has that process's id in its name. Others may run as well. */
+/**
+ * Whether a process has an emulator: its directory has that process's id in its name. Others may run as well. `setpriv`, which
+ * has the same arguments, does not count: it becomes the emulator, and has no arguments for a moment meanwhile.
+ */
 function hasEmulator(owner: number): boolean {
+  const emulator = new RegExp(`^[^\\0]*qemu.*/roce-vm-${owner}-`, 's');
   return readdirSync('/proc').some((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(`/roce-vm-${owner}-`);
+      return /^\d+$/.test(pid) && emulator.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
     } catch {
       return false;
     }
