@@ -78,6 +78,12 @@ export const DEFAULT_REPLICAS = 3;
 export const TAKEOVER_APPEND_BYTES = 256 * 1024;
 /** … of which so many may wait for their acknowledgement. */
 export const TAKEOVER_APPENDS = 8;
+/** Keys of a slot that stay in the bytes of a takeover until one is asked for: a command waits for all of them, for about 3 ms. */
+export const MAX_PACKED_KEYS = 2048;
+/** The others are unpacked later, beginning so long after a takeover, in steps of this time; a rest of so many times it follows each. */
+export const UNPACK_DELAY_MS = 1000;
+export const UNPACK_STEP_MS = 0.5;
+export const UNPACK_REST = 3;
 /** A frame between servers: full beyond the first, refused beyond the second. */
 export const FULL_FRAME_BYTES = 24 * 1024 * 1024;
 export const MAX_PEER_FRAME_BYTES = 64 * 1024 * 1024;

@@ -26,7 +26,10 @@ export const FLUSH_RETRY_MS = 500;
 
 /** Threads that scan segments. */
 export const MAX_SCAN_THREADS = 4;
-export const SCAN_THREAD_IDLE_MS = 5_000;
+/** Longer than a lease and its margin: threads that start when a member is lost are there for the recovery of its log. */
+export const SCAN_THREAD_IDLE_MS = 30_000;
+/** Scans of each thread for nothing, before a recovery: the compiler sees the end of a loop only when it was there once. */
+export const REHEARSALS = 2;
 /** So much is scanned without a thread: a fraction of a millisecond. */
 export const SCAN_AT_ONCE_BYTES = 128 * 1024;
 /** Replicas in memory for a scan, one for each thread and as many that are copied meanwhile. */

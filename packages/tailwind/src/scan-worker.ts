@@ -31,8 +31,10 @@ export default async function scan(job: ScanJob): Promise<ScanAnswer> {
     floorBytes: job.floorBytes,
   });
   const digest = lastDigest(bytes, result.offset);
-  const isDivided = job.divide !== undefined && job.divide.byteLength <= result.offset;
-  return { result, digest, partBytes: isDivided ? await divided(job, job.divide!) : undefined };
+  const dividedBytes = job.divide?.byteLength ?? result.offset;
+  const isDivided = job.divide !== undefined && dividedBytes <= result.offset;
+  const partBytes = isDivided ? await divided(job, { ...job.divide!, byteLength: dividedBytes }) : undefined;
+  return { result, digest, partBytes };
 }
 
 /** The payload of the last digest in a scanned prefix. Segments have very many entries: none of the others gets an object. */
@@ -46,7 +48,10 @@ function lastDigest(bytes: Uint8Array, end: number): Uint8Array | undefined {
   return found < 0 ? undefined : bytes.slice(found + HEADER_BYTES, foundEnd);
 }
 
-async function divided({ shared, byteLength }: ScanJob, how: DivideJob): Promise<number[]> {
+async function divided(
+  { shared, byteLength }: ScanJob,
+  how: DivideJob & { readonly byteLength: number },
+): Promise<number[]> {
   const { default: slotOf } = (await import(how.divider)) as { readonly default: Divider };
   return divide(new Uint8Array(shared), byteLength, how, slotOf);
 }

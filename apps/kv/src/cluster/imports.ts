@@ -1,12 +1,26 @@
-import { Buffer } from 'node:buffer';
-import { setImmediate as turn } from 'node:timers/promises';
+import type { Buffer } from 'node:buffer';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { anySignal, SerialQueue } from '@rdmc/common';
 import type { PulledPart } from '@rdmc/tailwind';
 import { KvError } from '../errors.js';
-import { TAKEOVER_APPEND_BYTES, TAKEOVER_APPENDS } from '../limits.js';
+import {
+  TAKEOVER_APPEND_BYTES,
+  TAKEOVER_APPENDS,
+  UNPACK_DELAY_MS,
+  UNPACK_REST,
+  UNPACK_STEP_MS,
+} from '../limits.js';
 import type { Adopted } from '../store/adopted.js';
 import type { Hash } from '../store/hash.js';
-import { decodeRecord, HEADER_BYTES, type KeyRecord, kindOf, readKeyPlace } from '../store/record.js';
+import {
+  decodeRecord,
+  entryEnd,
+  HEADER_BYTES,
+  type KeyRecord,
+  kindOf,
+  NO_BYTES,
+  readKeyPlace,
+} from '../store/record.js';
 import { slotOf, slotOfText } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import { type EntryPlace, LatestEntries } from './latest-entries.js';
@@ -43,6 +57,7 @@ export class Imports {
   #overBelow = 0;
   /** The coordinator may ask a second time while the first removal still waits for the log. */
   readonly #removals = new SerialQueue();
+  #isUnpacking = false;
 
   constructor(private readonly store: Store) {}
 
@@ -75,6 +90,7 @@ export class Imports {
       throw signal.aborted ? signal.reason : error;
     } finally {
       this.#imports.delete(found);
+      void this.#unpackLater(ended);
     }
   }
 
@@ -112,6 +128,20 @@ export class Imports {
     await this.#remove(ranges);
   }
 
+  /** Keys that nobody has asked for are in memory twice, in the log and in the bytes that it came from: that must end. */
+  async #unpackLater(ended: AbortSignal): Promise<void> {
+    if (this.#isUnpacking) return;
+    this.#isUnpacking = true;
+    const { keyspace } = this.store;
+    for (let restMs = UNPACK_DELAY_MS; keyspace.packed > 0 && !ended.aborted; ) {
+      await delay(restMs, undefined, { ref: false });
+      const began = performance.now();
+      while (performance.now() - began < UNPACK_STEP_MS && keyspace.unpackOne());
+      restMs = UNPACK_REST * (performance.now() - began);
+    }
+    this.#isUnpacking = false;
+  }
+
   #isOver(takeover: number): boolean {
     return takeover < this.#overBelow || this.#over.has(takeover);
   }
@@ -142,6 +172,7 @@ export class Imports {
    */
   *#appends(found: Import): Generator<Promise<void>, void> {
     const { latest } = found;
+    const origin = Symbol(found.takeover);
     const place = emptyPlace();
     const hashes: EntryPlace[] = [];
     let position = 0;
@@ -157,7 +188,7 @@ export class Imports {
         adopted.add(place.slot, place);
       }
     };
-    while (position < latest.count) yield this.store.adopt(fill);
+    while (position < latest.count) yield this.store.adopt(origin, fill);
     for (const head of hashes) {
       for (const _ of this.#hashWrites(found, head)) if (this.#isAppendFull) yield this.#commit();
     }
@@ -218,7 +249,6 @@ export class Imports {
 }
 
 const GIVEN_UP = 'was given up';
-const NO_BYTES = Buffer.alloc(0);
 
 /** Returns the number of entries that count. */
 function takePart(found: Import, bytes: Buffer, tenures: PartOfLog['tenures']): number {
@@ -227,7 +257,7 @@ function takePart(found: Import, bytes: Buffer, tenures: PartOfLog['tenures']): 
   for (let at = 0; at < bytes.length; at = place.end) {
     place.bytes = bytes;
     place.at = at;
-    place.end = at + HEADER_BYTES + bytes.readUInt32LE(at + 4);
+    place.end = entryEnd(bytes, at);
     if (readKeyPlace(place)) {
       place.slot = slotOf(bytes, place.keyStart, place.keyEnd);
       entries += takeEntry(found, place, tenures);

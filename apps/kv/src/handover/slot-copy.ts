@@ -146,7 +146,7 @@ export class SlotCopy implements AppendFollower {
 }
 
 function entriesOf({ entries, run }: Append): Iterable<LogEntry> {
-  return run ? logEntries(run) : entries;
+  return run ? logEntries(run.pieces) : entries;
 }
 
 function keyOf({ parts }: LogEntry): { key: string; slot: number } {

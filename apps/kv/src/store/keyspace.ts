@@ -1,6 +1,9 @@
 import { SLOTS } from '../limits.js';
 import { NO_EXPIRY } from './entry.js';
 import type { KeyEntry } from './hash.js';
+import type { PackedAppend } from './packed-append.js';
+import { PackedKeys } from './packed-keys.js';
+import type { KeyPlace } from './record.js';
 
 /** Number of slots whose order is kept for scans. */
 const ORDERED_SLOTS = 4;
@@ -23,6 +26,8 @@ export class Keyspace {
   /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
   acknowledged = 0;
   readonly #slots: (Map<string, KeyEntry> | undefined)[] = new Array(SLOTS).fill(undefined);
+  /** Of slots without an index. */
+  readonly #packed = new PackedKeys();
   readonly #live = new Int32Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which the expiry was set. */
   readonly expiring = new Map<string, number>();
@@ -36,17 +41,44 @@ export class Keyspace {
     return this.#size;
   }
 
+  /** Number of keys that have no entry yet, because nobody has asked for a key of their slot. */
+  get packed(): number {
+    return this.#packed.size;
+  }
+
   sizeOf(slot: number): number {
     return this.#live[slot]!;
   }
 
   get(slot: number, key: string): KeyEntry | undefined {
-    return this.#slots[slot]?.get(key);
+    return this.#keysOf(slot)?.get(key);
+  }
+
+  /**
+   * Keeps a string without an expiry in its bytes until a key of its slot is asked for. The slot must not have the key.
+   * @param position of the entry in the append
+   * @returns false: nothing was kept, because the slot has an index
+   */
+  pack(slot: number, place: Readonly<KeyPlace>, append: PackedAppend, position: number): boolean {
+    if (!this.#packed.mayGrow(slot, append.origin)) this.#unpack(slot);
+    if (this.#slots[slot]) return false;
+    this.#packed.add(slot, place, append, position);
+    append.slots.add(slot);
+    this.#size += 1;
+    this.#live[slot]! += 1;
+    return true;
+  }
+
+  /** Makes the index of one slot that has none, in which keys are packed. Returns false when there is none. */
+  unpackOne(): boolean {
+    const slot = this.#packed.lowest;
+    if (slot !== undefined) this.#unpack(slot);
+    return slot !== undefined;
   }
 
   /** Returns the previous entry. */
   set(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
-    let keys = this.#slots[slot];
+    let keys = this.#keysOf(slot);
     if (!keys) {
       keys = new Map();
       this.#slots[slot] = keys;
@@ -58,7 +90,7 @@ export class Keyspace {
   }
 
   delete(slot: number, key: string): void {
-    const keys = this.#slots[slot];
+    const keys = this.#keysOf(slot);
     const before = keys?.get(key);
     if (!keys || !before) return;
     keys.delete(key);
@@ -67,7 +99,7 @@ export class Keyspace {
   }
 
   *entries(slot: number): Generator<[string, KeyEntry], void> {
-    for (const pair of this.#slots[slot] ?? []) if (pair[1].value !== undefined) yield pair;
+    for (const pair of this.#keysOf(slot) ?? []) if (pair[1].value !== undefined) yield pair;
   }
 
   /**
@@ -87,6 +119,16 @@ export class Keyspace {
 
   forgetOrder(slot: number): void {
     this.#ordered.delete(slot);
+  }
+
+  #keysOf(slot: number): Map<string, KeyEntry> | undefined {
+    return this.#slots[slot] ?? (this.#packed.has(slot) ? this.#unpack(slot) : undefined);
+  }
+
+  #unpack(slot: number): Map<string, KeyEntry> {
+    const keys = this.#packed.take(slot);
+    this.#slots[slot] = keys;
+    return keys;
   }
 
   #count(slot: number, key: string, before: KeyEntry | undefined, after: KeyEntry | undefined): void {

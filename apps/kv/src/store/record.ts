@@ -66,6 +66,8 @@ export interface LogKey {
   readonly version: number;
 }
 
+export const NO_BYTES = Buffer.alloc(0);
+
 /** An entry in the bytes of a log: its header begins at `at`. */
 export interface KeyPlace {
   bytes: Buffer;
@@ -194,6 +196,16 @@ export function readKeyPlace(place: KeyPlace): boolean {
 export function kindOf({ bytes, at, keyEnd }: Readonly<KeyPlace>): 'string' | 'hash' | 'removal' {
   if (bytes[at] === EntryType.TOMBSTONE) return 'removal';
   return bytes[keyEnd]! & HASH ? 'hash' : 'string';
+}
+
+/** End of the entry whose header begins at `at`. */
+export function entryEnd(bytes: Buffer, at: number): number {
+  return at + HEADER_BYTES + bytes.readUInt32LE(at + 4);
+}
+
+/** Whether an entry that is a string has an expiry. */
+export function doesExpire({ bytes, keyEnd }: Readonly<KeyPlace>): boolean {
+  return (bytes[keyEnd]! & EXPIRING) !== 0;
 }
 
 /** Expiry and value of an entry that is a string. */

@@ -1,9 +1,10 @@
 import { codeOf, messageOf } from '../errors.js';
 import type { CommitLog, CommitTicket } from '../log/commit-log.js';
 import { AppendWaiters } from './append-waiters.js';
-import { type Change, settleChange, undoChange } from './changes.js';
+import { settleChange, undoChange } from './changes.js';
 import type { KeyEntry, KeyValue } from './hash.js';
 import type { Keyspace } from './keyspace.js';
+import { locationAt } from './packed-append.js';
 import type { Append, TurnAppends } from './turn-appends.js';
 
 /** Hears of the appends' outcomes. */
@@ -106,19 +107,19 @@ export class SentAppends {
   #send(append: Append): unknown {
     let ticket: CommitTicket;
     try {
-      ticket = append.run ? this.log.appendRun(append.run) : this.log.append(append.entries);
+      ticket = append.run ? this.log.appendRun(append.run.pieces) : this.log.append(append.entries);
     } catch (error) {
       return error;
     }
     this.#outstanding.push(append);
-    const placed = ticket.locations !== undefined;
-    if (placed) this.#place(append.changes, ticket.locations);
+    const placed = (append.run ? ticket.location : ticket.locations) !== undefined;
+    if (placed) this.#place(append, ticket);
     if (!ticket.acknowledged) this.#settle(append);
     else {
       append.sentAt = performance.now();
       ticket.acknowledged.then(
         () => {
-          if (!placed) this.#place(append.changes, ticket.locations ?? []);
+          if (!placed) this.#place(append, ticket);
           const waited = performance.now() - append.sentAt;
           this.#waitedMs += waited * append.changes.length;
           this.onWait?.(waited);
@@ -145,14 +146,17 @@ export class SentAppends {
   }
 
   /** Entries are superseded only by entries in the log. */
-  #place(changes: readonly Change[], locations: CommitTicket['locations']): void {
+  #place({ changes, run }: Append, ticket: CommitTicket): void {
+    const location = run && ticket.location;
+    const locations = run ? undefined : ticket.locations;
     changes.forEach(({ before, after }, index) => {
       if (before) this.#supersede(before, after.value);
-      const location = locations?.[index];
-      if (!location) return;
-      after.location = location;
-      if (after.stale && after.value !== undefined) this.log.dead(location);
+      const place = location ? locationAt(location, run.positions[index]!) : locations?.[index];
+      if (!place) return;
+      after.location = place;
+      if (after.stale && after.value !== undefined) this.log.dead(place);
     });
+    if (location) run.packed.placed(location, (place) => this.log.dead(place));
   }
 
   /** A hash that is not in the key any more takes its fields with it. */
@@ -176,6 +180,7 @@ export class SentAppends {
   #undo(append: Append, error: unknown): void {
     const { changes, sequence } = append;
     for (let i = changes.length - 1; i >= 0; i -= 1) undoChange(this.keyspace, changes[i]!);
+    append.run?.packed.undo(this.keyspace);
     this.follower?.undone(append);
     for (const listener of this.#listeners) listener.refused(sequence, codeOf(error), messageOf(error));
   }

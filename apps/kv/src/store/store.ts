@@ -249,9 +249,10 @@ export class Store {
   /**
    * Takes strings of another log over, in an append of their own behind the turn's writes: `fill` adds them, at once. They get
    * versions of this store. Resolves when the append is acknowledged.
+   * @param origin stands for what they come from, in which each key is once
    * @throws the log's error; then the strings are not here
    */
-  async adopt(fill: (adopted: Adopted) => void): Promise<void> {
+  async adopt(origin: symbol, fill: (adopted: Adopted) => void): Promise<void> {
     const earlier = this.commit();
     if (earlier !== undefined) throw earlier;
     const { sequence } = this.#turn;
@@ -260,15 +261,16 @@ export class Store {
       this.#lastVersion += 1;
       return this.#lastVersion;
     };
-    const adopted = new Adopted({ keyspace, sequence, nextVersion, maxAppendBytes: this.#maxAppendBytes });
+    const maxAppendBytes = this.#maxAppendBytes;
+    const adopted = new Adopted({ keyspace, sequence, origin, nextVersion, maxAppendBytes });
     try {
       fill(adopted);
     } catch (error) {
-      for (const change of adopted.changes.reverse()) undoChange(keyspace, change);
+      adopted.undo();
       throw error;
     }
-    if (adopted.changes.length === 0) return;
-    const error = this.#fate.send([this.#turn.whole(adopted.changes, adopted.takePieces())]);
+    if (adopted.bytes === 0) return;
+    const error = this.#fate.send([this.#turn.whole(adopted)]);
     if (error !== undefined) throw error;
     await this.whenAcknowledged(sequence);
   }

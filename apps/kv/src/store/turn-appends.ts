@@ -1,14 +1,26 @@
 import type { Buffer } from 'node:buffer';
 import type { LogEntry } from '@rdmc/tailwind';
+import type { Adopted } from './adopted.js';
 import type { Change } from './changes.js';
+import type { PackedAppend } from './packed-append.js';
+
+/** Strings of another log, in an append. */
+export interface AdoptedRun {
+  /** Whole entries. */
+  readonly pieces: readonly Buffer[];
+  /** Position of each change's entry. */
+  readonly positions: readonly number[];
+  /** Of the entries without a change. */
+  readonly packed: PackedAppend;
+}
 
 /** One append to the log: after a failure all of its entries are stored, or none. */
 export interface Append {
   readonly sequence: number;
   readonly changes: Change[];
   readonly entries: readonly LogEntry[];
-  /** The entries as another log had them, whole; then `entries` is empty. */
-  readonly run?: readonly Buffer[];
+  /** Entries as another log had them; then `entries` is empty, and only some of these have changes. */
+  readonly run?: AdoptedRun;
   /** The moment at which the log got it, by `performance.now`; 0: it was acknowledged at once. */
   sentAt: number;
 }
@@ -97,7 +109,9 @@ export class TurnAppends {
   }
 
   /** An append behind those that were taken: the one that is being filled, which must be empty, comes after it. */
-  whole(changes: Change[], run: readonly Buffer[]): Append {
+  whole(adopted: Adopted): Append {
+    const { changes, positions, packed } = adopted;
+    const run = { pieces: adopted.takePieces(), positions, packed };
     const append = { sequence: this.sequence, changes, entries: [], run, sentAt: 0 };
     this.sequence += 1;
     return append;

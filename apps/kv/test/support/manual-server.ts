@@ -13,6 +13,7 @@ import { RespServer } from '../../src/server/resp-server.js';
 import { Keyspace } from '../../src/store/keyspace.js';
 import { logEntries } from '../../src/store/record.js';
 import { Store } from '../../src/store/store.js';
+import { locationOf } from './recorded-log.js';
 
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
 export class ManualLog implements CommitLog {
@@ -44,7 +45,7 @@ export class ManualLog implements CommitLog {
     const isRefused = this.appends.length >= this.#refusedFrom;
     if (isRefused && !this.#refusesLater) throw full();
     this.appends.push(entries);
-    if (isRefused) return { locations: undefined, acknowledged: Promise.reject(full()) };
+    if (isRefused) return { locations: undefined, location: undefined, acknowledged: Promise.reject(full()) };
     const locations = entries.map(() => {
       this.#offset += 1;
       return { segmentId: 1n, offset: this.#offset };
@@ -54,7 +55,7 @@ export class ManualLog implements CommitLog {
     });
     acknowledged.catch(() => {});
     this.#changed();
-    return { locations, acknowledged };
+    return { locations, location: locationOf(locations), acknowledged };
   }
 
   appendRun(pieces: readonly Buffer[]): CommitTicket {

@@ -1,4 +1,11 @@
-import { decodeObject, decodeTombstone, type EntryLocation, EntryType, type LogEntry } from '@rdmc/tailwind';
+import {
+  type AppendLocation,
+  decodeObject,
+  decodeTombstone,
+  type EntryLocation,
+  EntryType,
+  type LogEntry,
+} from '@rdmc/tailwind';
 import { Imports, type PartOfLog } from '../../src/cluster/imports.js';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
 import { NoLog } from '../../src/log/no-log.js';
@@ -41,7 +48,8 @@ export class RecordedLog implements CommitLog {
     if (this.appends.length % this.appendsPerSegment === 0) this.#segment += 1n;
     const recorded = entries.map(({ type, parts }) => this.#place(this.#segment, type, Buffer.concat(parts)));
     this.appends.push(recorded);
-    return { locations: recorded.map(({ location }) => location), acknowledged: undefined };
+    const locations = recorded.map(({ location }) => location);
+    return { locations, location: locationOf(locations), acknowledged: undefined };
   }
 
   appendRun(pieces: readonly Buffer[]): CommitTicket {
@@ -95,6 +103,11 @@ export class RecordedLog implements CommitLog {
     else this.segments.set(segmentId, [entry]);
     return entry;
   }
+}
+
+/** The places of an append without an object for each. */
+export function locationOf(locations: readonly EntryLocation[]): AppendLocation {
+  return { segmentId: locations[0]!.segmentId, offsets: locations.map(({ offset }) => offset) };
 }
 
 type Entry = Pick<RecordedEntry, 'type' | 'payload'>;

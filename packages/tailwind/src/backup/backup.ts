@@ -25,6 +25,7 @@ export class Backup {
   readonly #flusher: Flusher;
   #power: PowerGrant | undefined;
   #ended: Promise<void> | undefined;
+  #rehearsal: Promise<void> | undefined;
   #dumped: Promise<void> | undefined;
   #beforeRevoke: (key: string) => Promise<void> = async () => {};
 
@@ -281,6 +282,17 @@ export class Backup {
   ): Promise<T> {
     const replica = this.replicas.find(ref);
     return this.#scanner.scan(replica, replica.certificate, use, divide);
+  }
+
+  /**
+   * A recovery may come soon: its first scans then find threads that have started and compiled code. Never rejects.
+   * @param divider URL of the module that recoveries divide segments by
+   */
+  rehearseScans(divider: string): Promise<void> {
+    this.#rehearsal ??= this.#scanner.rehearse(this.replicas.inPlace(), divider).finally(() => {
+      this.#rehearsal = undefined;
+    });
+    return this.#rehearsal;
   }
 
   /**

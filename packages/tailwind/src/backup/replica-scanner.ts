@@ -1,8 +1,14 @@
-import { SCAN_AT_ONCE_BYTES, SCAN_BUFFERS, SCAN_THREAD_IDLE_MS } from '../constants.js';
+import {
+  MAX_SLOTS,
+  REHEARSALS,
+  SCAN_AT_ONCE_BYTES,
+  SCAN_BUFFERS,
+  SCAN_THREAD_IDLE_MS,
+} from '../constants.js';
 import { type Certificate, type ScanResult, scanSegment } from '../format/scan.js';
 import { ScanBuffers } from '../scanner/scan-buffers.js';
 import type { DivideJob, ScanAnswer } from '../scanner/scan-job.js';
-import { Scanner } from '../scanner/scanner.js';
+import { SCAN_THREADS, Scanner } from '../scanner/scanner.js';
 import type { ReplicaStore } from '../storage/replica-store.js';
 import type { Replica } from './replica.js';
 
@@ -16,10 +22,12 @@ export interface ScannedReplica extends ScanAnswer {
 
 /** Scans replicas in threads, from their buffers or from their files. */
 export class ReplicaScanner {
-  readonly #scanner = new Scanner();
   readonly #buffers = new ScanBuffers(SCAN_BUFFERS, SCAN_THREAD_IDLE_MS);
 
-  constructor(private readonly store: ReplicaStore) {}
+  constructor(
+    private readonly store: Pick<ReplicaStore, 'pathOf'>,
+    private readonly scanner: Pick<Scanner, 'scan' | 'close'> = new Scanner(),
+  ) {}
 
   /** Whether a replica matches its primary's certificate. A short one is checked at once: threads would have to start. */
   async check(replica: Replica, certificate: Certificate): Promise<ScanResult> {
@@ -43,7 +51,7 @@ export class ReplicaScanner {
       const { byteLength, path } = this.#fill(shared, replica, certificate);
       const { floorBytes, logId, segmentId, incarnation } = replica.record;
       const identity = { logId, segmentId, incarnation };
-      const answer = await this.#scanner.scan({
+      const answer = await this.scanner.scan({
         shared,
         byteLength,
         path,
@@ -59,8 +67,22 @@ export class ReplicaScanner {
     }
   }
 
+  /**
+   * Starts the threads, and has each of them scan and divide a replica for nothing. Most of the processor time of a short recovery
+   * was that of threads that start, and of the compiler. Never rejects: what a recovery needs is scanned again.
+   */
+  async rehearse(replicas: readonly Replica[], divider: string): Promise<void> {
+    const closed = replicas.filter(({ isOpen }) => !isOpen);
+    const some = [...closed, ...replicas.filter(({ isOpen }) => isOpen)].slice(0, SCAN_THREADS);
+    const partOfSlot = new SharedArrayBuffer(MAX_SLOTS * Int16Array.BYTES_PER_ELEMENT);
+    const how = { divider, partOfSlot, parts: 1, byteLength: undefined };
+    for (let round = 0; round < REHEARSALS; round += 1) {
+      await Promise.allSettled(some.map((each) => this.scan(each, each.certificate, () => {}, how)));
+    }
+  }
+
   close(): Promise<void> {
-    return this.#scanner.close();
+    return this.scanner.close();
   }
 
   /** Copies the replica's buffer, which belongs to peers and to the pool; or names the file that the thread reads. */

@@ -18,6 +18,8 @@ export interface Append {
    * at once unless it waits for the next segment; undefined until then.
    */
   readonly locations: readonly EntryLocation[] | undefined;
+  /** The same without an object for each entry. */
+  readonly location: AppendLocation | undefined;
   /**
    * Resolves when every backup's device has the append and the order of the log is safe: the append survives the loss
    * of the primary and of all but one of its backups' processes. It is not on a disk yet: it survives a loss of power

@@ -116,7 +116,10 @@ export class BackupService {
     this.backup.onRevoke((key) => this.#pairs.evict(key));
     this.#subscriptions = [
       this.#mesh.onRequest(BACKUP_TOPIC, (from, body) => this.#answer(from, body)),
-      this.#mesh.onFailure(({ member }) => void this.#forget(member)),
+      this.#mesh.onFailure(({ member }) => {
+        void this.#forget(member);
+        void this.#divisions.expect();
+      }),
       this.#mesh.onLeave((member) => void this.#forget(member)),
     ];
     this.#sweeper.start();

@@ -40,7 +40,7 @@ export class Divisions {
 
   constructor(
     private readonly protectionDomain: ProtectionDomain,
-    private readonly backup: Pick<Backup, 'load'>,
+    private readonly backup: Pick<Backup, 'load' | 'rehearseScans'>,
     /** URL of the module that gives entries their slots. */
     private readonly divider: string | undefined,
   ) {}
@@ -49,6 +49,11 @@ export class Divisions {
   async begin(logId: bigint, leader: number, attempt: number): Promise<void> {
     this.attempts.begin(logId, leader, attempt);
     await this.#drop(logId);
+  }
+
+  /** A member was lost. Before its log is recovered its lease must end, which is time to prepare. */
+  async expect(): Promise<void> {
+    if (this.divider !== undefined) await this.backup.rehearseScans(this.divider);
   }
 
   /** @throws TailwindError ERR_RDMC_NOT_OWNER, ERR_RDMC_INVALID_OPTION */

@@ -9,7 +9,7 @@ import type { DivideJob, Divider } from './scan-job.js';
 export function divide(
   bytes: Uint8Array,
   start: number,
-  { partOfSlot, parts, byteLength }: DivideJob,
+  { partOfSlot, parts, byteLength }: DivideJob & { readonly byteLength: number },
   slotOf: Divider,
 ): number[] {
   const table = new Int16Array(partOfSlot);

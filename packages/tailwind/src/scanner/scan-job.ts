@@ -9,8 +9,8 @@ export interface DivideJob {
   readonly partOfSlot: SharedArrayBuffer;
   /** Number of parts. */
   readonly parts: number;
-  /** The entries in this prefix are divided, in bytes. */
-  readonly byteLength: number;
+  /** The entries in this prefix are divided, in bytes; undefined: all that are complete. */
+  readonly byteLength: number | undefined;
 }
 
 /**

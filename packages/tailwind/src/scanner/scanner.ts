@@ -7,6 +7,9 @@ import type { ScanAnswer, ScanJob } from './scan-job.js';
 
 type Pool = Piscina<ScanJob, ScanAnswer>;
 
+/** Threads of a process that scan. */
+export const SCAN_THREADS = Math.min(availableParallelism(), MAX_SCAN_THREADS);
+
 /**
  * The threads are there for all backups of a process. Idle ones end by themselves, and do not keep the process alive: so
  * nothing has to end the pool.
@@ -19,7 +22,7 @@ async function loadPool(): Promise<Pool> {
   return new Piscina<ScanJob, ScanAnswer>({
     filename: fileURLToPath(new URL('./scan-worker.js', import.meta.url)),
     minThreads: 0,
-    maxThreads: Math.min(availableParallelism(), MAX_SCAN_THREADS),
+    maxThreads: SCAN_THREADS,
     idleTimeout: SCAN_THREAD_IDLE_MS,
   });
 }

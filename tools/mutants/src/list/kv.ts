@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'apps/kv';
 const IMPORTS = ['apps/kv/test/imports.test.ts'];
+const PACKED = ['apps/kv/test/packed-keys.test.ts'];
 const PEERS = ['apps/kv/test/peers.test.ts'];
 const ROUTER = ['apps/kv/test/router.test.ts'];
 const ABSENCE = ['apps/kv/test/coordinator-absence.test.ts'];
@@ -111,6 +112,34 @@ export const kv: readonly Mutant[] = [
     replace: '',
     fault: 'Entries of a takeover have the versions of the dead log, below those of removals that are here.',
     tests: IMPORTS,
+  },
+  {
+    id: 'kv/packed-place-forgotten',
+    package: PACKAGE,
+    function: 'PackedAppend.placed',
+    find: 'if (entry.stale) dead(entry.location);',
+    replace: '',
+    fault:
+      'A key of a takeover that was overwritten before its append had a place counts as live in the log.',
+    tests: PACKED,
+  },
+  {
+    id: 'kv/packed-of-two-takeovers',
+    package: PACKAGE,
+    function: 'PackedKeys.mayGrow',
+    find: 'this.#counts[slot]! < MAX_PACKED_KEYS && this.#appends[this.#append[last]!]!.origin === origin',
+    replace: 'this.#counts[slot]! < MAX_PACKED_KEYS',
+    fault: 'Keys of two takeovers are packed in one slot, where one of them may be twice.',
+    tests: PACKED,
+  },
+  {
+    id: 'kv/packed-refused',
+    package: PACKAGE,
+    function: 'SentAppends.#undo',
+    find: 'append.run?.packed.undo(this.keyspace);',
+    replace: '',
+    fault: 'Keys of a takeover whose append the log has refused stay.',
+    tests: PACKED,
   },
   {
     id: 'kv/import-of-superseded',
