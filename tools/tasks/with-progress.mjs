@@ -1,8 +1,9 @@
 // Runs a command for setup.mjs, and shows that it goes on: lines about what it does, or at least that it still runs.
 //   node tools/tasks/with-progress.mjs [--download] LABEL COMMAND [ARGUMENT...]
-// With --download, a command that takes longer than the limit of downloads is ended.
+// With --download, a command that takes longer than the limit of downloads is ended, with all that it started.
 // The command's output is printed only if it fails. A process of its own, because setup.mjs waits for each command.
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { DOWNLOAD, lateDownload } from './download.mjs';
 
 const SILENCE_MS = 5000;
@@ -58,16 +59,33 @@ function end(status, why) {
   process.exitCode = status;
 }
 
-/** Ends the command, and this process: a child of the command may keep its output open. */
+/** Ends a command that has a process group of its own, and what it started. */
+function endGroup() {
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+  } catch {
+    // The group has ended.
+  }
+}
+
+/** Ends the command, and this process: a process that left the group may keep its output open. */
 function endLate() {
-  child.kill();
+  endGroup();
   end(1, lateDownload(label));
   process.exit();
 }
 
+/** A terminal interrupts only this process's group. */
+function endInterrupted(signal) {
+  endGroup();
+  process.exit(128 + constants.signals[signal]);
+}
+
 let output = '';
 let rest = '';
-const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+// Before the command begins: it may be interrupted at once.
+if (isDownload) for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, endInterrupted);
+const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: isDownload });
 process.stdout.write(`── ${label} … `);
 timer = setTimeout(() => say(`… ${seconds()} s`), SILENCE_MS);
 const limit = isDownload ? setTimeout(endLate, DOWNLOAD.timeout) : undefined;

@@ -1,3 +1,4 @@
+export type { MemberLoss } from './cluster/messages.js';
 export { KvError, type KvErrorCode, kvErrors } from './errors.js';
 export type { MonitorOptions } from './monitor/monitor.js';
 export type { MemberOptions, ServerEvents, ServerOptions } from './node/cluster-options.js';

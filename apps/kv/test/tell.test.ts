@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect, it } from 'vitest';
+import { tellLost } from '../src/cli/run-member.js';
 import { outputOf } from '../src/cli/tell.js';
 
 /** A process whose output and channel are what the test wants. */
@@ -31,4 +32,15 @@ it('a line that nobody reads is not an error, and one that is lost otherwise is 
   expect(all.exitCode).toBeUndefined();
   all.stdout.emit('error', { code: 'ENOSPC' });
   expect(all.exitCode).toBe(1);
+});
+
+it('a loss is told by its type, whatever its reason says', () => {
+  const told: [string | undefined, object][] = [];
+  const loss = { member: 2, reason: 'it left' };
+  for (const type of ['left', 'lost'] as const)
+    tellLost('server 1', { type, ...loss }, (...line) => told.push(line));
+  expect(told).toEqual([
+    ['server 1: server 2 has left', { memberLost: { type: 'left', ...loss } }],
+    ['server 1: server 2 is lost: it left', { memberLost: { type: 'lost', ...loss } }],
+  ]);
 });

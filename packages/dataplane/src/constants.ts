@@ -5,6 +5,11 @@ export const DEFAULT_RING_BYTES = 1 << 20;
 export const MIN_RING_BYTES = 4096;
 export const MAX_RING_BYTES = 1 << 30;
 export const DEFAULT_COMPLETION_QUEUE_DEPTH = 16_384;
+/**
+ * The young generation of the worker's heap, in MiB: three spaces of 1 MiB. V8 lets it grow to 48 MiB, and keeps that; what the
+ * worker allocates for each group, log and channel lives long, and its loop allocates little.
+ */
+export const WORKER_YOUNG_MIB = 3;
 export const DEFAULT_STOP_TIMEOUT_MS = 5000;
 export const MAX_PROTOCOLS = 255;
 export const MAX_KIND = 0xffff;

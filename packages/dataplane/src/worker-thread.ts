@@ -2,6 +2,7 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { codeOf, onAbort } from '@rdmc/common';
 import type { OpenDeviceOptions } from '@rdmc/verbs';
 import { EventFd } from '@rdmc/verbs/loop';
+import { WORKER_YOUNG_MIB } from './constants.js';
 import { createControl } from './control.js';
 import { AbortError, DataPlaneError, describe } from './errors.js';
 import type { CheckedOptions } from './options.js';
@@ -128,7 +129,8 @@ export class WorkerThread {
       protocols: options.protocols,
       trace: this.#trace && { memory: this.#trace.memory, member: options.trace!.member },
     };
-    return startThread({ name: THREAD_NAME, workerData });
+    const resourceLimits = { maxYoungGenerationSizeMb: WORKER_YOUNG_MIB };
+    return startThread({ name: THREAD_NAME, workerData, resourceLimits });
   }
 
   #watchExit(): Promise<WorkerExit> {

@@ -1,9 +1,10 @@
 // Small messages from one sender to the others among processes of this host:
 //   node bench/small.mjs --nodes 2 --bytes 1 [--count 200000] [--rounds 5] [--form many|single] [--small 8192]
-//     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable]
+//     [--ahead 64] [--thread worker] [--transport shm|tcp] [--delivery received|stable] [--window-ms 0]
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
-// for that many messages in advance. --delivery stable: messages are delivered when all members have them. Every receiver compares all bytes of each message. Prints messages per second of each
-// round, from the first send until the root has an answer of every receiver.
+// for that many messages in advance. --delivery stable: messages are delivered when all members have them. --window-ms: how long
+// workers poll after work. Every receiver compares all bytes of each message. Prints messages per second of each round, from the
+// first send until the root has an answer of every receiver, and the processor time of all members for each message.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     delivery: { ...text, default: 'received' },
     small: text,
     ahead: text,
+    'window-ms': text,
     member: text,
   },
 });
@@ -31,13 +33,14 @@ const rounds = Number(values.rounds);
 /** Messages of one call of sendMany, or of sends that are awaited together. */
 const BURST = 5000;
 const VARIANTS = 251;
-const contents = Array.from({ length: VARIANTS }, (_, i) =>
-  Buffer.from(Uint8Array.from({ length: bytes }, (_, j) => i + j)),
-);
+/** Parts of one buffer: contents of their own would fill the processor's cache, which those of a rival program do not. */
+const pattern = Buffer.from(Uint8Array.from({ length: bytes + VARIANTS }, (_, i) => i));
+const contents = Array.from({ length: VARIANTS }, (_, i) => pattern.subarray(i, i + bytes));
 
 async function member({ id, members }) {
   const device = { device: 'soft', transport: values.transport };
-  const node = await RdmcNode.join({ id, members, device, thread: values.thread });
+  const window = values['window-ms'] === undefined ? {} : { windowMs: Number(values['window-ms']) };
+  const node = await RdmcNode.join({ id, members, device, thread: values.thread, ...window });
   const ids = members.map((one) => one.id);
   const group = await node.createGroup({
     id: 1,
@@ -55,11 +58,15 @@ async function member({ id, members }) {
 async function sendRounds(node, group) {
   let heard = 0;
   let onAll;
-  node.mesh.onMessage('stored', () => {
+  let spent = 0;
+  node.mesh.onMessage('stored', (_, microseconds) => {
     heard += 1;
+    spent += microseconds;
     if (heard % (group.members.length - 1) === 0) onAll();
   });
   const rates = [];
+  const times = [];
+  const clock = new ProcessorClock();
   for (let round = 0; round < rounds; round += 1) {
     const all = new Promise((resolve) => {
       onAll = resolve;
@@ -68,14 +75,31 @@ async function sendRounds(node, group) {
     for (let sent = 0; sent < count; sent += BURST) await burst(group, sent, Math.min(BURST, count - sent));
     await all;
     rates.push(Math.round(count / ((performance.now() - start) / 1000)));
+    times.push((spent + clock.lap()) / count);
+    spent = 0;
   }
   const [first, ...warm] = rates;
   warm.sort((a, b) => a - b);
-  const median = warm[Math.floor(warm.length / 2)] ?? first;
+  const median = middle(warm) ?? first;
+  const time = middle(times.slice(1).sort((a, b) => a - b)) ?? times[0];
   console.log(
     `${group.members.length} members, ${bytes} bytes, ${values.form}, ${values.delivery}: median ${median} messages/s, ` +
-      `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}`,
+      `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}; ` +
+      `${time.toFixed(2)} µs of processor time for each message`,
   );
+}
+
+const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
+
+/** Microseconds of the processor that this process has used, all threads together. */
+class ProcessorClock {
+  #last = process.cpuUsage();
+
+  lap() {
+    const { user, system } = process.cpuUsage(this.#last);
+    this.#last = process.cpuUsage();
+    return user + system;
+  }
 }
 
 function burst(group, from, length) {
@@ -96,12 +120,13 @@ function check(message, got) {
 
 async function receiveRounds(node, group) {
   let got = 0;
+  const clock = new ProcessorClock();
   const take = (message) => {
     check(message, got);
     got += 1;
     if (got < count) return;
     got = 0;
-    node.mesh.send(group.rootId, 'stored', null);
+    node.mesh.send(group.rootId, 'stored', clock.lap());
   };
   if (values.form === 'many') {
     for await (const batch of group.messages()) for (const message of batch) take(message);

@@ -225,4 +225,15 @@ describe('LoopBack', () => {
     expect(Buffer.compare(from, to)).toBe(0);
     await bench.loopBack.close();
   });
+
+  it('posts a WRITE a third time where another one broke the second pair', async () => {
+    const bench = await Bench.open();
+    await bench.write(2, 0);
+    await until(() => bench.pending > 0);
+    bench.queuePairs[0]!.modifyToError();
+    await bench.finish(2);
+    expect(bench.outcomes).toMatchObject([{ status: 'REMOTE_ACCESS_ERROR' }, 'done']);
+    expect(bench.queuePairs).toHaveLength(6);
+    await bench.loopBack.close();
+  });
 });

@@ -17,6 +17,7 @@ import {
 } from '../src/worker/header.js';
 import { Plans } from '../src/worker/plans.js';
 import type { GroupPort } from '../src/worker/port.js';
+import { SharedPlans } from '../src/worker/shared-plans.js';
 
 describe('header', () => {
   it('has the drawn layout, byte by byte', () => {
@@ -124,13 +125,41 @@ describe('plans', () => {
     }
   });
 
-  it('are created once for messages with the same number of blocks', () => {
+  it('are created once for messages with the same number of blocks, and the oldest are dropped', () => {
     const plans = new Plans({ algorithm: 'chain', nodes: 3, rank: 1 }, [0, 2]);
-    const first = plans.for(10);
+    const [first, second] = [plans.for(10), plans.for(11)];
+    for (let blocks = 20; blocks < 274; blocks += 1) plans.for(blocks);
+    // 256 are kept, and this one is now the last used one.
     expect(plans.for(10)).toBe(first);
-    for (let blocks = 20; blocks < 40; blocks += 1) plans.for(blocks);
-    expect(plans.for(10)).not.toBe(first);
+    plans.for(300);
+    expect(plans.for(10)).toBe(first);
+    expect(plans.for(11)).not.toBe(second);
+    // Of long ones fewer.
+    const long = plans.for(30_000);
+    for (let blocks = 30_001; blocks < 30_009; blocks += 1) plans.for(blocks);
+    expect(plans.for(30_000)).not.toBe(long);
     expect(plans.for(100_000)).not.toBe(plans.for(100_000));
+  });
+
+  it('are shared by the groups of a kind, as long as one of them is open', () => {
+    const shared = new SharedPlans();
+    const topology = { algorithm: 'chain', nodes: 3, rank: 1 } as const;
+    const plans = shared.join(topology, [0, 2]);
+    expect(shared.join({ ...topology, racks: undefined }, [0, 2])).toBe(plans);
+    const others = [
+      shared.join({ ...topology, algorithm: 'binomial-pipeline' }, [0, 2]),
+      shared.join({ ...topology, nodes: 4 }, [0, 2]),
+      shared.join({ ...topology, rank: 2 }, [0, 2]),
+      shared.join({ ...topology, racks: ['a', 'b', 'b'] }, [0, 2]),
+      shared.join({ ...topology, racks: ['a', 'b,b'] }, [0, 2]),
+      shared.join(topology, [2, 0]),
+    ];
+    expect(new Set([plans, ...others]).size).toBe(7);
+    shared.leave(plans);
+    expect(shared.join(topology, [0, 2])).toBe(plans);
+    shared.leave(plans);
+    shared.leave(plans);
+    expect(shared.join(topology, [0, 2])).not.toBe(plans);
   });
 });
 

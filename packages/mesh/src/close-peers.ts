@@ -1,12 +1,12 @@
-import { MOST_CLOSE_MEMBERS } from './constants.js';
+import { MOST_CLOSE_DISTANCE, MOST_CLOSE_MEMBERS } from './constants.js';
 
 /**
  * Which peers a member of a fixed list watches closely. A mesh of n members has n(n − 1)/2 connections; if each had heartbeats
  * at the usual interval, 128 idle processes would use a whole processor for them. A silent member must be noticed in the usual
  * time, but some of the others are enough for that: they tell all (`FAILURE`).
  *
- * The members that have not ended form a ring, in the order of their ids. A member's close peers are those at the distances 1, 2, 4, …
- * in both directions: about 2 log₂ n. The relation is symmetric: each of two members sends what the other expects. If all that
+ * The members that have not ended form a ring, in the order of their ids. A member's close peers are those at the distances 1, 2, 4
+ * and 8 in both directions. The relation is symmetric: each of two members sends what the other expects. If all that
  * watch a member end together with it, the others become neighbours in the ring and watch it from then on. While one member
  * knows of an end and another does not yet, their rings differ; the news takes much less time than a silence.
  */
@@ -38,7 +38,7 @@ function closePeers(ring: readonly number[], own: number): ReadonlySet<number> |
   if (length <= MOST_CLOSE_MEMBERS) return undefined;
   const at = ring.indexOf(own);
   const close = new Set<number>();
-  for (let distance = 1; distance <= length / 2; distance *= 2) {
+  for (let distance = 1; distance <= MOST_CLOSE_DISTANCE; distance *= 2) {
     close.add(ring[(at + distance) % length]!);
     close.add(ring[(at - distance + length) % length]!);
   }

@@ -19,6 +19,10 @@ vi.mock('node:fs/promises', async (original) => {
   const { watched } = await import('./support/forgetful-disk.js');
   return watched(await original());
 });
+vi.mock('@rdmc/common', async (original) => {
+  const { watchedDirectories } = await import('./support/forgetful-disk.js');
+  return watchedDirectories(await original(), await import('node:fs/promises'));
+});
 
 const RECORD: ReplicaRecord = {
   ...IDENTITY,
@@ -64,12 +68,13 @@ async function imagesDuring(directory: string, action: () => Promise<unknown>): 
 }
 
 describe('a replica’s file', () => {
-  it('is on the disk with its name and its bytes when it was written', async () => {
-    const directory = join(temporaryDirectory(), 'new', 'backup');
+  it('is on the disk with its name, its bytes and the directories that were missing when it was written', async () => {
+    const top = temporaryDirectory();
+    const directory = join(top, 'new', 'backup');
     const { store } = await ReplicaStore.open(directory, CLUSTER, 1);
     const bytes = new Uint8Array(8192).fill(9);
     await store.write(RECORD, bytes);
-    const image = afterPowerLoss(directory);
+    const image = join(afterPowerLoss(top), 'new', 'backup');
     expect(await replicasIn(image)).toEqual([RECORD]);
     const file = readFileSync(join(image, filesIn(image)[0]!));
     expect(file.subarray(REPLICA_HEADER_BYTES)).toEqual(Buffer.from(bytes.subarray(0, 100)));

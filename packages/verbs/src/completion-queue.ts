@@ -42,7 +42,8 @@ export class CompletionQueue {
   /**
    * As `pollBatch`, but if there is no completion, it arms the queue and blocks the calling thread until its channel has an event
    * (ibv_get_cq_event). Returns 0 after `timeoutMs` (-1 to 2^31 − 1; default -1: no limit), after an event without a completion,
-   * after a signal, and at once if the queue or its device is closed; it also returns when another thread closes the device.
+   * after a signal, and at once if the queue or its device is closed, or the device was removed; it also returns when another thread
+   * closes the device.
    * `worker.terminate()` does not end it: a worker that is ended in this way needs a time limit. The event loop of the thread does
    * not run meanwhile, and the channel's listener is not called for events that are taken here: this is for a thread that waits for
    * nothing else, and it wakes faster than `CompletionChannel.onEvent`. No other queue may use the channel.

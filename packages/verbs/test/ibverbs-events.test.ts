@@ -8,6 +8,8 @@ const [QP_ACCESS_ERR, DEVICE_FATAL, PORT_ERR, GID_CHANGE] = [3, 8, 10, 18];
 
 /** So long that no request fails by it while a test lasts. */
 const NEVER_MS = 600_000;
+/** So long that no wait ends by it that should end at once. */
+const LIMIT_MS = 20_000;
 /** For a request that is to fail by it. */
 const RETRY_MS = 1_000;
 
@@ -96,6 +98,9 @@ describe.skipIf(fakeLibrary.missing)(`removal of a device in use ${fakeLibrary.m
       [1, 'WORK_REQUEST_FLUSHED'],
       [2, 'WORK_REQUEST_FLUSHED'],
     ]);
+    const start = performance.now();
+    for (let waits = 0; waits < 3; waits += 1) expect(queue.waitBatch(LIMIT_MS)).toBe(0);
+    expect(performance.now() - start).toBeLessThan(LIMIT_MS);
     expect(queuePair.state).toBe('ERROR');
     expect(() => queuePair.postSend({ id: 3, opcode: 'SEND' })).toThrow(
       expect.objectContaining({ code: 'ERR_RDMC_DEVICE_REMOVED' }),

@@ -33,6 +33,19 @@ it('memory is there when it is allocated, or when it is populated', async () => 
   expect(presentKiB(again.address)).toBe(PAGES_KIB);
 });
 
+it('small memory that comes with its use is not faulted in beside other memory', async () => {
+  const device = await openDevice({ device: 'soft' });
+  onTestFinished(() => device.close());
+  const domain = device.allocateProtectionDomain();
+  const late = await domain.allocate(65_536, { populated: false });
+  const now = await domain.allocate(65_536);
+  await domain.allocate(65_536, { populated: false });
+  expect(presentKiB(now.address)).toBe(2048);
+  expect(presentKiB(late.address)).toBe(0);
+  late.view()[0] = 1;
+  expect(presentKiB(late.address)).toBeGreaterThan(0);
+});
+
 it('a region that is closed is not populated', async () => {
   const device = await openDevice({ device: 'soft' });
   onTestFinished(() => device.close());

@@ -8,7 +8,7 @@ const SMALL = fileURLToPath(new URL('../../../packages/group/bench/small.mjs', i
 const KINDS = [
   { bytes: 1, count: 200_000, mpiCount: 20_000 },
   { bytes: 1024, count: 200_000, mpiCount: 20_000 },
-  { bytes: 8192, count: 20_000, mpiCount: 20_000 },
+  { bytes: 8192, count: 100_000, mpiCount: 20_000 },
 ];
 const WARM_ROUNDS = 3;
 const LATENCY_RECEIVERS = 4;

@@ -42,13 +42,13 @@ function memoryOf(pids) {
   return Object.fromEntries(Object.entries(sums).map(([field, mib]) => [field, Math.round(mib)]));
 }
 
-async function openAll(cluster, options) {
+async function openAll(cluster, { bytes, ...options }) {
   const groups = [];
   const waiting = allGroups().slice(0, Number(values.groups));
   for (let first = 0; first < waiting.length; first += AT_ONCE) {
     const some = waiting.slice(first, first + AT_ONCE);
     const opened = some.map((members, index) => {
-      return cluster.open(first + index + 1, options.bytes, { ...options, shared: true, members });
+      return cluster.open(first + index + 1, bytes, { ...options, shared: true, members });
     });
     groups.push(...(await Promise.all(opened)));
   }

@@ -1,6 +1,10 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 const script = fileURLToPath(new URL('../with-progress.mjs', import.meta.url));
 
@@ -9,6 +13,35 @@ function run(commands, options = [], env = {}) {
   const args = [script, ...options, 'build', 'sh', '-c', commands];
   const result = spawnSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, ...env } });
   return { status: result.status, output: result.stdout.replace(/\d+\.\d s/g, 'T') };
+}
+
+/** The test's own limit ends it. */
+const UNTIL = { timeout: 600_000, interval: 5 };
+
+/** A named pipe that a command and what it starts hold open: whether they have begun, and whether all have ended. */
+function holders() {
+  const directory = mkdtempSync(join(tmpdir(), 'rdmc-progress-'));
+  const path = join(directory, 'held');
+  spawnSync('mkfifo', [path]);
+  const held = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  onTestFinished(() => {
+    closeSync(held);
+    rmSync(directory, { recursive: true });
+  });
+  /** Undefined: it is open, and nothing was written. */
+  const read = () => {
+    try {
+      return readSync(held, Buffer.alloc(16));
+    } catch (error) {
+      if (error.code === 'EAGAIN') return undefined;
+      throw error;
+    }
+  };
+  return {
+    commands: `exec 9>${path}; sleep 600 & echo begun >&9; wait`,
+    begun: () => vi.waitUntil(() => read() > 0, UNTIL),
+    ended: () => vi.waitUntil(() => read() === 0, UNTIL),
+  };
 }
 
 const TURBO = `
@@ -41,6 +74,21 @@ describe('the progress of a command', () => {
     expect(output).toBe(
       '── build … failed (T)\nbuild took longer than T; check the network and the registry, or give it more time: RDMC_DOWNLOAD_LIMIT=SECONDS\n',
     );
+  });
+
+  it('ends with all that a download started, after its limit', async () => {
+    const { commands, ended } = holders();
+    expect(run(commands, ['--download'], { RDMC_DOWNLOAD_LIMIT: '0.5' }).status).toBe(1);
+    await ended();
+  });
+
+  it('ends with all that a download started, by a signal', async () => {
+    const { commands, begun, ended } = holders();
+    const child = spawn(process.execPath, [script, '--download', 'build', 'sh', '-c', commands]);
+    await begun();
+    child.kill();
+    expect(await once(child, 'exit')).toEqual([143, null]);
+    await ended();
   });
 
   it('is that of the command, where a download fails or ends in time', () => {

@@ -1,5 +1,5 @@
 import type { MetricsAddress } from '@rdmc/metrics';
-import { LEFT, memberName } from '../cluster/messages.js';
+import { type MemberLoss, memberName } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
 import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
@@ -113,8 +113,9 @@ function waitingText(name: string, reason: string | undefined): string {
   return `${name}: does not coordinate any more, and waits for the lead: ${reason}`;
 }
 
-function tellLost(name: string, lost: { member: number; reason: string }, tell: Tell): void {
-  const text = lost.reason === LEFT ? 'has left' : `is lost: ${lost.reason}`;
+/** Exported for tests. */
+export function tellLost(name: string, lost: MemberLoss, tell: Tell): void {
+  const text = lost.type === 'left' ? 'has left' : `is lost: ${lost.reason}`;
   tell(`${name}: ${memberName(lost.member)} ${text}`, { memberLost: lost });
 }
 

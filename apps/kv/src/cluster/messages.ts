@@ -44,8 +44,20 @@ export function memberName(member: number): string {
   return member === COORDINATOR ? 'the coordinator' : `standby coordinator ${standbyNumber(member)}`;
 }
 
-/** The reason of a loss that is not a failure: the member has closed its mesh. */
-export const LEFT = 'it left';
+/** A member that is not reached any more. */
+export interface MemberLoss {
+  /** `left`: it closed its mesh; `lost`: it failed. */
+  readonly type: 'left' | 'lost';
+  /** A server (1, 2, …) or the coordinator (0). */
+  readonly member: number;
+  /** For people. */
+  readonly reason: string;
+}
+
+/** That of a member that closed its mesh. */
+export function leaveOf(member: number): MemberLoss {
+  return { type: 'left', member, reason: 'it left' };
+}
 
 export const Topic = {
   /** server → coordinator: this is my log */

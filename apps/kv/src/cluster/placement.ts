@@ -14,7 +14,7 @@ import { type Absence, Absences } from './absences.js';
 import { AnnouncedTable, type Servers } from './announced-table.js';
 import { Attempts } from './attempts.js';
 import { Leftovers } from './leftovers.js';
-import { LEFT, planMessage, registerMessage, type Share, Topic } from './messages.js';
+import { leaveOf, type MemberLoss, planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
 import { placementFacts } from './placement-facts.js';
 import { allSlots, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
@@ -45,7 +45,7 @@ export interface PlacementEvents {
   /** Slots could not be handed over: their server has them as before. It is tried again, but for ERR_RDMC_KV_SERVER_FULL. */
   notMoved?(event: { source: number; target: number; code: string; reason: string }): void;
   /** A server is gone. */
-  memberLost?(event: { member: number; reason: string }): void;
+  memberLost?(event: MemberLoss): void;
 }
 
 export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
@@ -154,8 +154,8 @@ export class Placement {
           management: this.#management,
         }),
       ),
-      mesh.onFailure(({ member, reason }) => this.#lost(member, reason)),
-      mesh.onLeave((member) => this.#lost(member, LEFT)),
+      mesh.onFailure(({ member, reason }) => this.#lost({ type: 'lost', member, reason })),
+      mesh.onLeave((member) => this.#lost(leaveOf(member))),
     ];
   }
 
@@ -214,13 +214,14 @@ export class Placement {
   }
 
   /** A server that is back registers again, if its log lives. */
-  #lost(member: number, reason: string): void {
+  #lost(loss: MemberLoss): void {
+    const { member } = loss;
     this.#losses.set(member, (this.#losses.get(member) ?? 0) + 1);
     for (const [logId, server] of this.#logs) {
       if (server === member) this.#logs.delete(logId);
     }
     this.#table.lost(member);
-    this.events.memberLost?.({ member, reason });
+    this.events.memberLost?.(loss);
     this.#stir();
   }
 

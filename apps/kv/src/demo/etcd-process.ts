@@ -5,6 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
 const LOOK_MS = 50;
+/** An etcd that works serves within a second; on a busy machine or a slow disk after some. */
+const LIMIT_MS = 30_000;
 
 /** An etcd of one member on loopback, for a demonstration: its state is lost with it. */
 export class EtcdProcess {
@@ -40,10 +42,11 @@ export class EtcdProcess {
     return new EtcdProcess(child, client);
   }
 
-  /** Resolves when it serves, or when it has ended: whether it serves. */
-  async isServing(): Promise<boolean> {
-    while (!this.#hasEnded) {
-      const answer = await fetch(`${this.endpoint}/health`).catch(() => undefined);
+  /** Resolves when it serves, when it has ended, and after `limitMs`: whether it serves. */
+  async isServing(limitMs = LIMIT_MS): Promise<boolean> {
+    const limit = AbortSignal.timeout(limitMs);
+    while (!this.#hasEnded && !limit.aborted) {
+      const answer = await fetch(`${this.endpoint}/health`, { signal: limit }).catch(() => undefined);
       if (answer?.ok) return true;
       await delay(LOOK_MS);
     }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
+import type { MemberLoss } from '../cluster/messages.js';
 import { KvError } from '../errors.js';
 import { EtcdProcess } from './etcd-process.js';
 import { interruptible } from './interruption.js';
@@ -23,7 +24,7 @@ export interface MemberEvent {
   readonly failed?: { readonly code: string; readonly reason: string };
   readonly moved?: { readonly source: number; readonly target: number; readonly slots: number };
   readonly balanced?: boolean;
-  readonly memberLost?: { readonly member: number; readonly reason: string };
+  readonly memberLost?: MemberLoss;
 }
 
 /** The processes that this one has started, and that have not ended. */

@@ -1,4 +1,5 @@
 import type { Member } from '@rdmc/mesh';
+import type { MemberLoss } from '../cluster/messages.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
 import type { ServerTls } from '../server/client-port.js';
 import type { Protection } from './protection.js';
@@ -73,7 +74,7 @@ export interface ServerOptions extends MemberOptions, Protection {
 /** The events of a server. */
 export interface ServerEvents {
   /** A member of the cluster is lost: a server (1, 2, …) or the coordinator (0). */
-  memberLost?(event: { member: number; reason: string }): void;
+  memberLost?(event: MemberLoss): void;
   /** A client that sent HTTP was disconnected: a web page may have directed it here. At most one event in a minute. */
   httpRefused?(event: { address: string }): void;
   /** A client sent SHUTDOWN: close the server, or end the process. Without this function SHUTDOWN is refused. */

@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { MemberEvent } from '@rdmc/mesh';
 import type { Backup } from '@rdmc/tailwind/backup';
 import { Imports } from '../cluster/imports.js';
-import { isServer, LEFT, memberName, Topic, tableMessage } from '../cluster/messages.js';
+import { isServer, leaveOf, memberName, Topic, tableMessage } from '../cluster/messages.js';
 import { PEER_PURPOSE } from '../cluster/peer-frames.js';
 import { servePeer } from '../cluster/peer-service.js';
 import { TakeoverService } from '../cluster/takeover-service.js';
@@ -193,8 +193,8 @@ function watchMembers(
     const { type, member } = event;
     if (type === 'lost') {
       // This server has to stop, so it has lost all of them: the reason is that of `signal`, and not of each member.
-      if (!isOwnEnd(event.code)) events.memberLost?.({ member, reason: event.reason });
-    } else if (type === 'left') events.memberLost?.({ member, reason: LEFT });
+      if (!isOwnEnd(event.code)) events.memberLost?.({ type, member, reason: event.reason });
+    } else if (type === 'left') events.memberLost?.(leaveOf(member));
     if (!isServer(member)) return;
     if (type === 'joined') {
       void peers.reach(member);

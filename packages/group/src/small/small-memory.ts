@@ -30,7 +30,11 @@ export class SmallMemory {
   /** @throws VerbsError ERR_RDMC_OUT_OF_MEMORY */
   static async allocate(domain: ProtectionDomain, part: SmallPart): Promise<SmallMemory> {
     const units = ringUnits(part);
-    const ring = await domain.allocate(units.first * UNIT_BYTES, { remoteWrite: !part.isRoot });
+    // Most of the rings of a node with many groups hold few messages: a page comes with the first message in it.
+    const ring = await domain.allocate(units.first * UNIT_BYTES, {
+      remoteWrite: !part.isRoot,
+      populated: false,
+    });
     try {
       return new SmallMemory(domain, ring, await domain.allocate(CONTROL_BYTES), part, units);
     } catch (error) {

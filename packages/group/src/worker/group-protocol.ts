@@ -5,6 +5,8 @@ import { type GroupRecords, type GroupSetup, groupRecords, type SlabSetup } from
 import { countersAt } from './counters.js';
 import { FirstBufferPool } from './first-buffers.js';
 import { LoopBack } from './loop-back.js';
+import { topologyOf } from './setup-config.js';
+import { SharedPlans } from './shared-plans.js';
 import { WorkerGroup } from './worker-group.js';
 
 /** All groups of a node, in the data plane's worker. They share its completion queue. */
@@ -15,6 +17,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   /** Groups with an event in this turn. */
   readonly #active: WorkerGroup[] = [];
 
+  readonly #plans = new SharedPlans();
   /** For first blocks of messages whose memory the processor cannot access. */
   readonly #loopBack: LoopBack;
 
@@ -106,7 +109,8 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   #open(setup: GroupSetup): void {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
-    const share = { counters, loopBack: this.#loopBack };
+    const plans = this.#plans.join(topologyOf(setup), setup.neighbours);
+    const share = { counters, loopBack: this.#loopBack, plans };
     this.#groups.set(setup.group, new WorkerGroup(this.context, setup, share, this.#want));
   }
 
@@ -123,8 +127,9 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   }
 
   async #abort(number: number): Promise<void> {
-    await this.#groups.get(number)?.abort();
-    this.#groups.delete(number);
+    const group = this.#groups.get(number);
+    await group?.abort();
+    if (group && this.#groups.delete(number)) this.#plans.leave(group.machine.plans);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { GroupTrace } from './group-trace.js';
-import type { Topology } from './plans.js';
+import type { Plans, Topology } from './plans.js';
 import type { LoopBackPort, RelayPort } from './port.js';
 
 /** The relays of a member that its device executes. */
@@ -15,6 +15,8 @@ export interface MachineConfig {
   readonly topology: Topology;
   /** Ranks of the neighbours; a `pair` is an index of this list. */
   readonly neighbours: readonly number[];
+  /** Of this topology and these neighbours, if other groups share them; default: the machine makes its own. */
+  readonly plans?: Plans | undefined;
   /** The neighbour that sends every first block; −1 at the root. */
   readonly firstPair: number;
   /** Receives posted ahead, over all neighbours together: 1 to `MAX_WINDOW`. */

@@ -24,8 +24,9 @@ import { WaitWatch } from './wait-watch.js';
  * front of the message's blocks, and needs a send and the first receive, but neither a block nor memory.
  */
 export class GroupMachine {
+  /** Those of the configuration, or its own. */
+  readonly plans: Plans;
   readonly #open: OpenMessage[] = [];
-  readonly #plans: Plans;
   readonly #announcements: Announcements;
   readonly #receiveSide: ReceiveSide;
   readonly #sendSide: SendSide;
@@ -36,11 +37,11 @@ export class GroupMachine {
     private readonly port: GroupPort,
   ) {
     const { topology, neighbours, counters, receiveWindow, readyTokens, trace } = config;
-    this.#plans = new Plans(topology, neighbours);
+    this.plans = config.plans ?? new Plans(topology, neighbours);
     const pairs = neighbours.length;
     this.#announcements = new Announcements(port, counters, pairs, receiveWindow, { readyTokens, trace });
-    this.#receiveSide = new ReceiveSide(config, port, this.#plans, this.#announcements, this.#open);
-    const messages = { plans: this.#plans, open: this.#open };
+    this.#receiveSide = new ReceiveSide(config, port, this.plans, this.#announcements, this.#open);
+    const messages = { plans: this.plans, open: this.#open };
     this.#sendSide = new SendSide(config, port, this.#announcements, this.#receiveSide, messages);
     this.#waits = trace && new WaitWatch(trace, this.#sendSide, this.#open);
   }
@@ -83,7 +84,7 @@ export class GroupMachine {
 
   /** At the root: queues a message behind the earlier ones. */
   send(number: number, address: number, byteLength: number, lkey: LocalKey, blockBytes: number): void {
-    const plan = this.#plans.for(blockCount(byteLength, blockBytes));
+    const plan = this.plans.for(blockCount(byteLength, blockBytes));
     const message = new OpenMessage(number, byteLength, blockBytes, plan, true);
     message.address = address;
     message.lkey = lkey;

@@ -15,11 +15,18 @@ export interface Topology {
   readonly racks?: readonly RackId[] | undefined;
 }
 
-const CACHED_PLANS = 8;
+/** The most plans that are kept, and the most transfers in all of these together. */
+const KEPT_PLANS = 256;
+const KEPT_TRANSFERS = 8 * KEPT_LENGTH;
 
-/** The plans of one member, by number of blocks. The last used ones are kept, unless they are very long. */
+/**
+ * The plans of one member, by number of blocks. The last used ones are kept, unless they are very long. Groups with the same
+ * topology and the same rank of this member may share them: what is kept does not belong to a reader.
+ */
 export class Plans {
   readonly #cache = new Map<number, MemberPlan>();
+  /** The most transfers that the kept plans can have. */
+  #kept = 0;
   readonly #pairs = new Map<number, number>();
 
   constructor(
@@ -43,11 +50,25 @@ export class Plans {
 
   for(blocks: number): MemberPlan {
     const known = this.#cache.get(blocks);
-    this.#cache.delete(blocks);
-    const plan = known ?? this.#make(blocks);
-    if (known || this.#keeps(blocks)) this.#cache.set(blocks, plan);
-    if (this.#cache.size > CACHED_PLANS) this.#cache.delete(this.#cache.keys().next().value!);
+    if (known) {
+      // Behind the others: the first one is the one that was used least recently.
+      this.#cache.delete(blocks);
+      this.#cache.set(blocks, known);
+      return known;
+    }
+    const plan = this.#make(blocks);
+    if (this.#keeps(blocks)) this.#keep(blocks, plan);
     return plan;
+  }
+
+  #keep(blocks: number, plan: MemberPlan): void {
+    this.#cache.set(blocks, plan);
+    this.#kept += this.#transfers(blocks);
+    for (const oldest of this.#cache.keys()) {
+      if (this.#cache.size <= KEPT_PLANS && this.#kept <= KEPT_TRANSFERS) return;
+      this.#cache.delete(oldest);
+      this.#kept -= this.#transfers(oldest);
+    }
   }
 
   #make(blocks: number): MemberPlan {
@@ -55,13 +76,22 @@ export class Plans {
     const schedule = createSchedule({ algorithm, nodes, blocks, racks });
     const keeps = this.#keeps(blocks);
     return {
-      sends: new TransferList(schedule.sends(rank), ({ to }) => this.#pairs.get(to)!, keeps),
-      receives: new TransferList(schedule.receives(rank), ({ from }) => this.#pairs.get(from)!, keeps),
+      sends: new TransferList(schedule.sends(rank), ({ to }) => this.#pairs.get(to)!, keeps, blocks),
+      receives: new TransferList(
+        schedule.receives(rank),
+        ({ from }) => this.#pairs.get(from)!,
+        keeps,
+        blocks,
+      ),
     };
   }
 
-  /** A member sends each block to each neighbour at most once, and receives each block once. */
   #keeps(blocks: number): boolean {
-    return blocks * Math.max(1, this.#pairs.size) <= KEPT_LENGTH;
+    return this.#transfers(blocks) <= KEPT_LENGTH;
+  }
+
+  /** At most: a member sends each block to each neighbour at most once, and receives each block once. */
+  #transfers(blocks: number): number {
+    return blocks * Math.max(1, this.#pairs.size);
   }
 }

@@ -10,8 +10,8 @@ export const KEPT_LENGTH = 65_536;
  * it holds one chunk, and belongs to one reader that does not go back.
  */
 export class TransferList {
-  #pairs = new Uint16Array(CHUNK);
-  #blocks = new Uint32Array(CHUNK);
+  #pairs: Uint16Array;
+  #blocks: Uint32Array;
   #start = 0;
   #end = 0;
   #source: Iterator<Transfer> | undefined;
@@ -21,7 +21,12 @@ export class TransferList {
     /** The rank at the other end, as an index of neighbours. */
     private readonly pairOf: (transfer: Transfer) => number,
     private readonly keepsAll: boolean,
+    /** About how many entries there are: a short list does not need the memory of a long one. */
+    expected: number,
   ) {
+    const length = Math.min(CHUNK, expected);
+    this.#pairs = new Uint16Array(length);
+    this.#blocks = new Uint32Array(length);
     this.#source = source[Symbol.iterator]();
   }
 

@@ -19,6 +19,7 @@ import { GroupMachine } from './machine.js';
 import { MemoryAhead } from './memory-ahead.js';
 import { NeighbourWatch, probeLimitMs, type WatchPort } from './neighbour-watch.js';
 import { type PairListener, PairQueues, Purpose } from './pair-queues.js';
+import type { Plans } from './plans.js';
 import type { GroupPort, LoopBackPort, Relay, RelayPort, WriteTarget } from './port.js';
 import { setupConfig } from './setup-config.js';
 import { type SmallGroup, SmallPath, smallLinks } from './small-path.js';
@@ -29,6 +30,7 @@ import { CopyFailed, RELAYS_BROKEN, troubleOf, troubleOfThrown, troubleOfWrite }
 export interface GroupShare {
   readonly counters: Float64Array;
   readonly loopBack: LoopBack;
+  readonly plans: Plans;
 }
 
 /** A group in the worker: the machine's port to the queue pairs, and the dispatch of completions to the machine. */
@@ -57,22 +59,22 @@ export class WorkerGroup
   constructor(
     private readonly context: ProtocolContext<GroupRecords>,
     private readonly setup: GroupSetup,
-    { counters, loopBack }: GroupShare,
+    share: GroupShare,
     /** Asks for an `advance` in this turn. */
     private readonly wantAdvance: (group: WorkerGroup) => void,
   ) {
     this.#region = attachRegion(context.device, setup.region);
-    this.#loopBack = loopBack;
+    this.#loopBack = share.loopBack;
     this.#pairs = setup.neighbours.map(() => undefined);
     const { neighbours, retryTimeoutMs, slots, table } = setup;
     const limitMs = probeLimitMs(context, retryTimeoutMs);
     this.#watch = new NeighbourWatch(this, neighbours.length, { limitMs, isOrdered: true });
-    if (smallLinks(setup) > 0) this.small = new SmallPath(context, setup, this, counters);
+    if (smallLinks(setup) > 0) this.small = new SmallPath(context, setup, this, share.counters);
     if (table) this.table = new TableSide(context, table, setup, this);
     if (slots) this.#ahead = new MemoryAhead(context.device, slots, this);
     const peers = neighbours.map((rank) => setup.members[rank]!);
     this.#trace = context.trace && new GroupTrace(context.trace, setup.id, peers);
-    this.machine = new GroupMachine(setupConfig(setup, this.#region, counters, this, this.#trace), this);
+    this.machine = new GroupMachine(setupConfig(setup, this.#region, share, this, this.#trace), this);
   }
 
   /** Creates the queue pairs for one neighbour, and posts the receives for its announcements. */

@@ -10,11 +10,10 @@
  */
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import { type Levels, ownLevels } from '@rdmc/common';
+import { type Levels, makeDurableDirectories, ownLevels } from '@rdmc/common';
 import { dictionary, openRecord, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { messageOf, TailwindError } from '../errors.js';
 import { DurableFile } from './durable-file.js';
-import { makeDirectory } from './file-store-directory.js';
 import { FileStoreLock } from './file-store-lock.js';
 import { requireLevel, SerialStore } from './serial-store.js';
 import type { StoredValue } from './state-store.js';
@@ -45,7 +44,7 @@ export class FileStore extends SerialStore {
    *   another level; ERR_RDMC_STATE_DAMAGED; errors of the file system
    */
   static async open(path: string, levels = ownLevels()): Promise<FileStore> {
-    await makeDirectory(dirname(path));
+    await makeDurableDirectories(dirname(path));
     const lock = await FileStoreLock.take(path);
     try {
       const file = await DurableFile.open(path);

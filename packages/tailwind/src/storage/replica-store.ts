@@ -1,6 +1,6 @@
 import { open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { makeDirectory, syncDirectory } from '../coordinator/file-store-directory.js';
+import { makeDurableDirectories, syncDirectory } from '@rdmc/common';
 import { FileStoreLock } from '../coordinator/file-store-lock.js';
 import { messageOf, TailwindError } from '../errors.js';
 import { type SegmentRef, segmentKey } from '../segment-key.js';
@@ -51,7 +51,7 @@ export class ReplicaStore {
     clusterId: string,
     level: number,
   ): Promise<{ store: ReplicaStore; replicas: ReplicaRecord[]; damaged: DamagedFile[] }> {
-    await makeDirectory(directory);
+    await makeDurableDirectories(directory);
     const lock = await FileStoreLock.take(join(directory, REPLICA_LOCK_NAME));
     const store = new ReplicaStore(directory, clusterId, lock, level);
     try {

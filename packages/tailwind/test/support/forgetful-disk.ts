@@ -2,11 +2,13 @@
  * Simulates a loss of power for a directory: each file keeps the bytes of its last `sync`, each directory the names of
  * its last one. Nothing else is certain, so nothing else is kept.
  *
- * A test file mocks `node:fs/promises` with `watched`: its operations are real, and recorded here.
+ * A test file mocks `node:fs/promises` with `watched`: its operations are real, and recorded here. It also mocks `@rdmc/common`, which
+ * would use the file system that is not watched.
  */
 import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import type * as Common from '@rdmc/common';
 import { temporaryDirectory } from '@rdmc/testing';
 
 type FileSystem = typeof import('node:fs/promises');
@@ -61,6 +63,18 @@ export function watched(real: FileSystem): FileSystem {
       for (const listener of listeners) listener();
     },
   };
+}
+
+/** @rdmc/common as it is, but for the file system in which it syncs directories. */
+export function watchedDirectories(real: typeof Common, { open }: Pick<FileSystem, 'open'>): typeof Common {
+  const syncDirectory = async (path: string): Promise<void> => {
+    const directory = await open(path, 'r');
+    await directory.sync();
+    await directory.close();
+  };
+  const makeDurableDirectories: typeof Common.makeDurableDirectories = (path, sync = syncDirectory) =>
+    real.makeDurableDirectories(path, sync);
+  return { ...real, syncDirectory, makeDurableDirectories };
 }
 
 /** After a loss of power, a lock belongs to a process that does not exist any more; here it belongs to this process. */

@@ -125,7 +125,7 @@ std::shared_ptr<Arena> ArenaPool::createArena(size_t length, bool shared) {
   return arena;
 }
 
-std::shared_ptr<Extent> ArenaPool::carve(size_t length) {
+std::shared_ptr<Extent> ArenaPool::carve(size_t length, bool late) {
   const bool own = length >= kOwnArenaFrom;
   const size_t need = roundUp(length, own ? kChunkBytes : kPage);
   std::shared_ptr<Arena> chosen;
@@ -146,7 +146,7 @@ std::shared_ptr<Extent> ArenaPool::carve(size_t length) {
     return std::make_shared<Extent>(shared_from_this(), chosen, 0, need);
   }
   for (auto& [id, arena] : arenas_) {
-    if (!arena->shared || arena->freeBytes < need) continue;
+    if (!arena->shared || arena->late != late || arena->freeBytes < need) continue;
     for (auto& [offset, size] : arena->free) {
       if (size >= need) {
         chosen = arena;
@@ -155,7 +155,10 @@ std::shared_ptr<Extent> ArenaPool::carve(size_t length) {
     }
     if (chosen) break;
   }
-  if (!chosen) chosen = createArena(kSharedArenaBytes, true);
+  if (!chosen) {
+    chosen = createArena(kSharedArenaBytes, true);
+    chosen->late = late;
+  }
   for (auto it = chosen->free.begin(); it != chosen->free.end(); ++it) {
     if (it->second < need) continue;
     const size_t offset = it->first;
@@ -179,9 +182,9 @@ void ArenaPool::populate(Extent& extent) {
   }
 }
 
-std::shared_ptr<Extent> ArenaPool::allocate(size_t length) {
+std::shared_ptr<Extent> ArenaPool::allocate(size_t length, bool late) {
   std::lock_guard guard(mutex_);
-  return carve(length);
+  return carve(length, late);
 }
 
 std::shared_ptr<Arena> ArenaPool::find(uint32_t id) {

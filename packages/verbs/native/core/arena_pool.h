@@ -28,6 +28,7 @@ struct Arena {
   Fd fd;
   Mapping memory;
   bool shared;                                     // carved into many extents
+  bool late = false;                               // of these, extents whose pages come with their first use
   std::map<size_t, size_t> free;                   // offset -> length
   std::unique_ptr<std::atomic<bool>[]> populated;  // by chunk; set by the thread that faulted it in
   size_t freeBytes = 0;
@@ -57,8 +58,9 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
   // extents.
   void onGone(OnGone callback, void* context);
   // Both are callable from any thread. `allocate` has not faulted memory in that is new: `populate` does, and may take
-  // long.
-  std::shared_ptr<Extent> allocate(size_t length);
+  // long. `late`: it will not be called. Such extents are carved from arenas of their own, because an arena is faulted in by
+  // chunks, and a chunk of both kinds would be there as a whole.
+  std::shared_ptr<Extent> allocate(size_t length, bool late = false);
   // From the end on: who fills the memory meanwhile does so from the beginning.
   static void populate(Extent& extent);
   // The memfd of an arena, for a peer; nullptr when it is gone.
@@ -72,7 +74,7 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
 
  private:
   std::shared_ptr<Arena> createArena(size_t length, bool shared);
-  std::shared_ptr<Extent> carve(size_t length);
+  std::shared_ptr<Extent> carve(size_t length, bool late);
   void trim(std::vector<uint32_t>& gone);
 
   std::mutex mutex_;

@@ -43,7 +43,7 @@ class Channel {
   // Blocks the calling thread until an event is pending, and takes it. Also returns after `timeoutMs` (-1: no limit),
   // after a signal of the system, and from `end` on. One thread at a time.
   void wait(int timeoutMs);
-  // The channel or its device is closed: the thread that waits returns. Event loops are not woken. Any thread.
+  // The channel or its device is closed, or gone: the thread that waits returns. Event loops are not woken. Any thread.
   void end();
 
  private:

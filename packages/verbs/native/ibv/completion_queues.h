@@ -34,7 +34,7 @@ class IbvCompletionQueues {
   void fail(const void* queue);
   // Wakes whoever waits for a channel: completions were made here.
   void wakeAll();
-  // The device is closed: no thread waits any longer.
+  // The device is closed or gone: no thread waits any longer.
   void endChannels();
   // With the context's gate held exclusively.
   void release();

@@ -89,6 +89,7 @@ IbvDevice::~IbvDevice() {
 void IbvDevice::abandon(const std::string& why) {
   if (context_.closed || context_.removed.exchange(true)) return;
   flushEverything();
+  completionQueues_.endChannels();
   events().publish({"deviceRemoved", context_.name() + " cannot be used any more: " + why, 0, 0});
   // Released at once: a driver that waits for its last user can continue.
   releaseHardware();

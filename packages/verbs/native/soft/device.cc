@@ -151,7 +151,7 @@ uint32_t SoftDevice::allocateRegion(uint32_t pd, uint64_t length, uint32_t acces
 uint32_t SoftDevice::allocateUnpopulated(uint32_t pd, uint64_t length, uint32_t access) {
   checkUsable();
   checkProtectionDomain(pd);
-  return regions_.addExtent(pool_->allocate(length), length, access, pd);
+  return regions_.addExtent(pool_->allocate(length, true), length, access, pd);
 }
 
 uint32_t SoftDevice::allocateWithoutHostAccess(uint32_t pd, uint64_t length, uint32_t access) {

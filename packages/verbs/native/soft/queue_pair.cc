@@ -19,8 +19,7 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
       sendCq_(std::move(sendCq)),
       receiveCq_(std::move(receiveCq)),
       signalAll_(parameters.signalAll),
-      ring_(new WorkRequest[parameters.sendDepth]),
-      sendDepth_(parameters.sendDepth),
+      ring_(parameters.sendDepth),
       receives_(parameters.receiveDepth) {
   mine_.state.store(kInit);
   mine_.protectionDomain = pd_;
@@ -73,8 +72,11 @@ uint32_t QueuePair::append(const WorkRequestSlot& slot) {
   if (slot.opcode > kFetchAndAdd) return kUnknownOpcode;
   const QpState current = state();
   if (current != kRts && current != kError) return kWrongState;
-  if (size_ == sendDepth_) return kQueueFull;
-  WorkRequest& request = ring_[(head_ + size_) % sendDepth_];
+  if (size_ == ring_.depth()) return kQueueFull;
+  WorkRequest* const place = ring_.open((head_ + size_) % ring_.depth());
+  // As ibv_post_send does: ENOMEM stands for both.
+  if (!place) return kQueueFull;
+  WorkRequest& request = *place;
   request.flags = slot.flags;
   request.opcode = slot.opcode;
   if (slot.flags & kInline) {
@@ -115,7 +117,7 @@ void QueuePair::completeHead(Status status, uint64_t bytes) {
   completion.queuePair = number_;
   const bool wanted = signalAll_ || (request.flags & kSignaled) || status != kSuccess;
   --size_;
-  head_ = size_ == 0 ? 0 : (head_ + 1) % sendDepth_;
+  head_ = size_ == 0 ? 0 : (head_ + 1) % ring_.depth();
   if (wanted) sendCq_->push(completion);
 }
 

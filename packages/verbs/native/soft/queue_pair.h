@@ -14,6 +14,7 @@
 #include "soft/control_segment.h"
 #include "soft/lock_order.h"
 #include "soft/receive_count.h"
+#include "soft/send_ring.h"
 
 namespace rdmc {
 
@@ -106,9 +107,9 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // For wires, with sendLock held.
   WorkRequest* head() { return size_ == 0 ? nullptr : &ring_[head_]; }
   // The i-th request from the head, for wires that have several under way.
-  WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % sendDepth_] : nullptr; }
+  WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.depth()] : nullptr; }
   uint32_t pendingSends() const { return size_; }
-  size_t sendDepth() const { return sendDepth_; }
+  size_t sendDepth() const { return ring_.depth(); }
   size_t receiveDepth() const { return receives_.size(); }
   void completeHead(Status status, uint64_t bytes);
   // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
@@ -179,9 +180,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   InboundCompletion* const inbound_;
   std::shared_ptr<SoftCompletionQueue> sendCq_, receiveCq_;
   const bool signalAll_;
-  // It is not initialized, and begins again when it is empty: pages of a deep queue are there only if it is used.
-  const std::unique_ptr<WorkRequest[]> ring_;
-  const uint32_t sendDepth_;
+  // It begins again when it is empty, so that a deep queue has memory only if it is used.
+  SendRing<WorkRequest> ring_;
   uint32_t head_ = 0, size_ = 0;
   uint32_t waiting_ = 0;  // of these, with kWaitFor
   uint64_t deliveries_ = 0;

@@ -5,6 +5,7 @@ const MACHINE = ['packages/group/test/machine.test.ts', 'packages/group/test/vio
 const CLOSING = ['packages/group/test/parts.test.ts', 'packages/group/test/group.test.ts'];
 const FORMATION = ['packages/group/test/formation.test.ts'];
 const LARGE = ['packages/group/test/formation-large.test.ts'];
+const PARTS = ['packages/group/test/parts.test.ts'];
 const WATCH = ['packages/group/test/neighbour-watch.test.ts'];
 
 /** Blocks of messages, forming and closing a group, and its failures. */
@@ -287,5 +288,32 @@ export const group: readonly Mutant[] = [
     replace: 'false',
     fault: 'An idle group is looked at without end.',
     tests: WATCH,
+  },
+  {
+    id: 'group/plans-of-another-rank',
+    package: PACKAGE,
+    function: 'kindOf',
+    find: '[algorithm, nodes, rank, racks ?? null, neighbours]',
+    replace: '[algorithm, nodes, racks ?? null, neighbours]',
+    fault: 'Groups in which a member has different ranks share its plans.',
+    tests: PARTS,
+  },
+  {
+    id: 'group/shared-plans-dropped',
+    package: PACKAGE,
+    function: 'SharedPlans.leave',
+    find: 'if (left > 0) return;',
+    replace: '',
+    fault: 'Plans are made again for each group, although one of their kind is open.',
+    tests: PARTS,
+  },
+  {
+    id: 'group/plans-kept-without-limit',
+    package: PACKAGE,
+    function: 'Plans.#keep',
+    find: 'this.#kept -= this.#transfers(oldest);',
+    replace: 'this.#kept = 0;',
+    fault: 'Long plans are kept as if they were short.',
+    tests: PARTS,
   },
 ];

@@ -61,10 +61,19 @@ export const tailwindDurability: readonly Mutant[] = [
   {
     id: 'tailwind/parents-not-synced',
     package: PACKAGE,
-    function: 'makeDirectory',
-    find: 'makeDurableDirectories(path, syncDirectory)',
-    replace: 'makeDurableDirectories(path, async () => {})',
-    fault: 'A directory is gone after a loss of power.',
+    function: 'ReplicaStore.open',
+    find: 'makeDurableDirectories(directory)',
+    replace: 'makeDurableDirectories(directory, async () => {})',
+    fault: 'A directory of replicas is gone after a loss of power.',
+    tests: ['packages/tailwind/test/durability.test.ts'],
+  },
+  {
+    id: 'tailwind/state-parents-not-synced',
+    package: PACKAGE,
+    function: 'FileStore.open',
+    find: 'makeDurableDirectories(dirname(path))',
+    replace: 'makeDurableDirectories(dirname(path), async () => {})',
+    fault: 'The directory of the coordinator’s state is gone after a loss of power.',
     tests: ['packages/tailwind/test/durability.test.ts'],
   },
   {

@@ -11,6 +11,7 @@ const TCP_KEY = ['packages/verbs/test/soft-tcp-key.test.ts'];
 const HOSTILE_DIALLER = ['packages/verbs/test/soft-hostile-dialler.test.ts'];
 const HOSTILE_LISTENER = ['packages/verbs/test/soft-hostile-listener.test.ts'];
 const HANDLES = ['packages/verbs/test/soft-handles.test.ts'];
+const POPULATE = ['packages/verbs/test/populate.test.ts'];
 const LIVENESS = ['packages/verbs/test/soft-liveness.test.ts'];
 
 /** The soft device: what peers may do, and what they are believed. */
@@ -293,5 +294,14 @@ export const verbs: readonly Mutant[] = [
     replace: 'header().liveness.store(1);',
     fault: 'The kernel does not mark a process as dead: requests to its memory succeed.',
     tests: LIVENESS,
+  },
+  {
+    id: 'verbs/late-memory-beside-other-memory',
+    ...PACKAGE,
+    function: 'ArenaPool::carve',
+    find: 'arena->late != late ||',
+    replace: '',
+    fault: 'Memory whose pages come with its use is faulted in with the chunk of other memory.',
+    tests: POPULATE,
   },
 ];

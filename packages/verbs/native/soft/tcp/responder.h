@@ -4,11 +4,11 @@
 // Requests are carried out strictly in order. One that cannot begin (no receive is posted, too many answers
 // wait) stops the reading of this connection and of nothing else.
 #pragma once
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/fifo.h"
 #include "soft/tcp/connection.h"
 #include "soft/tcp/input.h"
 #include "soft/tcp/wire.h"
@@ -77,7 +77,7 @@ class TcpResponder : public TcpConnection {
   bool waiting_ = false;
   int64_t rnrDeadlineNs_ = 0, rnrNoticeNs_ = 0;
 
-  std::deque<Reply> replies_;
+  Fifo<Reply> replies_;
   std::optional<Refusal> refusal_;
   bool refusalSaid_ = false;
   bool admissionDue_ = true, noticeDue_ = false;
