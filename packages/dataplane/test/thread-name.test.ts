@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { startEcho } from './planes.js';
+import { limitRecords } from './fixtures/limits.mjs';
+import { startEcho, startPlane } from './planes.js';
 
 function dataPlaneThreads(): number {
   const names = readdirSync('/proc/self/task').map((task) => {
@@ -22,5 +23,13 @@ describe('the worker', () => {
     expect(dataPlaneThreads()).toBe(1);
     await startEcho();
     expect(dataPlaneThreads()).toBe(2);
+  });
+
+  it('does not let V8 keep a large young generation', async () => {
+    const plane = await startPlane([
+      { name: 'limits', module: new URL('./fixtures/limits.mjs', import.meta.url) },
+    ]);
+    const limits = await plane.connect('limits', limitRecords, {}).limits();
+    expect(limits).toMatchObject({ maxYoungGenerationSizeMb: 3 });
   });
 });
