@@ -174,13 +174,17 @@ describe('while an open replica moves', () => {
       seen.push('raise');
       await raising!.promise;
     };
-    const retired = retire(first!);
+    let isRetired = false;
+    const retired = retire(first!).then(() => {
+      isRetired = true;
+    });
     for (const [event, step] of [
       ['open', opening],
       ['commit', committing],
       ['raise', raising],
     ] as const) {
-      await until(() => seen[0] === event);
+      await until(() => seen[0] === event || isRetired);
+      expect(seen[0]).toBe(event);
       await acknowledged.append(5);
       seen.length = 0;
       step!.resolve();
