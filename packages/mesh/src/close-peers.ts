@@ -7,8 +7,9 @@ import { MOST_CLOSE_DISTANCE, MOST_CLOSE_MEMBERS } from './constants.js';
  *
  * The members that have not ended form a ring, in the order of their ids. A member's close peers are those at the distances 1, 2, 4
  * and 8 in both directions. The relation is symmetric: each of two members sends what the other expects. If all that
- * watch a member end together with it, the others become neighbours in the ring and watch it from then on. While one member
- * knows of an end and another does not yet, their rings differ; the news takes much less time than a silence.
+ * watch a member end together with it, the others become neighbours in the ring and watch it from then on. A member that does not
+ * know of an end (a LEAVE does not come where a path is cut) has another ring than its peers. Therefore each says in its heartbeats
+ * whether it watches the receiver, and each sends as often as the other end expects.
  */
 export class ClosePeers {
   readonly #own: number;

@@ -13,11 +13,14 @@ export interface Pace {
 export interface HeartbeatEvents {
   /** The times that hold now. */
   pace(): Pace;
-  /** The heartbeat to send now. */
-  heartbeat(link: Link): Buffer;
+  /** The heartbeat to send now. `isDistant`: it tells the peer so. */
+  heartbeat(link: Link, isDistant: boolean): Buffer;
   /** Whether the link needs a heartbeat although other frames were sent on it for a whole interval. */
   isDue?(link: Link): boolean;
-  /** Whether heartbeats on the link are rare: `DISTANT_FACTOR` times the times of the pace. Default: none is. */
+  /**
+   * Whether the peer may be silent `DISTANT_FACTOR` times as long. Heartbeats are as much rarer where both ends of a link
+   * say so. Default: none may.
+   */
   isDistant?(link: Link): boolean;
   /** Called after each tick. */
   ticked?(): void;
@@ -38,7 +41,7 @@ export class Heartbeats {
   #pace: Pace;
   #timer: NodeJS.Timeout | undefined;
   #isRef = true;
-  /** Ticks so far: each distant link has a turn of its own among `DISTANT_FACTOR` intervals, so that not all have it at once. */
+  /** Ticks so far: links with rare heartbeats have turns among `DISTANT_FACTOR` intervals, so that not all have them at once. */
   #ticks = 0;
 
   constructor(links: ReadonlyMap<number, Link>, events: HeartbeatEvents) {
@@ -74,11 +77,13 @@ export class Heartbeats {
       link.idleTicks += 1;
       link.heartbeatTicks += 1;
       const isDistant = this.#events.isDistant?.(link) === true;
+      const isRare = isDistant && link.peerIsDistant;
+      const isDue = isRare ? this.#isRareDue(link, ticks) : this.#isDue(link, ticks);
       // Where bytes are queued already, one more frame has no effect.
-      const isDue = isDistant ? this.#isDistantDue(link, ticks) : this.#isDue(link, ticks);
-      if (isDue && link.bufferedBytes === 0) {
-        link.send(this.#events.heartbeat(link));
+      if ((isDue || link.saidDistant !== isDistant) && link.bufferedBytes === 0) {
+        link.send(this.#events.heartbeat(link, isDistant));
         link.heartbeatTicks = 0;
+        link.saidDistant = isDistant;
       }
       if (silenceMs > 0) this.#listen(link, isDistant);
     }
@@ -91,7 +96,7 @@ export class Heartbeats {
     return link.heartbeatTicks >= ticks && this.#events.isDue?.(link) === true;
   }
 
-  #isDistantDue(link: Link, ticks: number): boolean {
+  #isRareDue(link: Link, ticks: number): boolean {
     return this.#isDue(link, ticks) && (this.#ticks + link.peer) % (ticks * DISTANT_FACTOR) === 0;
   }
 

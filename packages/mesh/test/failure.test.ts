@@ -159,6 +159,30 @@ describe('silence', () => {
     expect([16, 0, 15, 1, 13, 3, 9, 7]).toContain(failure.reporter);
     await assertWhole(meshes.slice(0, silent));
   });
+
+  it('of nobody follows where a member does not know that another one has left', async () => {
+    const options = { heartbeatMs: 20, silenceTimeoutMs: 200, insecure: true };
+    const { meshes, cores } = await form(MOST_CLOSE_MEMBERS + 2, options);
+    // In the ring of the first, the second is at the distance 8; in those of the others at 7, once the third has left.
+    const [unaware, neighbour, former] = [7, 15, 12];
+    cores[former]!.links.get(unaware)!.leave = () => Promise.resolve();
+    const others = meshes.filter(({ id }) => id !== former);
+    const aware = others.filter(({ id }) => id !== unaware);
+    const left = Promise.all(aware.map((mesh) => leaveOf(mesh, former)));
+    void meshes[former]!.close();
+    await left;
+    let heartbeats = 0;
+    const link = cores[neighbour]!.links.get(unaware)!;
+    const send = link.send.bind(link);
+    link.send = (frame) => {
+      heartbeats += 1;
+      send(frame);
+    };
+    const { failed } = meshes[unaware]!;
+    await until(() => failed.size > 0 || heartbeats >= 20);
+    expect([...failed.keys()]).toEqual([]);
+    expect(cores[unaware]!.links.has(former)).toBe(true);
+  });
 });
 
 describe('leaving', () => {
