@@ -95,7 +95,7 @@ export class Core implements MeshCore, MemberLinks {
       heartbeat: (_, isDistant) => (isDistant ? DISTANT_HEARTBEAT : HEARTBEAT),
       // Until then a connection that does not work delays all, and its two members find out by themselves.
       isDistant: (link) => this.phase === 'formed' && !this.#close.has(link.peer),
-      silent: (link) => this.#silent(link),
+      silent: (link, silentMs) => this.#silent(link, silentMs),
     });
     internals.observe?.(this);
   }
@@ -303,8 +303,8 @@ export class Core implements MeshCore, MemberLinks {
     else this.#linkDown(link, error);
   }
 
-  #silent(link: Link): void {
-    const reason = `it sent nothing for ${link.silentMs} ms`;
+  #silent(link: Link, silentMs: number): void {
+    const reason = `it sent nothing for ${silentMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
     this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }

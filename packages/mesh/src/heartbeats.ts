@@ -24,7 +24,8 @@ export interface HeartbeatEvents {
   isDistant?(link: Link): boolean;
   /** Called after each tick. */
   ticked?(): void;
-  silent(link: Link): void;
+  /** `silentMs`: for how long, when that was noticed. */
+  silent(link: Link, silentMs: number): void;
 }
 
 /**
@@ -76,7 +77,7 @@ export class Heartbeats {
     for (const link of this.#links.values()) {
       link.idleTicks += 1;
       link.heartbeatTicks += 1;
-      const isDistant = this.#events.isDistant?.(link) === true;
+      const isDistant = this.#isDistant(link);
       const isRare = isDistant && link.peerIsDistant;
       const isDue = isRare ? this.#isRareDue(link, ticks) : this.#isDue(link, ticks);
       // Where bytes are queued already, one more frame has no effect.
@@ -89,6 +90,14 @@ export class Heartbeats {
     }
     this.#events.ticked?.();
     this.#setPace();
+  }
+
+  /**
+   * A close peer that is silent stays one. Where several end together, it may be farther after each end that is noticed, and others
+   * that begin to watch it would count from zero.
+   */
+  #isDistant(link: Link): boolean {
+    return this.#events.isDistant?.(link) === true && (link.isDistant || link.heard);
   }
 
   #isDue(link: Link, ticks: number): boolean {
@@ -124,10 +133,12 @@ export class Heartbeats {
 
   /** Timers run before sockets are read; the second immediate comes after a full read of them. */
   #suspect(link: Link): void {
+    // Another tick may come before the second immediate.
+    const { silentMs } = link;
     setImmediate(() =>
       setImmediate(() => {
         const stillThere = this.#timer !== undefined && this.#links.get(link.peer) === link;
-        if (stillThere && !link.heard) this.#events.silent(link);
+        if (stillThere && !link.heard) this.#events.silent(link, silentMs);
       }),
     );
   }

@@ -27,6 +27,7 @@ function rig(
     idleTicks: 0,
     heartbeatTicks: 0,
     bufferedBytes: 0,
+    isDistant: isDistant(),
     saidDistant: false,
     peerIsDistant: true,
     sent: 0,
@@ -37,6 +38,7 @@ function rig(
   };
   const links = new Map([[1, link as unknown as Link]]);
   const silent: Link[] = [];
+  const times: number[] = [];
   const told: boolean[] = [];
   const heartbeats = new Heartbeats(links, {
     pace: typeof pace === 'function' ? pace : () => pace,
@@ -45,10 +47,13 @@ function rig(
       return Buffer.alloc(0);
     },
     isDistant,
-    silent: (lost) => silent.push(lost),
+    silent: (lost, silentMs) => {
+      silent.push(lost);
+      times.push(silentMs);
+    },
   });
   heartbeats.start();
-  return { link, links, silent, told, heartbeats };
+  return { link, links, silent, times, told, heartbeats };
 }
 
 it('a peer from which nothing comes for the whole time is silent', () => {
@@ -90,6 +95,17 @@ it('what comes in before the sockets have been read once more counts', () => {
   });
   vi.advanceTimersByTime(INTERVAL_MS + LOOKS_MS);
   expect(silent).toEqual([]);
+});
+
+it('the time of silence is that of the suspicion, also where a tick comes before the sockets were read', () => {
+  let peer: { silentMs: number } | undefined;
+  const { link, times } = rig(() => {
+    if (peer?.silentMs === SILENCE_MS) peer.silentMs += INTERVAL_MS;
+    return { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS };
+  });
+  peer = link;
+  vi.advanceTimersByTime(SILENCE_MS + INTERVAL_MS + LOOKS_MS);
+  expect(times[0]).toBe(SILENCE_MS);
 });
 
 it('a link that was replaced, or heartbeats that were stopped, tell nothing', () => {
@@ -173,6 +189,22 @@ it('a peer is told at the next tick that it is distant, or is not any more', () 
     vi.advanceTimersByTime(INTERVAL_MS);
   }
   expect(told).toEqual([true, false]);
+});
+
+it('a close link that is silent stays a close one, until the peer is heard', () => {
+  let isDistant = false;
+  const { link, silent } = rig(undefined, () => isDistant);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  isDistant = true;
+  vi.advanceTimersByTime(SILENCE_MS - 2 * INTERVAL_MS);
+  link.heard = true;
+  vi.advanceTimersByTime(2 * SILENCE_MS);
+  expect(silent).toEqual([]);
+  isDistant = false;
+  vi.advanceTimersByTime(2 * INTERVAL_MS);
+  isDistant = true;
+  vi.advanceTimersByTime(SILENCE_MS + LOOKS_MS);
+  expect(silent[0]).toBe(link);
 });
 
 it('a distant link that becomes a close one is not silent before it could have had heartbeats', () => {

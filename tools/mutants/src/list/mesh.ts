@@ -316,6 +316,25 @@ export const mesh: readonly Mutant[] = [
     tests: CLOSE,
   },
   {
+    id: 'mesh/silent-becomes-distant',
+    package: PACKAGE,
+    function: 'Heartbeats.#isDistant',
+    find: ' && (link.isDistant || link.heard)',
+    replace: '',
+    fault: 'Of members that end together, each end that is noticed delays the next.',
+    tests: CLOSE,
+  },
+  {
+    id: 'mesh/close-third',
+    package: PACKAGE,
+    function: 'closePeers',
+    find: 'length / CLOSE_PART',
+    replace: '8',
+    fault:
+      'Those in the middle of a machine with many members are noticed one silence time-out after the others.',
+    tests: CLOSE,
+  },
+  {
     id: 'mesh/rare-on-one-side',
     package: PACKAGE,
     function: 'Heartbeats.#tick',
