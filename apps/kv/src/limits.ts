@@ -80,6 +80,8 @@ export const TAKEOVER_APPEND_BYTES = 256 * 1024;
 export const TAKEOVER_APPENDS = 8;
 /** Keys of a slot that stay in the bytes of a takeover until one is asked for: a command waits for all of them, for about 3 ms. */
 export const MAX_PACKED_KEYS = 2048;
+/** Larger entries are not packed: that time would be the one that copying their values takes. */
+export const MAX_PACKED_BYTES = 4096;
 /** The others are unpacked later, beginning so long after a takeover, in steps of this time; a rest of so many times it follows each. */
 export const UNPACK_DELAY_MS = 1000;
 export const UNPACK_STEP_MS = 0.5;

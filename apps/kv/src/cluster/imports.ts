@@ -90,7 +90,7 @@ export class Imports {
       throw signal.aborted ? signal.reason : error;
     } finally {
       this.#imports.delete(found);
-      void this.#unpackLater(ended);
+      void this.#unpackLater();
     }
   }
 
@@ -129,14 +129,14 @@ export class Imports {
   }
 
   /** Keys that nobody has asked for are in memory twice, in the log and in the bytes that it came from: that must end. */
-  async #unpackLater(ended: AbortSignal): Promise<void> {
+  async #unpackLater(): Promise<void> {
     if (this.#isUnpacking) return;
     this.#isUnpacking = true;
-    const { keyspace } = this.store;
+    const { keyspace, ended } = this.store;
     for (let restMs = UNPACK_DELAY_MS; keyspace.packed > 0 && !ended.aborted; ) {
       await delay(restMs, undefined, { ref: false });
       const began = performance.now();
-      while (performance.now() - began < UNPACK_STEP_MS && keyspace.unpackOne());
+      while (keyspace.unpackOne() && performance.now() - began < UNPACK_STEP_MS);
       restMs = UNPACK_REST * (performance.now() - began);
     }
     this.#isUnpacking = false;

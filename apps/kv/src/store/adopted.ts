@@ -1,4 +1,5 @@
 import type { Buffer } from 'node:buffer';
+import { MAX_PACKED_BYTES } from '../limits.js';
 import { type Change, undoChange } from './changes.js';
 import { Entry } from './entry.js';
 import type { KeyValue } from './hash.js';
@@ -62,9 +63,8 @@ export class Adopted {
     const version = nextVersion();
     writeVersion(place, version);
     // A key with an expiry is in an index of its own.
-    if (doesExpire(place) || !keyspace.pack(slot, place, this.packed, this.#count)) {
-      this.#set(slot, place, version);
-    }
+    const mayPack = !doesExpire(place) && end - at <= MAX_PACKED_BYTES;
+    if (!mayPack || !keyspace.pack(slot, place, this.packed, this.#count)) this.#set(slot, place, version);
     this.#count += 1;
     this.bytes += end - at;
     const last = this.#pieces.at(-1);

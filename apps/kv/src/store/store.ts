@@ -81,6 +81,11 @@ export class Store {
     return this.#fate.lag;
   }
 
+  /** Aborted, with the reason, when the log has ended: this store takes no write any more. */
+  get ended(): AbortSignal {
+    return this.log.ended;
+  }
+
   get replicas(): number {
     return this.log.replicas;
   }
