@@ -76,6 +76,8 @@ export const CONTROL_SIGNAL_EVERY = 16;
 export const WATCH_INTERVAL_MS = 200;
 /** At most so long: without a turn, a timer wakes the worker. */
 export const WATCH_LATEST_MS = 300;
+/** Where neighbours send without one another, one of them is probed after so long without anything from it. */
+export const WATCH_PATIENCE_MS = 1_000;
 /** Looks at a group go on for so long after its last message; then it counts as idle. */
 export const WATCH_LINGER_MS = 2_000;
 /** How long after the retry time-out an RDMA device may still report that a neighbour does not answer. */

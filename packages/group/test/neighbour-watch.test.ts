@@ -1,12 +1,13 @@
+import { algorithms } from '@rdmc/schedule';
 import { describe, expect, it } from 'vitest';
-import { WATCH_INTERVAL_MS, WATCH_LINGER_MS } from '../src/constants.js';
-import { NeighbourWatch } from '../src/worker/neighbour-watch.js';
+import { WATCH_INTERVAL_MS, WATCH_LINGER_MS, WATCH_PATIENCE_MS } from '../src/constants.js';
+import { blockPatienceMs, NeighbourWatch } from '../src/worker/neighbour-watch.js';
 
 const LIMIT_LOOKS = 5;
 const LIMIT_MS = LIMIT_LOOKS * WATCH_INTERVAL_MS;
 
 /** A watch of two neighbours, and its calls. */
-function watching(limitMs = LIMIT_MS - 1, isOrdered = false) {
+function watching(limitMs = LIMIT_MS - 1, patienceMs = 0) {
   const counts = [0, 0];
   const probes: number[] = [];
   const silent: number[] = [];
@@ -15,7 +16,7 @@ function watching(limitMs = LIMIT_MS - 1, isOrdered = false) {
     probe: (pair: number) => void probes.push(pair),
     silent: (pair: number) => void silent.push(pair),
   };
-  const watch = new NeighbourWatch(port, counts.length, { limitMs, isOrdered });
+  const watch = new NeighbourWatch(port, counts.length, { limitMs, patienceMs });
   const look = (isBusy: boolean): boolean => watch.look(isBusy, WATCH_INTERVAL_MS);
   return { watch: { look, answered: (pair: number) => watch.answered(pair) }, counts, probes, silent };
 }
@@ -34,7 +35,7 @@ describe('NeighbourWatch', () => {
   });
 
   it('where what comes has one order, probes nobody while anything comes, and then all', () => {
-    const { watch, counts, probes } = watching(LIMIT_MS, true);
+    const { watch, counts, probes } = watching(LIMIT_MS, blockPatienceMs('binomial-pipeline'));
     for (let look = 0; look < 10; look += 1) {
       counts[look % 2]! += 1;
       expect(watch.look(true)).toBe(true);
@@ -42,6 +43,28 @@ describe('NeighbourWatch', () => {
     expect(probes).toEqual([]);
     watch.look(true);
     expect(probes).toEqual([0, 1]);
+  });
+
+  it('where neighbours go on without one another, probes the one from which nothing comes for long', () => {
+    for (const algorithm of algorithms.filter((each) => each !== 'binomial-pipeline')) {
+      const { watch, counts, probes } = watching(LIMIT_MS, blockPatienceMs(algorithm));
+      const lookFor = (ms: number): void => {
+        for (let look = 0; look < ms / WATCH_INTERVAL_MS; look += 1) {
+          counts[0]! += 1;
+          watch.look(true);
+        }
+      };
+      lookFor(WATCH_PATIENCE_MS);
+      expect(probes).toEqual([]);
+      lookFor(WATCH_INTERVAL_MS);
+      expect(probes).toEqual([1]);
+      // The answer counts as well.
+      watch.answered(1);
+      lookFor(WATCH_PATIENCE_MS);
+      expect(probes).toEqual([1]);
+      lookFor(WATCH_INTERVAL_MS);
+      expect(probes).toEqual([1, 1]);
+    }
   });
 
   it('posts one probe at a time, and the next one after the answer', () => {

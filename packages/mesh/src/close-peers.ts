@@ -1,4 +1,4 @@
-import { MOST_CLOSE_DISTANCE, MOST_CLOSE_MEMBERS } from './constants.js';
+import { CLOSE_DISTANCES, CLOSE_PART, MOST_CLOSE_MEMBERS } from './constants.js';
 
 /**
  * Which peers a member of a fixed list watches closely. A mesh of n members has n(n − 1)/2 connections; if each had heartbeats
@@ -6,9 +6,11 @@ import { MOST_CLOSE_DISTANCE, MOST_CLOSE_MEMBERS } from './constants.js';
  * time, but some of the others are enough for that: they tell all (`FAILURE`).
  *
  * The members that have not ended form a ring, in the order of their ids. A member's close peers are those at the distances 1, 2, 4
- * and 8 in both directions. The relation is symmetric: each of two members sends what the other expects. If all that
- * watch a member end together with it, the others become neighbours in the ring and watch it from then on. While one member
- * knows of an end and another does not yet, their rings differ; the news takes much less time than a silence.
+ * and a third of the ring in both directions. So members with successive ids, such as those of one machine, have watchers
+ * elsewhere. The relation is symmetric: each of two members sends what the other expects. If all that
+ * watch a member end together with it, the others become neighbours in the ring and watch it from then on. A member that does not
+ * know of an end (a LEAVE does not come where a path is cut) has another ring than its peers. Therefore each says in its heartbeats
+ * whether it watches the receiver, and each sends as often as the other end expects.
  */
 export class ClosePeers {
   readonly #own: number;
@@ -38,7 +40,7 @@ function closePeers(ring: readonly number[], own: number): ReadonlySet<number> |
   if (length <= MOST_CLOSE_MEMBERS) return undefined;
   const at = ring.indexOf(own);
   const close = new Set<number>();
-  for (let distance = 1; distance <= MOST_CLOSE_DISTANCE; distance *= 2) {
+  for (const distance of [...CLOSE_DISTANCES, Math.floor(length / CLOSE_PART)]) {
     close.add(ring[(at + distance) % length]!);
     close.add(ring[(at - distance + length) % length]!);
   }

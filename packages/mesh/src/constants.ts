@@ -41,8 +41,9 @@ export const HEARTBEAT_MS_PER_MEMBER = 10;
 export const SILENT_HEARTBEATS = 3;
 /** Where the list of members is fixed, and longer than this, a member sends heartbeats to some others often, to all others rarely. */
 export const MOST_CLOSE_MEMBERS = 16;
-/** The greatest distance to a close member in the ring of all. */
-export const MOST_CLOSE_DISTANCE = 8;
+/** The distances to close members in the ring of all; and that part of the ring. */
+export const CLOSE_DISTANCES: readonly number[] = [1, 2, 4];
+export const CLOSE_PART = 3;
 /** How many times the interval of heartbeats, and the time of silence, are as long for those others. */
 export const DISTANT_FACTOR = 32;
 /** Default where members come and go; a silent peer is detected after 10 s at most in a mesh of 256. */

@@ -39,6 +39,7 @@ export interface Internals {
 }
 
 const HEARTBEAT = encodeFrame(FrameType.HEARTBEAT);
+const DISTANT_HEARTBEAT = encodeFrame(FrameType.HEARTBEAT, Buffer.alloc(1));
 
 /** Errors of a join after which the same member may join again. All others are final. */
 const PASSING_CODES: ReadonlySet<string> = new Set(['ERR_RDMC_MESH_TIMEOUT', 'ERR_RDMC_ABORTED']);
@@ -91,11 +92,10 @@ export class Core implements MeshCore, MemberLinks {
     const pace: Pace = { tickMs: options.heartbeatMs, ticks: 1, silenceMs: options.silenceTimeoutMs };
     this.#heartbeats = new Heartbeats(this.links, {
       pace: () => pace,
-      heartbeat: () => HEARTBEAT,
-      // Until then a connection that does not work delays all, and its two members find out by themselves. A member that has
-      // formed sends no close heartbeats to others: all of them have sent READY, and do not gather any more.
+      heartbeat: (_, isDistant) => (isDistant ? DISTANT_HEARTBEAT : HEARTBEAT),
+      // Until then a connection that does not work delays all, and its two members find out by themselves.
       isDistant: (link) => this.phase === 'formed' && !this.#close.has(link.peer),
-      silent: (link) => this.#silent(link),
+      silent: (link, silentMs) => this.#silent(link, silentMs),
     });
     internals.observe?.(this);
   }
@@ -225,6 +225,7 @@ export class Core implements MeshCore, MemberLinks {
   #frame(link: Link, frame: Frame): void {
     switch (frame.type) {
       case FrameType.HEARTBEAT:
+        link.peerIsDistant = frame.payload.length > 0;
         break;
       case FrameType.READY:
         this.#joining.ready.add(link.peer);
@@ -302,8 +303,8 @@ export class Core implements MeshCore, MemberLinks {
     else this.#linkDown(link, error);
   }
 
-  #silent(link: Link): void {
-    const reason = `it sent nothing for ${link.silentMs} ms`;
+  #silent(link: Link, silentMs: number): void {
+    const reason = `it sent nothing for ${silentMs} ms`;
     if (this.phase === 'gathering') link.dismiss();
     this.#linkDown(link, new MeshError('ERR_RDMC_MESH_MEMBER_SILENT', reason, { memberId: link.peer }));
   }

@@ -14,7 +14,8 @@
  *    2 REJECT       drawn in hello.ts
  *    3 CONFIRM      none        the dialling member has accepted the HELLO; the pair is connected
  *    4 READY        none        the sender is connected to all members
- *    5 HEARTBEAT    none, or the digest of the roster (8 bytes) where members come and go
+ *    5 HEARTBEAT    none; where members come and go, the digest of the roster (8 bytes); where the list is fixed, a zero
+ *                   byte if the sender does not watch the receiver closely (close-peers.ts)
  *    6 MESSAGE      u8 kind | u16 topic length | topic | body
  *    7 REQUEST      u32 request | u8 kind | u16 topic length | topic | body
  *    8 REPLY        u32 request | u8 kind | body

@@ -13,15 +13,19 @@ export interface Pace {
 export interface HeartbeatEvents {
   /** The times that hold now. */
   pace(): Pace;
-  /** The heartbeat to send now. */
-  heartbeat(link: Link): Buffer;
+  /** The heartbeat to send now. `isDistant`: it tells the peer so. */
+  heartbeat(link: Link, isDistant: boolean): Buffer;
   /** Whether the link needs a heartbeat although other frames were sent on it for a whole interval. */
   isDue?(link: Link): boolean;
-  /** Whether heartbeats on the link are rare: `DISTANT_FACTOR` times the times of the pace. Default: none is. */
+  /**
+   * Whether the peer may be silent `DISTANT_FACTOR` times as long. Heartbeats are as much rarer where both ends of a link
+   * say so. Default: none may.
+   */
   isDistant?(link: Link): boolean;
   /** Called after each tick. */
   ticked?(): void;
-  silent(link: Link): void;
+  /** `silentMs`: for how long, when that was noticed. */
+  silent(link: Link, silentMs: number): void;
 }
 
 /**
@@ -38,7 +42,7 @@ export class Heartbeats {
   #pace: Pace;
   #timer: NodeJS.Timeout | undefined;
   #isRef = true;
-  /** Ticks so far: each distant link has a turn of its own among `DISTANT_FACTOR` intervals, so that not all have it at once. */
+  /** Ticks so far: links with rare heartbeats have turns among `DISTANT_FACTOR` intervals, so that not all have them at once. */
   #ticks = 0;
 
   constructor(links: ReadonlyMap<number, Link>, events: HeartbeatEvents) {
@@ -73,12 +77,14 @@ export class Heartbeats {
     for (const link of this.#links.values()) {
       link.idleTicks += 1;
       link.heartbeatTicks += 1;
-      const isDistant = this.#events.isDistant?.(link) === true;
+      const isDistant = this.#isDistant(link);
+      const isRare = isDistant && link.peerIsDistant;
+      const isDue = isRare ? this.#isRareDue(link, ticks) : this.#isDue(link, ticks);
       // Where bytes are queued already, one more frame has no effect.
-      const isDue = isDistant ? this.#isDistantDue(link, ticks) : this.#isDue(link, ticks);
-      if (isDue && link.bufferedBytes === 0) {
-        link.send(this.#events.heartbeat(link));
+      if ((isDue || link.saidDistant !== isDistant) && link.bufferedBytes === 0) {
+        link.send(this.#events.heartbeat(link, isDistant));
         link.heartbeatTicks = 0;
+        link.saidDistant = isDistant;
       }
       if (silenceMs > 0) this.#listen(link, isDistant);
     }
@@ -86,12 +92,20 @@ export class Heartbeats {
     this.#setPace();
   }
 
+  /**
+   * A close peer that is silent stays one. Where several end together, it may be farther after each end that is noticed, and others
+   * that begin to watch it would count from zero.
+   */
+  #isDistant(link: Link): boolean {
+    return this.#events.isDistant?.(link) === true && (link.isDistant || link.heard);
+  }
+
   #isDue(link: Link, ticks: number): boolean {
     if (link.idleTicks >= ticks) return true;
     return link.heartbeatTicks >= ticks && this.#events.isDue?.(link) === true;
   }
 
-  #isDistantDue(link: Link, ticks: number): boolean {
+  #isRareDue(link: Link, ticks: number): boolean {
     return this.#isDue(link, ticks) && (this.#ticks + link.peer) % (ticks * DISTANT_FACTOR) === 0;
   }
 
@@ -119,10 +133,12 @@ export class Heartbeats {
 
   /** Timers run before sockets are read; the second immediate comes after a full read of them. */
   #suspect(link: Link): void {
+    // Another tick may come before the second immediate.
+    const { silentMs } = link;
     setImmediate(() =>
       setImmediate(() => {
         const stillThere = this.#timer !== undefined && this.#links.get(link.peer) === link;
-        if (stillThere && !link.heard) this.#events.silent(link);
+        if (stillThere && !link.heard) this.#events.silent(link, silentMs);
       }),
     );
   }

@@ -33,8 +33,12 @@ export class Link {
   idleTicks = 0;
   /** The same since this end sent a heartbeat. */
   heartbeatTicks = 0;
-  /** Noted by `Heartbeats` at its last tick: heartbeats on this link are rare. */
+  /** Noted by `Heartbeats` at its last tick: this end does not watch the peer closely. */
   isDistant = false;
+  /** What the last heartbeat told the peer about that. */
+  saidDistant = false;
+  /** What the peer's last heartbeat said: it does not watch this end closely. */
+  peerIsDistant = false;
   readonly #socket: Socket;
   readonly #reader: FrameReader;
   readonly #events: LinkEvents;

@@ -38,6 +38,15 @@ it('in a longer one eight are, each of the other', () => {
   }
 });
 
+it('each of a third of all, with successive ids, is watched by another one', () => {
+  const ids = range(128);
+  const all = ring(ids);
+  const block = ids.slice(60, 60 + 42);
+  for (const own of block) {
+    expect(closeOf(ids, own, all.get(own)!).some((peer) => !block.includes(peer))).toBe(true);
+  }
+});
+
 it('when all that watch a member end with it, others watch it', () => {
   const ids = range(64);
   const all = ring(ids);

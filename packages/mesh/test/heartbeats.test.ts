@@ -27,6 +27,9 @@ function rig(
     idleTicks: 0,
     heartbeatTicks: 0,
     bufferedBytes: 0,
+    isDistant: isDistant(),
+    saidDistant: false,
+    peerIsDistant: true,
     sent: 0,
     send: () => {
       link.sent += 1;
@@ -35,14 +38,22 @@ function rig(
   };
   const links = new Map([[1, link as unknown as Link]]);
   const silent: Link[] = [];
+  const times: number[] = [];
+  const told: boolean[] = [];
   const heartbeats = new Heartbeats(links, {
     pace: typeof pace === 'function' ? pace : () => pace,
-    heartbeat: () => Buffer.alloc(0),
+    heartbeat: (_, toldDistant) => {
+      told.push(toldDistant);
+      return Buffer.alloc(0);
+    },
     isDistant,
-    silent: (lost) => silent.push(lost),
+    silent: (lost, silentMs) => {
+      silent.push(lost);
+      times.push(silentMs);
+    },
   });
   heartbeats.start();
-  return { link, links, silent, heartbeats };
+  return { link, links, silent, times, told, heartbeats };
 }
 
 it('a peer from which nothing comes for the whole time is silent', () => {
@@ -84,6 +95,17 @@ it('what comes in before the sockets have been read once more counts', () => {
   });
   vi.advanceTimersByTime(INTERVAL_MS + LOOKS_MS);
   expect(silent).toEqual([]);
+});
+
+it('the time of silence is that of the suspicion, also where a tick comes before the sockets were read', () => {
+  let peer: { silentMs: number } | undefined;
+  const { link, times } = rig(() => {
+    if (peer?.silentMs === SILENCE_MS) peer.silentMs += INTERVAL_MS;
+    return { tickMs: INTERVAL_MS, ticks: 1, silenceMs: SILENCE_MS };
+  });
+  peer = link;
+  vi.advanceTimersByTime(SILENCE_MS + INTERVAL_MS + LOOKS_MS);
+  expect(times[0]).toBe(SILENCE_MS);
 });
 
 it('a link that was replaced, or heartbeats that were stopped, tell nothing', () => {
@@ -131,7 +153,8 @@ it('the times may change while it runs', () => {
 it('a distant link has a heartbeat in many intervals, and may be silent as much longer', () => {
   const { link, silent } = rig(undefined, () => true);
   vi.advanceTimersByTime(3 * DISTANT_FACTOR * INTERVAL_MS - INTERVAL_MS);
-  expect(link.sent).toBe(3);
+  // The first one says that the link is distant.
+  expect(link.sent).toBe(1 + 3);
   expect(silent).toEqual([]);
   vi.advanceTimersByTime(2 * INTERVAL_MS + LOOKS_MS);
   expect(silent[0]).toBe(link);
@@ -141,9 +164,47 @@ it('distant links have their turns one after the other', () => {
   const { link } = rig(undefined, () => true);
   // The turn of peer 1 is one tick before that of peer 0.
   vi.advanceTimersByTime((DISTANT_FACTOR - 2) * INTERVAL_MS);
-  expect(link.sent).toBe(0);
-  vi.advanceTimersByTime(INTERVAL_MS);
   expect(link.sent).toBe(1);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  expect(link.sent).toBe(2);
+});
+
+it('a distant link has a heartbeat in each interval while the peer expects that', () => {
+  const { link } = rig(undefined, () => true);
+  link.peerIsDistant = false;
+  vi.advanceTimersByTime(5 * INTERVAL_MS);
+  expect(link.sent).toBe(5);
+});
+
+it('a peer is told at the next tick that it is distant, or is not any more', () => {
+  let isDistant = true;
+  const { link, told } = rig(undefined, () => isDistant);
+  // Bytes are queued, then other frames are sent: neither is a heartbeat.
+  link.bufferedBytes = 1;
+  vi.advanceTimersByTime(INTERVAL_MS);
+  link.bufferedBytes = 0;
+  for (const now of [true, false]) {
+    isDistant = now;
+    link.idleTicks = -1;
+    vi.advanceTimersByTime(INTERVAL_MS);
+  }
+  expect(told).toEqual([true, false]);
+});
+
+it('a close link that is silent stays a close one, until the peer is heard', () => {
+  let isDistant = false;
+  const { link, silent } = rig(undefined, () => isDistant);
+  vi.advanceTimersByTime(INTERVAL_MS);
+  isDistant = true;
+  vi.advanceTimersByTime(SILENCE_MS - 2 * INTERVAL_MS);
+  link.heard = true;
+  vi.advanceTimersByTime(2 * SILENCE_MS);
+  expect(silent).toEqual([]);
+  isDistant = false;
+  vi.advanceTimersByTime(2 * INTERVAL_MS);
+  isDistant = true;
+  vi.advanceTimersByTime(SILENCE_MS + LOOKS_MS);
+  expect(silent[0]).toBe(link);
 });
 
 it('a distant link that becomes a close one is not silent before it could have had heartbeats', () => {

@@ -1,5 +1,6 @@
 import type { ProtocolContext } from '@rdmc/dataplane';
-import { WATCH_GRACE_MS, WATCH_LINGER_MS } from '../constants.js';
+import type { Algorithm } from '@rdmc/schedule';
+import { WATCH_GRACE_MS, WATCH_LINGER_MS, WATCH_PATIENCE_MS } from '../constants.js';
 
 /** The functions of the group that the watch calls. */
 export interface WatchPort {
@@ -14,12 +15,8 @@ export interface WatchPort {
 export interface WatchOptions {
   /** The longest time of a probe without a completion; Infinity for a device that completes every request. */
   readonly limitMs: number;
-  /**
-   * What comes from the neighbours has one order, so that none of them can go on for long without another one. Then
-   * nobody is probed while anything comes: in a pipeline each of log n neighbours sends a block by turns, and on slow links the
-   * turns take longer than a look.
-   */
-  readonly isOrdered: boolean;
+  /** A neighbour is not probed while others send, unless it has sent nothing for so long. */
+  readonly patienceMs: number;
 }
 
 /** No probe is outstanding. */
@@ -40,6 +37,8 @@ export class NeighbourWatch {
   readonly #counts: Float64Array;
   /** Milliseconds since the probe was posted, or NOT_ASKED. */
   readonly #asked: Float64Array;
+  /** Milliseconds in which nothing came, nor did a probe complete. */
+  readonly #silent: Float64Array;
   /** A group is idle until its first message. */
   #quietMs = WATCH_LINGER_MS;
 
@@ -50,6 +49,7 @@ export class NeighbourWatch {
   ) {
     this.#counts = new Float64Array(pairs);
     this.#asked = new Float64Array(pairs).fill(NOT_ASKED);
+    this.#silent = new Float64Array(pairs);
   }
 
   /**
@@ -62,7 +62,8 @@ export class NeighbourWatch {
     this.#quietMs = isBusy || moves ? 0 : this.#quietMs + sinceMs;
     if (this.#quietMs > WATCH_LINGER_MS) return false;
     for (let pair = 0; pair < this.pairs; pair += 1) {
-      const isQuiet = this.options.isOrdered ? !moves : !hasNew[pair];
+      this.#silent[pair] = hasNew[pair] ? 0 : this.#silent[pair]! + sinceMs;
+      const isQuiet = !moves || this.#silent[pair]! > this.options.patienceMs;
       if (this.#asked[pair] !== NOT_ASKED) this.#age(pair, sinceMs);
       else if (isQuiet) this.#ask(pair);
     }
@@ -72,6 +73,7 @@ export class NeighbourWatch {
   /** The probe of that neighbour completed. */
   answered(pair: number): void {
     this.#asked[pair] = NOT_ASKED;
+    this.#silent[pair] = 0;
   }
 
   #hasNew(): boolean[] {
@@ -97,4 +99,13 @@ export class NeighbourWatch {
 /** A soft device completes every request. Some drivers of RDMA devices lose a request, so they get a limit. */
 export function probeLimitMs({ device }: Pick<ProtocolContext, 'device'>, retryTimeoutMs: number): number {
   return device.kind === 'soft' ? Number.POSITIVE_INFINITY : retryTimeoutMs + WATCH_GRACE_MS;
+}
+
+/**
+ * In the binomial pipeline each of log n neighbours sends a block by turns, and on slow links the turns take longer than a look;
+ * but none can go on for long without another one. With the other algorithms a neighbour can: what is before a member in a
+ * chain does not need what is behind it.
+ */
+export function blockPatienceMs(algorithm: Algorithm): number {
+  return algorithm === 'binomial-pipeline' ? Number.POSITIVE_INFINITY : WATCH_PATIENCE_MS;
 }

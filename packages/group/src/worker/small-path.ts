@@ -63,7 +63,7 @@ export class SmallPath implements SmallHost, WatchPort {
     }
     for (const from of rings?.from ?? []) this.#add(new SmallReceiver(context, from, this), from.links);
     const limitMs = probeLimitMs(context, retryTimeoutMs);
-    this.#watch = new NeighbourWatch(this, smallLinks(setup), { limitMs, isOrdered: false });
+    this.#watch = new NeighbourWatch(this, smallLinks(setup), { limitMs, patienceMs: 0 });
   }
 
   createQueue(link: number): QueuePairAddress {

@@ -58,8 +58,8 @@ class ArenaPool : public std::enable_shared_from_this<ArenaPool> {
   // extents.
   void onGone(OnGone callback, void* context);
   // Both are callable from any thread. `allocate` has not faulted memory in that is new: `populate` does, and may take
-  // long. `late`: it will not be called. Such extents are carved from arenas of their own, because an arena is faulted in by
-  // chunks, and a chunk of both kinds would be there as a whole.
+  // long. `late`: pages come with their first use, unless `populate` is called later. Such extents are carved from arenas of their
+  // own, because an arena is faulted in by chunks, and a chunk of both kinds would be there as a whole.
   std::shared_ptr<Extent> allocate(size_t length, bool late = false);
   // From the end on: who fills the memory meanwhile does so from the beginning.
   static void populate(Extent& extent);
