@@ -120,7 +120,7 @@ export class Formation {
       const { sendWindow, readyWindow } = this.#windows();
       const { commands } = this.environment.link;
       await this.#orFail(commands.start(this.slot.number, sendWindow, readyWindow, bufferBytes));
-      // A group may be open for long, and does not need again what its members told one another.
+      // A group may be open for long, and does not need the messages of its creation again.
       for (const told of [this.#creates, this.#addresses, this.#connections]) told.clear();
     } catch (error) {
       await this.#undo(error);

@@ -6,11 +6,12 @@ import { CLOSE_DISTANCES, CLOSE_PART, MOST_CLOSE_MEMBERS } from './constants.js'
  * time, but some of the others are enough for that: they tell all (`FAILURE`).
  *
  * The members that have not ended form a ring, in the order of their ids. A member's close peers are those at the distances 1, 2, 4
- * and a third of the ring in both directions. So members with successive ids, such as those of one machine, have watchers
- * elsewhere. The relation is symmetric: each of two members sends what the other expects. If all that
- * watch a member end together with it, the others become neighbours in the ring and watch it from then on. A member that does not
- * know of an end (a LEAVE does not come where a path is cut) has another ring than its peers. Therefore each says in its heartbeats
- * whether it watches the receiver, and each sends as often as the other end expects.
+ * and a third of the ring, in both directions. So members with successive ids, such as those of one machine, have watchers
+ * elsewhere. If all watchers of a member end together with it, others become its neighbours in the ring, and watch it from then on.
+ *
+ * Two members with the same ring agree on whether they are close. A member that does not know of an end (a LEAVE does not come where
+ * a path is cut) has another ring than its peers. Therefore each says in its heartbeats whether it watches the receiver, and
+ * each sends as often as the other end expects.
  */
 export class ClosePeers {
   readonly #own: number;

@@ -12,7 +12,7 @@ export interface AdoptedOptions {
   readonly keyspace: Keyspace;
   /** The append. */
   readonly sequence: number;
-  /** Stands for what the strings come from, in which each key is once. */
+  /** Identifies the takeover that the strings come from; each key occurs once in it. */
   readonly origin: symbol;
   readonly nextVersion: () => number;
   readonly maxAppendBytes: number;

@@ -18,7 +18,7 @@ export class PackedAppend {
   constructor(
     /** Its number in the store. */
     readonly sequence: number,
-    /** Stands for the takeover, in which each key is once. */
+    /** Identifies the takeover; each key occurs once in it. */
     readonly origin: symbol,
   ) {}
 

@@ -254,7 +254,7 @@ export class Store {
   /**
    * Takes strings of another log over, in an append of their own behind the turn's writes: `fill` adds them, at once. They get
    * versions of this store. Resolves when the append is acknowledged.
-   * @param origin stands for what they come from, in which each key is once
+   * @param origin identifies the takeover that they come from; each key occurs once in it
    * @throws the log's error; then the strings are not here
    */
   async adopt(origin: symbol, fill: (adopted: Adopted) => void): Promise<void> {

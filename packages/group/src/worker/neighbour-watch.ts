@@ -103,8 +103,8 @@ export function probeLimitMs({ device }: Pick<ProtocolContext, 'device'>, retryT
 
 /**
  * In the binomial pipeline each of log n neighbours sends a block by turns, and on slow links the turns take longer than a look;
- * but none can go on for long without another one. With the other algorithms a neighbour can: what is before a member in a
- * chain does not need what is behind it.
+ * but no neighbour can continue for long without the others. With the other algorithms it can: in a chain, the members before
+ * a member do not need the members behind it.
  */
 export function blockPatienceMs(algorithm: Algorithm): number {
   return algorithm === 'binomial-pipeline' ? Number.POSITIVE_INFINITY : WATCH_PATIENCE_MS;

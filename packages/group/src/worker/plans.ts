@@ -21,7 +21,7 @@ const KEPT_TRANSFERS = 8 * KEPT_LENGTH;
 
 /**
  * The plans of one member, by number of blocks. The last used ones are kept, unless they are very long. Groups with the same
- * topology and the same rank of this member may share them: what is kept does not belong to a reader.
+ * topology and the same rank of this member may share them: a plan that is kept has no state of a reader.
  */
 export class Plans {
   readonly #cache = new Map<number, MemberPlan>();

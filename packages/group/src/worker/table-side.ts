@@ -118,8 +118,8 @@ export class TableSide implements SmallListener {
   }
 
   /**
-   * Every WATCH_INTERVAL_MS or later, while any group is busy. A device that lost a WRITE of a state reports nothing: the survivors would
-   * wait for that state. Returns whether the table needs another look.
+   * Every WATCH_INTERVAL_MS or later, while any group is busy. A device that lost a WRITE of a state reports nothing: the
+   * survivors would wait for that state. Returns whether the table needs another look.
    */
   look(sinceMs: number): boolean {
     if (!this.isBusy) return false;

@@ -69,7 +69,7 @@ export class ReplicaScanner {
 
   /**
    * Starts the threads, and has each of them scan and divide a replica for nothing. Most of the processor time of a short recovery
-   * was that of threads that start, and of the compiler. Never rejects: what a recovery needs is scanned again.
+   * was that of threads that start, and of the compiler. Never rejects: a recovery scans its replicas again.
    */
   async rehearse(replicas: readonly Replica[], divider: string): Promise<void> {
     const closed = replicas.filter(({ isOpen }) => !isOpen);
