@@ -24,6 +24,9 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
     return { differsAt: await findDifference(seed, byteLength, piece) };
   }
 
+  /** How the reception ended, in words. */
+  let ended;
+
   async function receive() {
     try {
       for await (const message of group) {
@@ -33,8 +36,10 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
         if (kept.length < keep) kept.push(message);
         else message.release();
       }
+      ended = 'without an error';
       raise('end', { group: group.id, error: null });
     } catch (error) {
+      ended = `with: ${error.message}`;
       raise('end', { group: group.id, error: encodeError(error) });
     }
   }
@@ -57,12 +62,16 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
   }
 
   function watch(look) {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const timer = setInterval(() => {
-        const seen = look();
-        if (seen === undefined) return;
+        try {
+          const seen = look();
+          if (seen === undefined) return;
+          resolve(seen);
+        } catch (error) {
+          reject(error);
+        }
         clearInterval(timer);
-        resolve(seen);
       }, LOOK_EVERY_MS);
     });
   }
@@ -112,11 +121,13 @@ export function memberGroup(node, group, { expect, keep = 0 }) {
       return { byteLength: size };
     },
     progress: () => group.progress(),
-    /** Resolves when a number of the progress is `least`, at the least. */
+    /** Resolves when a number of the progress is `least`, at the least; rejects when the group ends before. */
     reached: (field, least) =>
       watch(() => {
         const progress = group.progress();
-        return progress[field] >= least ? { at: now(), progress } : undefined;
+        if (progress[field] >= least) return { at: now(), progress };
+        if (ended !== undefined) throw new Error(`Group ${group.id} has ended ${ended}`);
+        return undefined;
       }),
     /** Resolves when nothing was received for `quietMs`. */
     stalled(quietMs) {
