@@ -15,7 +15,7 @@ export default suite({
     'test/hand-over.test.ts',
     'test/handover-model.test.ts',
     'test/hostile.test.ts',
-    'test/left-behind.test.ts',
+    'test/impostor.test.ts',
     'test/metrics.test.ts',
     'test/processes.test.ts',
     'test/slot-copy.test.ts',

@@ -1,6 +1,8 @@
-/** Heirs and backups that fail during a takeover. */
+/** Heirs and connections that fail during a takeover. */
+import { Mesh } from '@rdmc/mesh';
 import { afterEach, expect, it, vi } from 'vitest';
 import { Imports } from '../src/cluster/imports.js';
+import { Topic } from '../src/cluster/messages.js';
 import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
 
@@ -33,6 +35,36 @@ it('a takeover begins again at once when an heir fails, before it has its part a
       }
       expect(await client.command('DBSIZE')).toBe(':500\r\n');
     }
+  } finally {
+    await cluster.close();
+  }
+});
+
+it('a takeover begins again at once when the connection of its leader with an heir breaks', async () => {
+  const cluster = await TestCluster.start(5, { replicas: 2 });
+  try {
+    const client = await RawClient.connect(cluster.servers[4]!.port);
+    const keys = Array.from({ length: 500 }, (_, i) => `k${i}`);
+    expect(await client.command('MSET', ...keys.flatMap((key) => [key, `v${key}`]))).toBe('+OK\r\n');
+    const { request } = Mesh.prototype;
+    let pulls = 0;
+    vi.spyOn(Mesh.prototype, 'request').mockImplementation(function (this: Mesh, ...args) {
+      const [to, topic] = args;
+      const asked = request.apply(this, args);
+      if (topic !== Topic.PULL) return asked;
+      pulls += 1;
+      // Both live, and no answer comes on the next connection.
+      if (pulls === 1) this.reportFailure(to, 'for the test');
+      return asked;
+    });
+    const recovered = cluster.recovered(1);
+    await cluster.servers[0]!.close();
+    await recovered;
+    expect(cluster.failures[0]).toMatch(/^ERR_RDMC_MESH_MEMBER_LOST: .*for the test/);
+    for (const key of keys) {
+      expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
+    }
+    expect(await client.command('DBSIZE')).toBe(':500\r\n');
   } finally {
     await cluster.close();
   }

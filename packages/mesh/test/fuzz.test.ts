@@ -33,6 +33,16 @@ import {
   LENGTH_BYTES,
 } from '../src/frames.js';
 import { decodeHello, decodeReject, encodeHello, encodeReject, type Hello } from '../src/hello.js';
+import { encodeJson } from '../src/json.js';
+import {
+  decodeIntroduction,
+  decodeRoster,
+  decodeStop,
+  encodeIntroduction,
+  encodeRoster,
+  encodeStop,
+} from '../src/live/frames.js';
+import { decodeLiveHello } from '../src/live/live-hello.js';
 import { isMemberId } from '../src/members.js';
 import { TopicSubscriptions } from '../src/topic-subscriptions.js';
 import { assertWhole, closed, failureOf, form, stranger, until } from './helpers.js';
@@ -63,6 +73,10 @@ const greeting: Hello = {
 };
 const hello = encodeHello(greeting);
 const further = encodeHello({ ...greeting, connection: { purpose: 'test', id: 'ab'.repeat(16) } });
+const place = { host: '127.0.0.1', port: 7000, process: { host: 'here', pid: 1 } };
+const entry = { id: 3, incarnation: 2, instance: 'ab'.repeat(16), ...place };
+/** What a HELLO of a member that comes and goes says beside its attributes. */
+const liveHello = encodeJson({ ...place, incarnation: 1, epoch: 1, roster: 'ab'.repeat(8), attributes: {} });
 /** One of every kind: what mutations begin with. */
 const VALID: readonly Buffer[] = [
   hello,
@@ -80,8 +94,12 @@ const VALID: readonly Buffer[] = [
   encodeReply(7, errorBody),
   encodeFailure({ member: 2, reporter: 1, code: 'ERR_RDMC_MESH_MEMBER_LOST', reason: 'gone' }),
   encodeAbort({ code: 'ERR_RDMC_MESH_TIMEOUT', message: 'late', final: true }),
+  encodeFrame(FrameType.HELLO, liveHello),
+  encodeRoster({ entries: [entry], marks: [{ id: 4, incarnation: 1 }], lost: [5], isWhole: true }),
+  encodeIntroduction({ entry, replace: true }),
+  encodeStop({ code: 'ERR_RDMC_MESH_REMOVED', message: 'no', holder: place.process }),
 ];
-/** What earlier versions of such code fell over. */
+/** What earlier versions of such code fell over, and members with an id beyond the largest one. */
 const CORPUS: readonly Buffer[] = [
   Buffer.from('{"__proto__":{"polluted":1},"code":"ERR_RDMC_X","reason":"x"}'),
   Buffer.from('{"code":"ERR_RDMC_X\\n","reason":"x"}'),
@@ -89,6 +107,11 @@ const CORPUS: readonly Buffer[] = [
   Buffer.from(`{"code":"ERR_RDMC_X","message":"${'x'.repeat(100_000)}"}`),
   Buffer.from('null'),
   Buffer.from('"\\ud800"'),
+  ...['entries', 'entry'].map((field) => {
+    const wrong = [2 ** 32, 1, 'ab'.repeat(16), 'host', 1, 'host', 1];
+    const rest = { marks: [], lost: [], isWhole: true, replace: true };
+    return encodeJson({ ...rest, [field]: field === 'entry' ? wrong : [wrong] });
+  }),
   Buffer.of(0xff, 0xfe, 0xfd),
   Buffer.alloc(0),
 ];
@@ -136,6 +159,11 @@ function expectBounded(found: Body, from: Buffer): void {
   if (!(value instanceof Uint8Array)) return;
   expect(value.buffer.byteLength).toBeLessThanOrEqual(2 * value.length);
   expect(Buffer.from(value)).toEqual(found.bytes);
+}
+
+/** The members that a ROSTER or an INTRODUCE names. */
+function entriesOf({ entries, entry }: Record<string, unknown>): readonly { readonly id: unknown }[] {
+  return (entries ?? (entry === undefined ? [] : [entry])) as readonly { readonly id: unknown }[];
 }
 
 /** Everything that a reader of that limit makes of the bytes, cut in these places. */
@@ -190,6 +218,10 @@ describe('hostile bytes', () => {
     ['error body', decodeErrorBody],
     ['FAILURE', decodeFailure],
     ['ABORT', decodeAbort],
+    ['HELLO of a member that comes and goes', (bytes) => decodeLiveHello(bytes, false)],
+    ['ROSTER', decodeRoster],
+    ['INTRODUCE', decodeIntroduction],
+    ['STOP', decodeStop],
   ])('as a %s: are decoded or refused with a code, and what comes out is bounded', TIME, (_name, decode) => {
     fc.assert(
       fc.property(payload, (bytes) => {
@@ -199,6 +231,7 @@ describe('hostile bytes', () => {
         for (const id of ['from', 'to', 'member', 'reporter']) {
           if (value[id] !== undefined) expect(isMemberId(value[id])).toBe(true);
         }
+        for (const { id } of entriesOf(value)) expect(isMemberId(id)).toBe(true);
         const { connection } = value as Partial<Hello>;
         if (connection !== undefined) {
           expect(connection.id).toMatch(/^[0-9a-f]{32}$/);
@@ -210,7 +243,7 @@ describe('hostile bytes', () => {
         }
         expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
       }),
-      runs(600),
+      { ...runs<[Buffer]>(600), examples: CORPUS.map((bytes): [Buffer] => [bytes]) },
     );
   });
 

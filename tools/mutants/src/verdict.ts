@@ -9,7 +9,8 @@ export interface Verdict extends Outcome {
   readonly mutant: Mutant;
 }
 
-const BUILD_LIMIT_MS = 300_000;
+/** Ends only what hangs: a busy machine took nine minutes to compile the addon. */
+const BUILD_LIMIT_MS = 1_800_000;
 const BASELINE_LIMIT_MS = 900_000;
 const LEAST_LIMIT_MS = 60_000;
 /** Factor by which a mutant may slow its tests before they time out. */
@@ -50,8 +51,7 @@ export class Judge {
     const { root } = this.#workshop;
     this.#workshop.write(file, mutated);
     try {
-      const built = await build(root, mutant, BUILD_LIMIT_MS);
-      if (!built.passed) throw new Unusable(`${mutant.id} does not compile:\n${built.output}`);
+      requireBuilt(mutant.id, await build(root, mutant, BUILD_LIMIT_MS));
       return await test(root, mutant.tests, limitMs);
     } finally {
       this.#workshop.restore(file, mutant);
@@ -61,10 +61,7 @@ export class Judge {
   /** Tests of C++ also link the addon's objects, which a new copy lacks, and which may contain a fault later. */
   async #withoutFault(mutant: Mutant, limitMs: number): Promise<Trial> {
     const { root } = this.#workshop;
-    if (mutant.language === 'C++') {
-      const built = await build(root, mutant, BUILD_LIMIT_MS);
-      if (!built.passed) throw new Unusable(`the addon does not compile:\n${built.output}`);
-    }
+    if (mutant.language === 'C++') requireBuilt('the addon', await build(root, mutant, BUILD_LIMIT_MS));
     return test(root, mutant.tests, limitMs);
   }
 
@@ -77,4 +74,11 @@ export class Judge {
     this.#baseline.set(name, seconds);
     return seconds;
   }
+}
+
+/** @throws Unusable: says whether the compiler refused it, or did not end */
+export function requireBuilt(what: string, { passed, timedOut, seconds, output }: Trial): void {
+  if (passed) return;
+  const how = timedOut ? `was not compiled within ${Math.round(seconds)} s` : 'does not compile';
+  throw new Unusable(`${what} ${how}:\n${output}`);
 }

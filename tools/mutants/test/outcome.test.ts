@@ -9,7 +9,7 @@ import type { Mutant } from '../src/mutant.js';
 import { outcomeOf } from '../src/outcome.js';
 import { lineOf, reportOf, summaryOf } from '../src/report.js';
 import type { Trial } from '../src/trial.js';
-import type { Verdict } from '../src/verdict.js';
+import { requireBuilt, type Verdict } from '../src/verdict.js';
 
 const passed = (seconds = 1): Trial => ({ passed: true, timedOut: false, seconds, output: '' });
 const failed = (seconds = 1): Trial => ({ passed: false, timedOut: false, seconds, output: '' });
@@ -136,4 +136,10 @@ test('the report counts timed-out mutants that hang as killed', () => {
   expect(lineOf(verdict('timed out', true))).toBe('timed out x/y (so, 1.0 s)');
   expect(lineOf(verdict('timed out', false))).toContain('fault: Breaks.');
   expect(lineOf(verdict('survived', false))).toContain('not explained');
+});
+
+test('a build that did not end is not one that the compiler refused', () => {
+  expect(() => requireBuilt('a', passed())).not.toThrow();
+  expect(() => requireBuilt('a', failed())).toThrow('a does not compile');
+  expect(() => requireBuilt('a', late(1800))).toThrow('a was not compiled within 1800 s');
 });

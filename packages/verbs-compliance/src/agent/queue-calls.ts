@@ -24,6 +24,15 @@ export interface QueuePairSettings {
   readonly signalAll?: boolean;
 }
 
+/** The WRITEs of one queue pair. */
+export interface WritesTogether {
+  readonly qp: number;
+  readonly remote: RemoteMemory;
+  readonly count: number;
+  /** Default: the whole region. */
+  readonly byteLength?: number;
+}
+
 const SETTLING_TURNS = 5;
 
 /** Moves the device's completions into the backlog. */
@@ -116,17 +125,12 @@ export function queueCalls(state: AgentState) {
     postSend(args: { qp: number; requests: readonly SendWorkRequest[] }): void {
       state.get('qp', args.qp).postSend(...args.requests);
     },
-    /** Posts signaled WRITEs of a whole region on several queue pairs, `count` on each, by one doorbell. */
-    postWritesTogether(args: {
-      device: number;
-      region: number;
-      targets: readonly { readonly qp: number; readonly remote: RemoteMemory }[];
-      count: number;
-    }): void {
+    /** Posts signaled WRITEs of a whole region, or of its first bytes, on several queue pairs by one doorbell. */
+    postWritesTogether(args: { device: number; region: number; targets: readonly WritesTogether[] }): void {
       const batch = state.get('device', args.device).createSubmissionQueue();
-      const { address, byteLength, lkey } = state.get('region', args.region).sge();
-      for (const { qp, remote } of args.targets) {
-        for (let id = 0; id < args.count; id += 1) {
+      const { address, byteLength: all, lkey } = state.get('region', args.region).sge();
+      for (const { qp, remote, count, byteLength = all } of args.targets) {
+        for (let id = 0; id < count; id += 1) {
           batch.begin(Opcode.WRITE, state.get('qp', qp).number, id, WorkRequestFlag.SIGNALED);
           batch.sge(address, byteLength, lkey);
           batch.remote(remote.address, remote.rkey);

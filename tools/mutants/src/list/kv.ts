@@ -96,6 +96,16 @@ export const kv: readonly Mutant[] = [
     tests: IMPORTS,
   },
   {
+    id: 'kv/import-cut-behind',
+    package: PACKAGE,
+    function: 'Imports.#appends',
+    find: 'adopted.bytes > 0 && adopted.bytes + place.end - place.at > most',
+    replace: 'adopted.bytes > most',
+    fault:
+      'An append of a takeover ends behind the entry that does not fit, and the log refuses it for ever.',
+    tests: IMPORTS,
+  },
+  {
     id: 'kv/removal-not-durable',
     package: PACKAGE,
     function: 'Imports.#commit',

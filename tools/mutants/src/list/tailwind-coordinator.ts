@@ -42,6 +42,17 @@ export const tailwindCoordinator: readonly Mutant[] = [
     tests: ['packages/tailwind/test/coordinator.test.ts'],
   },
   {
+    id: 'tailwind/lease-noted-late',
+    package: PACKAGE,
+    function: 'Coordinator.#lease',
+    find: 'this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0)); requireLive(await this.#registry.log(logId), process);',
+    replace:
+      'requireLive(await this.#registry.log(logId), process); this.#leases.set(logId, Math.max(expiresAt, this.#leases.get(logId) ?? 0));',
+    fault:
+      'A lease is noted only after the second look at the log: a recovery that begins meanwhile does not wait.',
+    tests: ['packages/tailwind/test/coordinator.test.ts'],
+  },
+  {
     id: 'tailwind/lease-of-dead',
     package: PACKAGE,
     function: 'Coordinator.#lease',
