@@ -2,10 +2,13 @@ import dns from 'node:dns/promises';
 import { once } from 'node:events';
 import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { Deferred } from '@rdmc/common';
+import { until } from '@rdmc/testing';
 import { afterEach, expect, it, vi } from 'vitest';
 import type { CastOptions } from '../src/cast-options.js';
 import { checkCastOptions } from '../src/checked-cast-options.js';
+import { CALL_AGE_MS } from '../src/constants.js';
 import { CastError } from '../src/errors.js';
 import { type CastingThreads, MeshFormation } from '../src/sender/mesh-formation.js';
 import type { ReceiverLink } from '../src/sender/receiver-link.js';
@@ -18,7 +21,7 @@ afterEach(async () => {
 
 const missing = new CastError('ERR_RDMC_NOT_FOUND', 'there is no such file');
 
-/** A formation that has begun; its reader looks at the paths, and `lacks` says that there are none. */
+/** A formation that has begun; its reader looks at the paths: `lacks` says that there are none, and `has` that they are there. */
 function forming(given: CastOptions) {
   const links: ReceiverLink[] = [];
   const begun = new Deferred<void>();
@@ -27,13 +30,13 @@ function forming(given: CastOptions) {
   const formation = new MeshFormation(
     options,
     { begun: begun.promise, surveyed: () => Promise.reject(missing) },
-    { reader: { compare: async () => {} } } as unknown as CastingThreads,
+    { reader: { compare: async () => {}, piece: () => new Promise(() => {}) } } as unknown as CastingThreads,
     over.signal,
     (made) => links.push(...made),
   );
   const formed = formation.run(options.to);
   formed.catch(() => {});
-  return { formed, links, over, lacks: () => begun.reject(missing) };
+  return { formed, links, over, lacks: () => begun.reject(missing), has: () => begun.resolve() };
 }
 
 it('a receiver is called while the reader looks at the paths, and not invited before, nor where there are none', async () => {
@@ -53,6 +56,40 @@ it('a receiver is called while the reader looks at the paths, and not invited be
   await left.promise;
   expect(heard).toEqual(['call', 'abort']);
 });
+
+it.each([
+  ['a moment', 0, [['call', 'invite']]],
+  [
+    'long',
+    CALL_AGE_MS,
+    [
+      ['call', 'abort'],
+      ['call', 'invite'],
+    ],
+  ],
+])(
+  'a receiver is invited when the reader has looked at the paths for %s',
+  async (_name, tookMs, expected) => {
+    const heard: string[][] = [];
+    const { to, close } = await fakeReceiver(async (channel) => {
+      const frames: string[] = [];
+      heard.push(frames);
+      channel.send(hello);
+      for await (const { type } of channel) frames.push(type);
+    });
+    cleanUp.push(close);
+    const { formed, links, over, has } = forming({ to: [to] });
+    await until(() => links[0]?.hello !== undefined);
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + tookMs);
+    cleanUp.push(() => clock.mockRestore());
+    has();
+    await until(() => isDeepStrictEqual(heard, expected));
+    over.abort();
+    await expect(formed).rejects.toBeDefined();
+    expect(heard).toHaveLength(expected.length);
+  },
+);
 
 it('a missing path is reported while a receiver does not answer, whose call then ends', async () => {
   const sockets: Socket[] = [];

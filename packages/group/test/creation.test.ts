@@ -1,8 +1,21 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { rejection, startMembers } from '@rdmc/testing';
+import { rejection, startMembers, timerByHand } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { clusterForAll, createEverywhere, settleMessages } from './support/cluster.js';
+
+/** No other timer has this duration. */
+const LIMIT_MS = 7_654_321;
+
+/** Resolves when the node has heard that another member creates the group. */
+function introduced({ mesh }: RdmcNode, member: number, id: number): Promise<void> {
+  return new Promise((resolve) => {
+    mesh.onMessage('rdmc.group', (from, body) => {
+      const { group, type } = body as { group: number; type: string };
+      if (from === member && group === id && type === 'create') resolve();
+    });
+  });
+}
 
 describe('creating groups', () => {
   const nodes = clusterForAll(3);
@@ -54,10 +67,15 @@ describe('creating groups', () => {
 
   it('names the missing members at all members, and frees everything', async () => {
     const options = { id: 3, members: [0, 1, 2] };
-    const [first, second] = await Promise.all([
-      rejection(nodes[0]!.createGroup({ ...options, timeoutMs: 3_000 })),
-      rejection(nodes[1]!.createGroup({ ...options, timeoutMs: 120_000 })),
-    ]);
+    const met = [introduced(nodes[0]!, 1, options.id), introduced(nodes[1]!, 0, options.id)];
+    const endTime = timerByHand(LIMIT_MS);
+    const creations = [LIMIT_MS, 2 * LIMIT_MS].map((timeoutMs, id) =>
+      rejection(nodes[id]!.createGroup({ ...options, timeoutMs })),
+    );
+    // One that has not heard of the other would name it as well.
+    await Promise.all(met);
+    endTime();
+    const [first, second] = await Promise.all(creations);
     expect(first).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
     expect(second).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2], memberId: 0 });
     await settleMessages(nodes);
@@ -68,15 +86,10 @@ describe('creating groups', () => {
   it('ends with its signal, and then fails at the others', async () => {
     const options = { id: 4, members: [0, 1, 2] };
     const controller = new AbortController();
-    const introduced = new Promise<void>((resolve) => {
-      nodes[1]!.mesh.onMessage('rdmc.group', (from, body) => {
-        const { group, type } = body as { group: number; type: string };
-        if (from === 0 && group === options.id && type === 'create') resolve();
-      });
-    });
+    const met = introduced(nodes[1]!, 0, options.id);
     const waiting = rejection(nodes[1]!.createGroup(options));
     const aborted = nodes[0]!.createGroup({ ...options, signal: controller.signal });
-    await introduced;
+    await met;
     controller.abort(new Error('enough'));
     expect(await rejection(aborted)).toMatchObject({
       code: 'ERR_RDMC_ABORTED',

@@ -1,10 +1,12 @@
 import { fork } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { freed, underTest, WatchedProcess } from '@rdmc/testing';
+import { freed, underTest, until, WatchedProcess } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('./support/stable-member.mjs', import.meta.url));
+const LOOK_EVERY_MS = 5;
 
 interface Said {
   readonly kind: string;
@@ -32,6 +34,22 @@ async function start(count: number, options: object = {}): Promise<Member[]> {
   return processes;
 }
 
+/** Whether all threads of a process are stopped. */
+function isStopped({ pid }: Member): boolean {
+  const stats = readdirSync(`/proc/${pid}/task`).map((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'),
+  );
+  return stats.every((stat) => / T /.test(stat));
+}
+
+/** All at once: none of them learns of the death of another one. */
+async function killAll(members: readonly Member[]): Promise<void> {
+  // Between two signals this process may wait for a processor for long.
+  for (const member of members) member.signal('SIGSTOP');
+  await until(() => members.every(isStopped), LOOK_EVERY_MS);
+  for (const member of members) member.signal('SIGKILL');
+}
+
 /** What the survivors say in the end: all the same. Returns the number of messages that each receiver delivered. */
 async function expectAgreement(processes: readonly Member[], failed: readonly number[]): Promise<number> {
   const survivors = processes.filter((_, id) => !failed.includes(id));
@@ -56,7 +74,7 @@ describe('processes with stable delivery', () => {
   /** The survivors of `failed` deliver the same: 300 messages at least, which each receiver delivered before. */
   async function expectSurvival(count: number, transport: string, failed: readonly number[]): Promise<void> {
     const processes = await start(count, { device: { device: 'soft', transport } });
-    for (const id of failed) processes[id]!.signal('SIGKILL');
+    await killAll(failed.map((id) => processes[id]!));
     expect(await expectAgreement(processes, failed)).toBeGreaterThanOrEqual(300);
   }
 

@@ -30,7 +30,6 @@ const fixture = fileURLToPath(new URL('fixtures/live-member.mjs', import.meta.ur
 interface Told {
   readonly event: string;
   readonly code?: string;
-  readonly members?: { readonly id: number; readonly port: number }[];
 }
 
 function spawn(options: object): WatchedProcess<Told, 'event'> {
@@ -73,7 +72,7 @@ function entryAt(id: number, port: number, more: Partial<RosterEntry> = {}): Ros
   };
 }
 
-/** A port at which nobody listens. */
+/** A port at which nobody listens, and which no other process is given. */
 async function deadPort(): Promise<number> {
   const [reserved] = await reserveLoopbackPorts(1);
   const { port, server } = reserved!;
@@ -225,13 +224,13 @@ describe('a newcomer that dies while joining', () => {
 describe('an address that was reused', () => {
   it.each(['by a server of something else', 'by another cluster', 'by another member'])('%s', async (who) => {
     const [a, b] = await grow(2);
-    const child = spawn({ id: 2, join: [a!.address] });
-    const { members } = await child.event('up');
-    const { port } = members!.find(({ id }) => id === 2)!;
+    const port = await deadPort();
+    const listen = { host: '127.0.0.1', port };
+    const child = spawn({ id: 2, join: [a!.address], listen });
+    await child.event('up');
     await converged3(a!, b!);
     await child.kill();
     await Promise.all([event(a!, 'lost', 2), event(b!, 'lost', 2)]);
-    const listen = { host: '127.0.0.1', port };
     let third: Live | undefined;
     if (who === 'by a server of something else') {
       const server = createServer((socket) =>

@@ -5,7 +5,7 @@ import type { RdmcNode } from '@rdmc/group';
 import type { CheckedCastOptions, Target } from '../checked-cast-options.js';
 import { type Checksum, newChecksum } from '../checksum.js';
 import { commonCodec } from '../compression/codec.js';
-import { ASSUMED_INPUT_BYTES, INPUT_MESSAGE_BYTES, SENDER_ID } from '../constants.js';
+import { ASSUMED_INPUT_BYTES, CALL_AGE_MS, INPUT_MESSAGE_BYTES, SENDER_ID } from '../constants.js';
 import type { Invitation } from '../control/frames.js';
 import { CastError, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
@@ -169,9 +169,12 @@ export class MeshFormation {
         link.fail(address);
         return;
       }
-      await link.open({ sockets, address, timeoutMs, signal: this.signal });
+      const dialling = { sockets, address, timeoutMs, signal: this.signal };
+      await link.open(dialling);
+      const greetedAt = performance.now();
       await prepared;
-      await link.invite(invitation, { timeoutMs, signal: this.signal });
+      if (performance.now() - greetedAt > CALL_AGE_MS) await link.openAgain(dialling);
+      await link.invite(invitation, dialling);
     });
     await Promise.all(opened);
   }

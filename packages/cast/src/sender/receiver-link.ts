@@ -111,6 +111,14 @@ export class ReceiverLink {
     }
   }
 
+  /** In place of the connection that `open` made, on which nothing was asked yet. An error is kept in `failure`. */
+  async openAgain(dialling: Dialling): Promise<void> {
+    if (!this.alive) return;
+    const message = 'the sender calls again';
+    void this.channel.end({ type: 'abort', code: 'ERR_RDMC_ABORTED', message, again: true });
+    await this.open(dialling);
+  }
+
   /** After `open`: invites the receiver, and then reads its frames. An error is kept in `failure`. */
   async invite(invitation: Invitation, limits: AnswerLimits): Promise<void> {
     if (!this.alive) return;
