@@ -230,15 +230,18 @@ export class Formation {
     };
     const queues = { ...windows, retryTimeoutMs, region: this.#region.handle };
     const priority = { weight, trafficClass, serviceLevel };
-    await environment.link.open({ ...setup, ...queues, ...priority }, events);
-    await Promise.all(
-      neighbours.map(async (neighbour, pair) => {
-        const address = await environment.link.commands.createPair({ group: slot.number, pair });
-        this.#addresses.set(members[neighbour]!, address);
-      }),
-    );
-    await this.links.open();
+    // The worker takes commands in order. Nothing waits between these, so that it wakes up once for all of them.
+    await Promise.all([
+      environment.link.open({ ...setup, ...queues, ...priority }, events),
+      ...neighbours.map((neighbour, pair) => this.#createPair(members[neighbour]!, pair)),
+      this.links.open(),
+    ]);
     this.#isOpen = true;
+  }
+
+  async #createPair(member: number, pair: number): Promise<void> {
+    const { link } = this.environment;
+    this.#addresses.set(member, await link.commands.createPair({ group: this.slot.number, pair }));
   }
 
   /**

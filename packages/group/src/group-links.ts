@@ -60,11 +60,9 @@ export class GroupLinks {
     return { small, rings: await this.#rings.allocate(), table: await this.#table.allocate() };
   }
 
-  /** Creates the queue pairs; the worker knows the group. */
+  /** Creates the queue pairs, behind the worker's `open`: sends all commands before it returns. */
   async open(): Promise<void> {
-    await this.#small.open();
-    await this.#rings.open();
-    await this.#table.open();
+    await Promise.all([this.#small.open(), this.#rings.open(), this.#table.open()]);
   }
 
   /** What that member needs in order to connect. */

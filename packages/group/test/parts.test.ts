@@ -1,4 +1,4 @@
-import { createSchedule } from '@rdmc/schedule';
+import { algorithms, createSchedule } from '@rdmc/schedule';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { automaticBlockSize, LEAST_AUTO_BLOCK_BYTES, MOST_AUTO_BLOCK_BYTES } from '../src/block-size.js';
@@ -122,6 +122,26 @@ describe('plans', () => {
       const receives: number[] = [];
       for (let i = 0; plan.receives.has(i); i += 1) receives.push(plan.receives.block(i));
       expect(receives).toEqual(part.receives.map(({ block }) => block));
+    }
+  });
+
+  it('know the neighbours whose first block comes from the member', () => {
+    for (const algorithm of algorithms) {
+      for (const nodes of [2, 3, 7, 8, 13, 32, 37]) {
+        const racks =
+          algorithm === 'hybrid' ? Array.from({ length: nodes }, (_, rank) => rank % 3) : undefined;
+        const schedule = createSchedule({ algorithm, nodes, blocks: 1000, racks });
+        for (let rank = 0; rank < nodes; rank += 1) {
+          const { sendsTo, receivesFrom } = schedule.neighbours(rank);
+          const neighbours = [...new Set([...sendsTo, ...receivesFrom])].sort((a, b) => a - b);
+          const led = neighbours.filter((peer) => schedule.neighbours(peer).firstFrom === rank);
+          const found = new Plans({ algorithm, nodes, rank, racks }, neighbours).led;
+          expect(
+            found.map((pair) => neighbours[pair]),
+            `${algorithm}, rank ${rank} of ${nodes}`,
+          ).toEqual(led);
+        }
+      }
     }
   });
 

@@ -14,7 +14,7 @@ export class RingLinks {
   /** Members to which this one sends, and from which it receives, by link. */
   readonly #to: readonly number[];
   readonly #from: readonly number[];
-  readonly #addresses: SmallAddress[] = [];
+  #addresses: readonly SmallAddress[] = [];
   #memory: RingsMemory | undefined;
 
   constructor(
@@ -63,15 +63,15 @@ export class RingLinks {
     return places;
   }
 
-  /** Creates the queue pairs; the worker knows the group. */
+  /** Creates the queue pairs, behind the worker's `open`: sends all commands before it returns. */
   async open(): Promise<void> {
     const { commands } = this.environment.link;
-    for (const [link] of this.members.entries()) {
-      const queue = await commands.createSmall({ group: this.group, link });
+    const addresses = this.members.map(async (_, link) => {
       const sender = this.#from[link - this.#to.length];
       const ring = sender === undefined ? null : this.#memory!.from.get(sender)!.ring.remote();
-      this.#addresses.push({ queue, ring });
-    }
+      return { queue: await commands.createSmall({ group: this.group, link }), ring };
+    });
+    this.#addresses = await Promise.all(addresses);
   }
 
   /** What that member needs in order to connect; undefined if the group does not have rings of many senders. */

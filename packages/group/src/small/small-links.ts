@@ -15,7 +15,7 @@ export class SmallLinks {
   readonly members: readonly number[];
   /** The first links are those to children. */
   readonly #children: number;
-  readonly #addresses: SmallAddress[] = [];
+  #addresses: readonly SmallAddress[] = [];
   #memory: SmallMemory | undefined;
 
   constructor(
@@ -58,14 +58,14 @@ export class SmallLinks {
     return this.#memory ? [{ ...place, memory: this.#memory }] : [];
   }
 
-  /** Creates the queue pairs; the worker knows the group. */
+  /** Creates the queue pairs, behind the worker's `open`: sends all commands before it returns. */
   async open(): Promise<void> {
     const { commands } = this.environment.link;
-    for (let link = 0; link < this.members.length; link += 1) {
-      const queue = await commands.createSmall({ group: this.group, link });
+    const addresses = this.members.map(async (_, link) => {
       const ring = link < this.#children ? null : this.#memory!.ring.remote();
-      this.#addresses.push({ queue, ring });
-    }
+      return { queue: await commands.createSmall({ group: this.group, link }), ring };
+    });
+    this.#addresses = await Promise.all(addresses);
   }
 
   /** What that member needs in order to connect; undefined if there is not a link to it. */

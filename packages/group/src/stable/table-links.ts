@@ -10,7 +10,7 @@ import { StableTable } from './stable-table.js';
 export class TableLinks {
   /** Ranks at the other ends, by link. */
   readonly #ranks: readonly number[];
-  readonly #addresses: TableAddress[] = [];
+  #addresses: readonly TableAddress[] = [];
   #table: StableTable | undefined;
 
   constructor(
@@ -38,13 +38,14 @@ export class TableLinks {
     return this.#table.setup;
   }
 
-  /** Creates the queue pairs; the worker knows the group. */
+  /** Creates the queue pairs, behind the worker's `open`: sends all commands before it returns. */
   async open(): Promise<void> {
     const { commands } = this.environment.link;
-    for (const [link, rank] of this.#ranks.entries()) {
-      const queue = await commands.createTable({ group: this.group, link });
-      this.#addresses.push({ queue, row: this.#table!.rowOf(rank) });
-    }
+    const addresses = this.#ranks.map(async (rank, link) => {
+      const row = this.#table!.rowOf(rank);
+      return { queue: await commands.createTable({ group: this.group, link }), row };
+    });
+    this.#addresses = await Promise.all(addresses);
   }
 
   /** What that member needs in order to connect; undefined if the group does not have a table. */

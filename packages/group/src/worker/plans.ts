@@ -39,13 +39,14 @@ export class Plans {
     });
   }
 
-  /** The neighbours whose first block of every message comes from this member, by index. */
+  /**
+   * The neighbours whose first block of every message comes from this member, by index, ascending. They are those to which it
+   * sends the only block of a message: a member's first sender does not depend on the number of blocks.
+   */
   get led(): number[] {
     const { algorithm, nodes, rank, racks } = this.topology;
     const schedule = createSchedule({ algorithm, nodes, blocks: 1, racks });
-    return [...this.#pairs].flatMap(([peer, pair]) =>
-      schedule.neighbours(peer).firstFrom === rank ? [pair] : [],
-    );
+    return Array.from(schedule.sends(rank), ({ to }) => this.#pairs.get(to)!).sort((a, b) => a - b);
   }
 
   for(blocks: number): MemberPlan {

@@ -51,8 +51,8 @@ export class SmallQueue implements CompletionHandler {
       receiveDepth: depths.notices,
     });
     context.attach(this.#queuePair, this);
-    // Before the other side has the address.
-    for (let i = 0; i < depths.notices; i += 1) this.#queuePair.postReceive(RECEIVE);
+    // Before the other side has the address. One call of the addon for all: a relay has a link to each of its children.
+    this.#queuePair.postReceive(...Array.from({ length: depths.notices }, () => RECEIVE));
   }
 
   get address(): QueuePairAddress {
