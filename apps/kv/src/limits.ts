@@ -78,6 +78,8 @@ export const DEFAULT_REPLICAS = 3;
 export const TAKEOVER_APPEND_BYTES = 256 * 1024;
 /** … of which so many may wait for their acknowledgement. */
 export const TAKEOVER_APPENDS = 8;
+/** The parts of a dead log are read into memory in pieces of this size. */
+export const PART_MEMORY_BYTES = 16 * 1024 * 1024;
 /** Keys of a slot that stay in the bytes of a takeover until one is asked for: a command waits for all of them, for about 3 ms. */
 export const MAX_PACKED_KEYS = 2048;
 /** Larger entries are not packed: that time would be the one that copying their values takes. */

@@ -4,6 +4,7 @@ import { Deferred, within } from '@rdmc/common';
 import { rejection } from '@rdmc/testing';
 import { beforeEach, expect, it } from 'vitest';
 import { Imports, type PartOfLog } from '../src/cluster/imports.js';
+import type { PartMemory } from '../src/cluster/part-memory.js';
 import { Keyspace } from '../src/store/keyspace.js';
 import { decodeRecord, encodeKeyObject, encodeKeyRemoval, type KeyRecord } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
@@ -51,11 +52,11 @@ class Arrivals {
     const all = groups.map((records) => partOf(entriesOf(records)));
     this.part = {
       tenures: all[0]!.tenures,
-      async *parts(signal) {
+      async *parts(signal, memory) {
         for (const [index, each] of all.entries()) {
           await within(waiting[index]!.promise, { signal });
           waiting.push(new Deferred());
-          yield* each.parts(signal);
+          yield* each.parts(signal, memory);
         }
       },
     };
@@ -307,8 +308,8 @@ it('nothing is written of a takeover whose parts do not all come', async () => {
   const lost = new Error('no backup has it');
   const part: PartOfLog = {
     tenures: { isReplayed: () => true },
-    async *parts(signal) {
-      yield* partOf(entriesOf([record('k', 5, 'v')])).parts(signal);
+    async *parts(signal, memory) {
+      yield* partOf(entriesOf([record('k', 5, 'v')])).parts(signal, memory);
       throw lost;
     },
   };
@@ -343,4 +344,27 @@ it('entries of a takeover are divided among appends that are as small as the log
   const records = ['a', 'b', 'c'].map((key, index) => record(key, index + 1, 'v'.repeat(400)));
   expect(await through(take(1, records))).toBe(3);
   expect(log.appends.map(({ length }) => length)).toEqual([2, 1]);
+});
+
+it('an attempt reads into the memory of one that failed before it wrote, and not into that of keys which were written', async () => {
+  const memories: PartMemory[] = [];
+  const part = (failure?: Error): PartOfLog => ({
+    tenures: { isReplayed: () => true },
+    async *parts(signal, memory) {
+      memories.push(memory);
+      for await (const { bytes } of partOf(entriesOf([record('k', 5, 'v')])).parts(signal, memory)) {
+        const copy = memory.allocate(bytes.length);
+        copy.set(bytes);
+        yield { bytes: copy };
+      }
+      if (failure) throw failure;
+    },
+  });
+  await expect(imports.take(1, part(new Error('a backup is lost')), NEVER)).rejects.toThrow(
+    'a backup is lost',
+  );
+  await through(imports.take(2, part(), NEVER));
+  await through(imports.take(3, part(), NEVER));
+  expect(memories[1]).toBe(memories[0]);
+  expect(memories[2]).not.toBe(memories[1]);
 });

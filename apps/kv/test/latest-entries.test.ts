@@ -103,3 +103,48 @@ it('of each key exactly the latest entry is kept, of equal versions the first on
   }
   expect(found).toEqual(expected);
 });
+
+it('strings, heads of hashes and removals are found as in a map', () => {
+  const keys = fc.constantFrom('', 'a', 'b', 'ab', 'a longer key');
+  const versions = fc.integer({ min: 0, max: 2 ** 40 });
+  const entries = fc.oneof(
+    fc.record({ key: keys, version: versions, value: text, expiresAt }).map(encodeKeyObject),
+    fc.record({ key: keys, version: versions, value: version, expiresAt }).map(encodeHead),
+    fc.tuple(keys, versions).map(([key, each]) => encodeKeyRemoval(key, each, 1n)),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(entries, fc.nat(16_383)), { maxLength: 40 }), (list) => {
+      const latest = new LatestEntries();
+      const model = new Map<
+        string,
+        { version: number; slot: number; bytes: Buffer; at: number; end: number }
+      >();
+      for (const [{ type, parts }, slot] of list) {
+        const around = Buffer.alloc(slot % 5);
+        const bytes = Buffer.concat([around, ...withHeader({ type, payload: Buffer.concat(parts) }), around]);
+        const place = { ...placeIn(bytes, around.length, bytes.length - around.length), slot };
+        readKeyPlace(place);
+        latest.add(place);
+        const key = bytes.toString('latin1', place.keyStart, place.keyEnd);
+        const { version: number, at, end } = place;
+        if (number > (model.get(key)?.version ?? -1))
+          model.set(key, { version: number, slot, bytes, at, end });
+      }
+      const found = new Map<string, unknown>();
+      const place = placeIn(Buffer.alloc(0), 0, 0);
+      for (let position = 0; position < latest.count; position += 1) {
+        if (!latest.read(position, place)) continue;
+        const { version: number, slot, bytes, at, end } = place;
+        found.set(bytes.toString('latin1', place.keyStart, place.keyEnd), {
+          version: number,
+          slot,
+          bytes,
+          at,
+          end,
+        });
+      }
+      expect(found).toEqual(model);
+    }),
+    { numRuns: 200 },
+  );
+});

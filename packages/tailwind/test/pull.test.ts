@@ -4,6 +4,7 @@ import { Deferred } from '@rdmc/common';
 import { type Division, decodeObject, type HeirShare, type Recovery } from '@rdmc/tailwind';
 import { refusal, rejection } from '@rdmc/testing';
 import { expect, it } from 'vitest';
+import { segmentEntries } from '../src/format/scan.js';
 import { segmentKey } from '../src/segment-key.js';
 import {
   type ClusterMember,
@@ -160,3 +161,26 @@ async function flipBit(
   bytes[4096 + SEGMENT / 4]! ^= 1;
   await writeFile(path, bytes);
 }
+
+it('the parts come in the memory that the heir gives', async () => {
+  const { cluster, logId } = await rig(4);
+  const leader = cluster[1]!;
+  const recovery = await begin(leader, logId);
+  const division = await recovery.divide([{ member: 1, ranges: [[0, 99]] }]);
+  const given: Buffer[] = [];
+  const allocate = (byteLength: number): Buffer => {
+    given.push(Buffer.from(new SharedArrayBuffer(byteLength)));
+    return given.at(-1)!;
+  };
+  const got: Buffer[] = [];
+  for await (const { bytes } of leader.logs.pull({ division, allocate })) {
+    if (bytes.length > 0) got.push(bytes);
+  }
+  expect(got.length).toBeGreaterThan(0);
+  expect(got.every((bytes) => given.includes(bytes))).toBe(true);
+  const versions = got.flatMap((bytes) =>
+    [...segmentEntries(bytes, bytes.length)].map(({ payload }) => decodeObject(payload).version),
+  );
+  expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: OBJECTS }, (_, number) => number));
+  await recovery.close();
+});

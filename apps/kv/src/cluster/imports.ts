@@ -24,12 +24,13 @@ import {
 import { slotOf, slotOfText } from '../store/slot.js';
 import type { Store } from '../store/store.js';
 import { type EntryPlace, LatestEntries } from './latest-entries.js';
+import { PartMemory } from './part-memory.js';
 import type { Floors } from './tenure.js';
 
 /** This server's part of a dead log. */
 export interface PartOfLog {
-  /** Reads it from the backups, until the signal is aborted; throws its reason then. */
-  readonly parts: (signal: AbortSignal) => AsyncIterable<Pick<PulledPart, 'bytes'>>;
+  /** Reads it from the backups into that memory, until the signal is aborted; throws its reason then. */
+  readonly parts: (signal: AbortSignal, memory: PartMemory) => AsyncIterable<Pick<PulledPart, 'bytes'>>;
   /** The entries that count. */
   readonly tenures: Pick<Floors, 'isReplayed'>;
 }
@@ -58,6 +59,8 @@ export class Imports {
   /** The coordinator may ask a second time while the first removal still waits for the log. */
   readonly #removals = new SerialQueue();
   #isUnpacking = false;
+  /** Of a takeover that ended before any of its keys was written; until the garbage collector frees it. */
+  #spare: WeakRef<PartMemory> | undefined;
 
   constructor(private readonly store: Store) {}
 
@@ -77,12 +80,15 @@ export class Imports {
     };
     this.#imports.add(found);
     const { signal } = found.end;
+    const memory = this.#takeMemory();
+    let isUsed = false;
     try {
       let entries = 0;
-      for await (const part of parts(anySignal(ended, signal))) {
+      for await (const part of parts(anySignal(ended, signal), memory)) {
         entries += takePart(found, part.bytes, tenures);
         signal.throwIfAborted();
       }
+      isUsed = true;
       await this.#write(found);
       this.#over.add(takeover);
       return entries;
@@ -90,6 +96,7 @@ export class Imports {
       throw signal.aborted ? signal.reason : error;
     } finally {
       this.#imports.delete(found);
+      if (!isUsed) this.#giveMemory(memory);
       void this.#unpackLater();
     }
   }
@@ -126,6 +133,18 @@ export class Imports {
       if (this.#isOver(found.takeover)) this.#end(found, failed(found.takeover, GIVEN_UP));
     }
     await this.#remove(ranges);
+  }
+
+  #takeMemory(): PartMemory {
+    const memory = this.#spare?.deref() ?? new PartMemory();
+    this.#spare = undefined;
+    return memory;
+  }
+
+  /** The next attempt reads into it. A read of this one that comes late gets a piece that nobody else has. */
+  #giveMemory(memory: PartMemory): void {
+    memory.reset();
+    this.#spare = new WeakRef(memory);
   }
 
   /** Keys that nobody has asked for are in memory twice, in the log and in the bytes that it came from: that must end. */

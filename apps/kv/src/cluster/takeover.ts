@@ -6,6 +6,7 @@ import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
 import type { Imports } from './imports.js';
 import { type PullMessage, pullAnswer, type TakeoverMessage, Topic } from './messages.js';
+import type { PartMemory } from './part-memory.js';
 import { Floors } from './tenure.js';
 
 export interface TakeoverOptions {
@@ -64,6 +65,8 @@ export async function pullPart(
   { logs, imports, ended }: Pick<TakeoverOptions, 'logs' | 'imports' | 'ended'>,
   { takeover, division, floors }: PullMessage,
 ): Promise<{ entries: number }> {
-  const parts = (signal: AbortSignal) => logs.pull({ division, signal });
+  const parts = (signal: AbortSignal, memory: PartMemory) => {
+    return logs.pull({ division, signal, allocate: (byteLength) => memory.allocate(byteLength) });
+  };
   return { entries: await imports.take(takeover, { parts, tenures: new Floors(floors) }, ended) };
 }

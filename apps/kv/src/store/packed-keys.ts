@@ -1,5 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import { MAX_PACKED_KEYS, SLOTS } from '../limits.js';
+import { resized } from './columns.js';
 import { Entry } from './entry.js';
 import type { KeyEntry } from './hash.js';
 import type { PackedAppend } from './packed-append.js';
@@ -122,11 +123,4 @@ export class PackedKeys {
     this.#append = resized(this.#append, capacity);
     this.#position = resized(this.#position, capacity);
   }
-}
-
-/** An array of that length with the content of the former one, as far as it goes. */
-function resized<T extends Int32Array | Uint32Array>(array: T, length: number): T {
-  const made = new (array.constructor as new (length: number) => T)(length);
-  made.set(array.subarray(0, length) as never);
-  return made;
 }

@@ -15,11 +15,16 @@ export interface PullOptions {
   readonly division: Division;
   /** Ends the pull. */
   readonly signal?: AbortSignal;
+  /**
+   * Gives the memory for a part: exactly so many bytes, which nobody else changes. Default: a new buffer for each. A process with a
+   * large heap can give shared memory, which V8 does not count: for the memory that it counts, it collects garbage the whole heap over.
+   */
+  readonly allocate?: (byteLength: number) => Buffer;
   /** Default: the node's. */
   readonly logger?: Logger;
 }
 
-const KNOWN = ['division', 'signal', 'logger'];
+const KNOWN = ['division', 'signal', 'allocate', 'logger'];
 
 /** An heir's part of one segment. */
 export interface PulledPart {
@@ -38,9 +43,9 @@ export interface PulledPart {
  */
 export async function* pull(parts: NodeParts, options: PullOptions): AsyncGenerator<PulledPart, void> {
   onlyKnownOptions('logs.pull', options, KNOWN);
-  const { division, signal, logger = parts.logger } = options;
+  const { division, signal, allocate = Buffer.allocUnsafe, logger = parts.logger } = options;
   signal?.throwIfAborted();
-  const puller = new Puller(parts, division, logger);
+  const puller = new Puller(parts, division, allocate, logger);
   try {
     puller.ask();
     for (;;) {
@@ -64,6 +69,7 @@ class Puller {
   constructor(
     private readonly parts: NodeParts,
     private readonly division: Division,
+    private readonly allocate: (byteLength: number) => Buffer,
     private readonly logger: Logger | undefined,
   ) {
     this.#machine = new PullMachine(division, PULL_WINDOW);
@@ -130,7 +136,8 @@ class Puller {
     try {
       const { pair } = connection;
       await link.commands.read({ pair, local: region.sge(0, byteLength), remote: { address, rkey } });
-      const bytes = Buffer.from(region.view(0, byteLength));
+      const bytes = this.allocate(byteLength);
+      bytes.set(region.view(0, byteLength));
       // The backup frees what all heirs have; what this one does not hear of ends with the attempt.
       connection.read(ref, attempt).catch(() => {});
       return bytes;

@@ -1,0 +1,34 @@
+import { Buffer } from 'node:buffer';
+import { PART_MEMORY_BYTES } from '../limits.js';
+
+/**
+ * Memory for the parts of a dead log. With ArrayBuffers the garbage collector would mark all keys of this server for each 64 MB of
+ * them, which takes longer than the takeover where the server has many keys. V8 does not count shared memory, and so it does not
+ * hurry to free it either: that of an attempt which failed is to be used again.
+ */
+export class PartMemory {
+  readonly #chunks: SharedArrayBuffer[] = [];
+  /** The chunk that is being filled, and where it is free. */
+  #chunk = 0;
+  #at = 0;
+
+  /** Memory of that length. Its content is undefined. */
+  allocate(byteLength: number): Buffer {
+    if (byteLength > PART_MEMORY_BYTES) return Buffer.from(new SharedArrayBuffer(byteLength));
+    if (this.#at + byteLength > PART_MEMORY_BYTES) {
+      this.#chunk += 1;
+      this.#at = 0;
+    }
+    // Its pages take no memory before something is written to them.
+    this.#chunks[this.#chunk] ??= new SharedArrayBuffer(PART_MEMORY_BYTES);
+    const bytes = Buffer.from(this.#chunks[this.#chunk]!, this.#at, byteLength);
+    this.#at += byteLength;
+    return bytes;
+  }
+
+  /** Nobody uses what was allocated so far. */
+  reset(): void {
+    this.#chunk = 0;
+    this.#at = 0;
+  }
+}
