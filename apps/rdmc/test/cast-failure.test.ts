@@ -161,6 +161,7 @@ describe('when a disk is full', () => {
       const [, failed] = finishedOf(ended).receivers;
       expect(failed).toMatchObject({ name: full.name, state: 'failed', code: 'ERR_RDMC_NO_SPACE' });
       expectWhole(receivers[0]!, file);
+      await full.failed;
       expect(full.left()).toEqual([]);
       expect(statfsSync(small).bavail).toBe(before);
       const alone = await castHere(file, '--to', full.name);
