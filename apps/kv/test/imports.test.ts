@@ -346,25 +346,52 @@ it('entries of a takeover are divided among appends that are as small as the log
   expect(log.appends.map(({ length }) => length)).toEqual([2, 1]);
 });
 
+/** Takeovers of a key, whose parts come in the memory that they get. */
+class InMemory {
+  readonly memories: PartMemory[] = [];
+  /** What each part got of it. */
+  readonly pieces: Buffer[] = [];
+
+  part(failure?: Error): PartOfLog {
+    const { memories, pieces } = this;
+    return {
+      tenures: { isReplayed: () => true },
+      async *parts(signal, memory) {
+        memories.push(memory);
+        for await (const { bytes } of partOf(entriesOf([record('k', 5, 'v')])).parts(signal, memory)) {
+          const copy = memory.allocate(bytes.length);
+          copy.set(bytes);
+          pieces.push(copy);
+          yield { bytes: copy };
+        }
+        if (failure) throw failure;
+      },
+    };
+  }
+}
+
 it('an attempt reads into the memory of one that failed before it wrote, and not into that of keys which were written', async () => {
-  const memories: PartMemory[] = [];
-  const part = (failure?: Error): PartOfLog => ({
-    tenures: { isReplayed: () => true },
-    async *parts(signal, memory) {
-      memories.push(memory);
-      for await (const { bytes } of partOf(entriesOf([record('k', 5, 'v')])).parts(signal, memory)) {
-        const copy = memory.allocate(bytes.length);
-        copy.set(bytes);
-        yield { bytes: copy };
-      }
-      if (failure) throw failure;
-    },
-  });
-  await expect(imports.take(1, part(new Error('a backup is lost')), NEVER)).rejects.toThrow(
-    'a backup is lost',
-  );
-  await through(imports.take(2, part(), NEVER));
-  await through(imports.take(3, part(), NEVER));
+  const taken = new InMemory();
+  const lost = new Error('a backup is lost');
+  expect(await rejection(imports.take(1, taken.part(lost), NEVER))).toBe(lost);
+  await through(imports.take(2, taken.part(), NEVER));
+  await through(imports.take(3, taken.part(), NEVER));
+  const { memories, pieces } = taken;
   expect(memories[1]).toBe(memories[0]);
+  expect([pieces[1]!.buffer, pieces[1]!.byteOffset]).toEqual([pieces[0]!.buffer, pieces[0]!.byteOffset]);
   expect(memories[2]).not.toBe(memories[1]);
+});
+
+it('an attempt behind one that failed while it wrote gets other memory, which the garbage collector counts', async () => {
+  const taken = new InMemory();
+  const refused = rejection(imports.take(1, taken.part(), NEVER));
+  await log.made(1);
+  log.refuseAll(full());
+  expect(await refused).toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+  await through(imports.take(2, taken.part(), NEVER));
+  const [first, second] = taken.pieces;
+  // The test keeps the first one, so it is not collected.
+  expect(taken.memories[0]!.isCounted).toBe(false);
+  expect(first!.buffer).toBeInstanceOf(SharedArrayBuffer);
+  expect(second!.buffer).toBeInstanceOf(ArrayBuffer);
 });

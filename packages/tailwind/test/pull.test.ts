@@ -54,6 +54,12 @@ async function pulled({ logs }: ClusterMember, division: Division, signal?: Abor
   return versions.sort((a, b) => a - b);
 }
 
+const NO_MEMORY = new Error('no memory');
+
+function fail(): never {
+  throw NO_MEMORY;
+}
+
 function expected(share: HeirShare): number[] {
   const numbers = Array.from({ length: OBJECTS }, (_, number) => number);
   return numbers.filter((number) =>
@@ -182,5 +188,24 @@ it('the parts come in the memory that the heir gives', async () => {
     [...segmentEntries(bytes, bytes.length)].map(({ payload }) => decodeObject(payload).version),
   );
   expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: OBJECTS }, (_, number) => number));
+  await recovery.close();
+});
+
+it.each([
+  ['more bytes', (byteLength: number) => Buffer.alloc(byteLength + 12), refusal('ERR_RDMC_INVALID_OPTION')],
+  ['fewer bytes', (byteLength: number) => Buffer.alloc(byteLength - 1), refusal('ERR_RDMC_INVALID_OPTION')],
+  ['an error', () => fail(), NO_MEMORY],
+])('a pull ends where the heir gives %s for a part', async (_, allocate, failure) => {
+  const { cluster, logId } = await rig(4);
+  const leader = cluster[1]!;
+  const recovery = await begin(leader, logId);
+  const division = await recovery.divide([{ member: 1, ranges: [[0, 99]] }]);
+  const parts = leader.logs.pull({ division, allocate });
+  const ended = rejection(
+    (async () => {
+      for await (const { bytes } of parts) expect(bytes.length).toBe(0);
+    })(),
+  );
+  expect(await ended).toEqual(failure);
   await recovery.close();
 });

@@ -61,6 +61,8 @@ export class Imports {
   #isUnpacking = false;
   /** Of a takeover that ended before any of its keys was written; until the garbage collector frees it. */
   #spare: WeakRef<PartMemory> | undefined;
+  /** Of a takeover that failed in its writes, likewise: the log may still read it, so it is not used again. */
+  #left: WeakRef<PartMemory> | undefined;
 
   constructor(private readonly store: Store) {}
 
@@ -93,6 +95,7 @@ export class Imports {
       this.#over.add(takeover);
       return entries;
     } catch (error) {
+      if (isUsed && !memory.isCounted) this.#left = new WeakRef(memory);
       throw signal.aborted ? signal.reason : error;
     } finally {
       this.#imports.delete(found);
@@ -135,8 +138,12 @@ export class Imports {
     await this.#remove(ranges);
   }
 
+  /**
+   * A takeover that the log refuses is tried again and again: memory that V8 does not count would be left of each. While that of
+   * one is there, the next ones get memory that V8 counts, so that it frees both.
+   */
   #takeMemory(): PartMemory {
-    const memory = this.#spare?.deref() ?? new PartMemory();
+    const memory = this.#spare?.deref() ?? new PartMemory(this.#left?.deref() !== undefined);
     this.#spare = undefined;
     return memory;
   }

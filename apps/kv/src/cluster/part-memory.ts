@@ -7,20 +7,25 @@ import { PART_MEMORY_BYTES } from '../limits.js';
  * hurry to free it either: that of an attempt which failed is to be used again.
  */
 export class PartMemory {
-  readonly #chunks: SharedArrayBuffer[] = [];
+  readonly #chunks: (ArrayBuffer | SharedArrayBuffer)[] = [];
   /** The chunk that is being filled, and where it is free. */
   #chunk = 0;
   #at = 0;
 
+  constructor(
+    /** It is ArrayBuffers: the garbage collector hurries. */
+    readonly isCounted = false,
+  ) {}
+
   /** Memory of that length. Its content is undefined. */
   allocate(byteLength: number): Buffer {
-    if (byteLength > PART_MEMORY_BYTES) return Buffer.from(new SharedArrayBuffer(byteLength));
+    if (byteLength > PART_MEMORY_BYTES) return Buffer.from(this.#make(byteLength));
     if (this.#at + byteLength > PART_MEMORY_BYTES) {
       this.#chunk += 1;
       this.#at = 0;
     }
     // Its pages take no memory before something is written to them.
-    this.#chunks[this.#chunk] ??= new SharedArrayBuffer(PART_MEMORY_BYTES);
+    this.#chunks[this.#chunk] ??= this.#make(PART_MEMORY_BYTES);
     const bytes = Buffer.from(this.#chunks[this.#chunk]!, this.#at, byteLength);
     this.#at += byteLength;
     return bytes;
@@ -30,5 +35,9 @@ export class PartMemory {
   reset(): void {
     this.#chunk = 0;
     this.#at = 0;
+  }
+
+  #make(byteLength: number): ArrayBuffer | SharedArrayBuffer {
+    return this.isCounted ? new ArrayBuffer(byteLength) : new SharedArrayBuffer(byteLength);
   }
 }

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { Deferred, within } from '@rdmc/common';
 import { PULL_WINDOW } from '../constants.js';
-import { codeOf, messageOf, TailwindError } from '../errors.js';
+import { codeOf, invalidOption, messageOf, TailwindError } from '../errors.js';
 import { type SegmentEntry, segmentEntries } from '../format/scan.js';
 import type { NodeParts } from '../node-parts.js';
 import { type Logger, onlyKnownOptions } from '../options.js';
@@ -18,6 +18,7 @@ export interface PullOptions {
   /**
    * Gives the memory for a part: exactly so many bytes, which nobody else changes. Default: a new buffer for each. A process with a
    * large heap can give shared memory, which V8 does not count: for the memory that it counts, it collects garbage the whole heap over.
+   * Also called for a read that was under way when the pull ended: memory that the next pull uses must not be given then.
    */
   readonly allocate?: (byteLength: number) => Buffer;
   /** Default: the node's. */
@@ -39,7 +40,8 @@ export interface PulledPart {
 /**
  * Reads this heir's part of every segment from the backups, several at a time. Yields them as they arrive, in any order: the
  * highest version of a key counts.
- * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE, ERR_RDMC_UNKNOWN_OPTION; the signal's reason
+ * @throws TailwindError ERR_RDMC_LOG_INCOMPLETE, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION where `allocate` gives memory of
+ * another length; what `allocate` throws; the signal's reason
  */
 export async function* pull(parts: NodeParts, options: PullOptions): AsyncGenerator<PulledPart, void> {
   onlyKnownOptions('logs.pull', options, KNOWN);
@@ -82,7 +84,7 @@ class Puller {
     try {
       for (const request of this.#machine.next()) void this.#request(request);
     } catch (error) {
-      this.#failure = error;
+      this.#failure ??= error;
     }
   }
 
@@ -124,6 +126,18 @@ class Puller {
     this.#changed.resolve();
   }
 
+  /** The heir's own failure ends the pull: no other backup can help, and bytes behind a part would be read as entries. */
+  #memoryFor(byteLength: number): Buffer {
+    try {
+      const bytes = this.allocate(byteLength);
+      if (bytes.length === byteLength) return bytes;
+      throw invalidOption(`allocate: gave ${bytes.length} bytes for ${byteLength}`);
+    } catch (error) {
+      this.#failure ??= error;
+      throw error;
+    }
+  }
+
   async #fetch({ segmentId, source }: PullRequest): Promise<Buffer> {
     const { plane, link } = this.parts;
     const { logId, attempt } = this.division;
@@ -136,7 +150,8 @@ class Puller {
     try {
       const { pair } = connection;
       await link.commands.read({ pair, local: region.sge(0, byteLength), remote: { address, rkey } });
-      const bytes = this.allocate(byteLength);
+      // Not before the read: it may end after the pull, when the heir gives what this pull had got to the next one.
+      const bytes = this.#memoryFor(byteLength);
       bytes.set(region.view(0, byteLength));
       // The backup frees what all heirs have; what this one does not hear of ends with the attempt.
       connection.read(ref, attempt).catch(() => {});
