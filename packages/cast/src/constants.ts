@@ -125,7 +125,7 @@ export const ENTRY_COST_BYTES = 256;
 export const GROUP_COST_BYTES = 4 * MIB;
 /** A connection without an invitation is closed after this time. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** A sender that greeted a receiver longer ago calls again before it invites it: the receiver may have closed the connection. */
+/** A sender that called a receiver longer ago calls again before it invites it: the receiver may have closed the connection. */
 export const CALL_AGE_MS = HANDSHAKE_TIMEOUT_MS / 2;
 /** What a receiver accepts at once: connections that proved the key but sent no invitation yet, and casts. */
 export const MAX_HANDSHAKES = 64;

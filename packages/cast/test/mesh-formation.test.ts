@@ -91,6 +91,31 @@ it.each([
   },
 );
 
+it('a receiver whose greeting took long is called again, because it counts from the call on', async () => {
+  const now = performance.now.bind(performance);
+  let tookMs = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + tookMs);
+  cleanUp.push(() => clock.mockRestore());
+  const heard: string[][] = [];
+  const { to, close } = await fakeReceiver(async (channel) => {
+    const frames: string[] = [];
+    heard.push(frames);
+    for await (const { type } of channel) {
+      frames.push(type);
+      if (type !== 'call') continue;
+      tookMs = CALL_AGE_MS;
+      channel.send(hello);
+    }
+  });
+  cleanUp.push(close);
+  const { formed, over, has } = forming({ to: [to] });
+  has();
+  await until(() => heard.at(-1)?.at(-1) === 'invite');
+  over.abort();
+  await expect(formed).rejects.toBeDefined();
+  expect(heard.map(([first]) => first)).toEqual(['call', 'call']);
+});
+
 it('a missing path is reported while a receiver does not answer, whose call then ends', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => void sockets.push(socket));

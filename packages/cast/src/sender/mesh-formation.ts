@@ -170,10 +170,11 @@ export class MeshFormation {
         return;
       }
       const dialling = { sockets, address, timeoutMs, signal: this.signal };
+      // In front of the call: the receiver counts from the time on at which it accepted the connection.
+      const calledAt = performance.now();
       await link.open(dialling);
-      const greetedAt = performance.now();
       await prepared;
-      if (performance.now() - greetedAt > CALL_AGE_MS) await link.openAgain(dialling);
+      if (performance.now() - calledAt > CALL_AGE_MS) await link.openAgain(dialling);
       await link.invite(invitation, dialling);
     });
     await Promise.all(opened);

@@ -57,11 +57,17 @@ export class PairQueues {
       sendDepth,
       receiveDepth: receiveWindow,
     });
-    this.#control = protectionDomain.createQueuePair({
-      ...queues,
-      sendDepth: CONTROL_SEND_DEPTH + PROBES,
-      receiveDepth: receiveWindow,
-    });
+    try {
+      this.#control = protectionDomain.createQueuePair({
+        ...queues,
+        sendDepth: CONTROL_SEND_DEPTH + PROBES,
+        receiveDepth: receiveWindow,
+      });
+    } catch (error) {
+      // Nobody else knows of the other one.
+      void this.#data.close();
+      throw error;
+    }
     context.attach(this.#data, this);
     context.attach(this.#control, this);
   }

@@ -181,11 +181,16 @@ export class RingOutput implements SmallLinkSide, SmallListener {
   }
 
   modifyToError(): void {
-    for (const { queue } of this.#links) queue.modifyToError();
+    for (const { queue } of this.#created) queue.modifyToError();
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#links.map(({ queue }) => queue.close()));
+    await Promise.all(this.#created.map(({ queue }) => queue.close()));
+  }
+
+  /** In a creation that has failed, the device may have refused the queue pair of a link in front of others. */
+  get #created(): Link[] {
+    return Object.values(this.#links);
   }
 
   #writeTo(link: Link, head: number, messages: number, bytes: number, growth: Growth | undefined): void {

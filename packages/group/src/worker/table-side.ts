@@ -173,12 +173,17 @@ export class TableSide implements SmallListener {
 
   /** A barrier: once it returns, the others do not write any more. */
   modifyToError(): void {
-    for (const { queue } of this.#links) queue.modifyToError();
+    for (const { queue } of this.#created) queue.modifyToError();
   }
 
   async close(): Promise<void> {
     for (const done of this.#settling.splice(0)) done();
-    await Promise.all(this.#links.map(({ queue }) => queue.close()));
+    await Promise.all(this.#created.map(({ queue }) => queue.close()));
+  }
+
+  /** In a creation that has failed, the device may have refused the queue pair of a link in front of others. */
+  get #created(): Link[] {
+    return Object.values(this.#links);
   }
 
   #hasChanged(link: Link): boolean {

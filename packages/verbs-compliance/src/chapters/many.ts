@@ -127,8 +127,9 @@ export function manyQueuePairs({ test }: SuiteContext): void {
       { qp: small.qp, remote, count: 1, byteLength: 8 },
     ];
     await a.call('postWritesTogether', { device: a.device, region: from.handle, targets });
-    const order = (await large.poll(count + 1)).map(({ queuePair }) => queuePair);
-    const at = order.indexOf(small.number);
+    const completions = await large.poll(count + 1);
+    assert.ok(completions.every(({ status }) => status === 'SUCCESS'));
+    const at = completions.findIndex(({ queuePair }) => queuePair === small.number);
     assert.ok(at >= 0 && at < count - 1, `the small WRITE was completion ${at + 1} of ${count + 1}`);
   });
 
