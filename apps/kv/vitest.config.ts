@@ -18,6 +18,7 @@ export default suite({
     'test/impostor.test.ts',
     'test/metrics.test.ts',
     'test/processes.test.ts',
+    'test/segment-sizes.test.ts',
     'test/slot-copy.test.ts',
     'test/snapshot.test.ts',
     'test/standby.test.ts',

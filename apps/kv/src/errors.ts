@@ -59,6 +59,11 @@ export const kvErrors = errorTable({
     'a process of a release that the cluster cannot have beside its own',
     'the message says which release to start, or to run kv admin finalize before',
   ],
+  ERR_RDMC_KV_SEGMENT_SIZE: [
+    'refused',
+    'a server has segments of another size than the cluster',
+    'start it with the --segment-mib that the message names',
+  ],
   ERR_RDMC_KV_NOT_FINALIZED: [
     'refused',
     'not every member speaks the new level',

@@ -73,6 +73,8 @@ export const EXPIRE_SWEEP_KEYS = 500;
 
 export const DEFAULT_PORT = 6379;
 export const DEFAULT_REPLICAS = 3;
+/** As that of `Backup.open` and `Logs.create`. */
+export const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 
 /** Recovered entries are written, and leftovers removed, in appends of about this size … */
 export const TAKEOVER_APPEND_BYTES = 256 * 1024;

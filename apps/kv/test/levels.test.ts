@@ -18,10 +18,11 @@ function range(least: number, most: number): Levels {
 interface Peer {
   readonly state: 'connected' | 'failed' | 'left';
   readonly levels: Levels | undefined;
+  readonly incarnation: number;
 }
 
-const here = (levels: Levels): Peer => ({ state: 'connected', levels });
-const away = (state: 'failed' | 'left'): Peer => ({ state, levels: undefined });
+const here = (levels: Levels): Peer => ({ state: 'connected', levels, incarnation: 1 });
+const away = (state: 'failed' | 'left'): Peer => ({ state, levels: undefined, incarnation: 1 });
 
 /** A coordinator of a cluster with these members. */
 class Cluster {
@@ -226,8 +227,11 @@ class Client {
   lead: () => void = () => {};
   tell: (body: unknown) => void = () => {};
 
-  async request(topic: string): Promise<unknown> {
+  readonly requests: unknown[] = [];
+
+  async request(topic: string, body: unknown): Promise<unknown> {
     expect(topic).toBe(Topic.LEVEL);
+    this.requests.push(body);
     return this.answer();
   }
   onLead(listener: () => void): Subscription {
@@ -248,6 +252,7 @@ async function enlisted(levels: Levels) {
   const level = await ClusterLevel.enlist({
     coordinator: client as never,
     name: 'server 1',
+    segmentBytes: 4096,
     levels,
     onRaised: (to) => raised.push(to),
     onRefused: (error) => refused.push(error),
@@ -273,6 +278,10 @@ describe('a server', () => {
     client.lead();
     await new Promise((resolve) => setImmediate(resolve));
     expect([level.value, raised]).toEqual([2, [2]]);
+    expect(client.requests).toEqual([
+      { segmentBytes: 4096, isRunning: false },
+      { segmentBytes: 4096, isRunning: true },
+    ]);
   });
 
   it('ends where the cluster has a level that it does not speak, or its coordinator says so', async () => {

@@ -107,6 +107,14 @@ const takeover = whole(0);
 
 /** `replicas` are the backups that the log needs. */
 export const registerMessage = openRecord({ logId, replicas: withDefault(whole(0), 0) });
+/**
+ * `segmentBytes` of the server's log; 0: it has none, or its release does not tell it. `isRunning`: it was admitted by an earlier
+ * coordinator, or by an earlier connection with this one.
+ */
+export const enlistMessage = openRecord({
+  segmentBytes: withDefault(whole(0), 0),
+  isRunning: withDefault(flag, false),
+});
 export const tableMessage = openRecord({
   epoch: whole(),
   ranges: list(tuple(slot, slot, server)),
@@ -171,6 +179,7 @@ export const reachAnswer = openRecord({ reached: list(flag) });
 
 export type ServerProcess = Shaped<typeof serverProcess>;
 export type Share = Shaped<typeof share>;
+export type EnlistMessage = Shaped<typeof enlistMessage>;
 export type HandOverMessage = Shaped<typeof handOverMessage>;
 export type ManageMessage = Shaped<typeof manageMessage>;
 export type SettleMessage = Shaped<typeof settleMessage>;

@@ -45,7 +45,7 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly replicas?: number | undefined;
   /** 'one-sided', or 'rpc' for comparison. */
   readonly mode?: 'one-sided' | 'rpc' | undefined;
-  /** Size of a segment of the log, in bytes. */
+  /** Size of a segment of the log, in bytes: the same at all servers, otherwise the server is refused (default 8 MiB). */
   readonly segmentBytes?: number | undefined;
   /** Segments of this server's log: with `segmentBytes` the bound of its keys and values. */
   readonly maxSegments?: number | undefined;

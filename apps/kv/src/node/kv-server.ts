@@ -13,7 +13,7 @@ import { DrainedServers } from '../handover/drained-servers.js';
 import { HandOverService } from '../handover/handover-service.js';
 import { Incoming } from '../handover/incoming.js';
 import { retireInTurn } from '../handover/retire-in-turn.js';
-import { DEFAULT_REPLICAS } from '../limits.js';
+import { DEFAULT_REPLICAS, DEFAULT_SEGMENT_BYTES } from '../limits.js';
 import { Keyspace } from '../store/keyspace.js';
 import { Store } from '../store/store.js';
 import { ClusterLevel } from '../upgrade/cluster-level.js';
@@ -42,7 +42,7 @@ export class KvServer {
 
   /**
    * Resolves when this server has its log and is registered; the coordinator then says which slots it serves.
-   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_JOIN_TIMEOUT, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS; NodeError, MeshError, TailwindError, VerbsError
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_JOIN_TIMEOUT, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS, ERR_RDMC_KV_LEVEL, ERR_RDMC_KV_SEGMENT_SIZE; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
@@ -158,6 +158,11 @@ async function startServing(
   return { backup, service };
 }
 
+/** Of this server's log; 0: it has none. */
+function segmentBytesOf({ replicas, segmentBytes = DEFAULT_SEGMENT_BYTES }: ServerOptions): number {
+  return replicas === 0 ? 0 : segmentBytes;
+}
+
 /** Opens the backup of other servers' logs; its files have the formats of the cluster's level. */
 async function openBackupOfLevel(
   { node, coordinator }: Membership,
@@ -169,6 +174,7 @@ async function openBackupOfLevel(
   const level = await ClusterLevel.enlist({
     coordinator,
     name: memberName(options.id),
+    segmentBytes: segmentBytesOf(options),
     onRaised: (raised) => {
       if (backup) backup.level = raised;
     },

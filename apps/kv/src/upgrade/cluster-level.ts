@@ -1,7 +1,7 @@
 import { type Levels, ownLevels, type Subscription } from '@rdmc/common';
 import { openRecord, readShape, whole } from '@rdmc/common/shapes';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
-import { Topic } from '../cluster/messages.js';
+import { type EnlistMessage, Topic } from '../cluster/messages.js';
 import { codeOf } from '../errors.js';
 import { askSurely } from '../node/ask-surely.js';
 import { requireLevel } from './level-keeper.js';
@@ -12,6 +12,8 @@ export interface ClusterLevelOptions {
   readonly coordinator: Pick<CoordinatorClient, 'request' | 'onLead' | 'onMessage'>;
   /** This member's name for people. */
   readonly name: string;
+  /** Of this server's log; 0: it has none. */
+  readonly segmentBytes?: number;
   /** The cluster has a higher level from now on. */
   readonly onRaised: (level: number) => void;
   /** The cluster has a level that this process does not speak. */
@@ -40,11 +42,12 @@ export class ClusterLevel {
 
   /**
    * Asks the coordinator, before this process opens a file.
-   * @throws KvError ERR_RDMC_KV_LEVEL: this process does not speak the level; MeshRemoteError with the same; as `askSurely`
+   * @throws KvError ERR_RDMC_KV_LEVEL: this process does not speak the level; MeshRemoteError with the same, or with
+   *   ERR_RDMC_KV_SEGMENT_SIZE; as `askSurely`
    */
   static async enlist(options: ClusterLevelOptions): Promise<ClusterLevel> {
     const { coordinator, name, levels = ownLevels() } = options;
-    const answer = await askSurely(() => coordinator.request(Topic.LEVEL, {}));
+    const answer = await askSurely(() => coordinator.request(Topic.LEVEL, enlistmentOf(options, false)));
     const { level } = readShape(levelMessage, answer);
     requireLevel(name, levels, level);
     return new ClusterLevel(level, options);
@@ -60,8 +63,10 @@ export class ClusterLevel {
 
   async #ask(): Promise<void> {
     const { coordinator, onRefused } = this.options;
+    const enlistment = enlistmentOf(this.options, true);
     try {
-      this.#learn(readShape(levelMessage, await askSurely(() => coordinator.request(Topic.LEVEL, {}))).level);
+      const answer = await askSurely(() => coordinator.request(Topic.LEVEL, enlistment));
+      this.#learn(readShape(levelMessage, answer).level);
     } catch (error) {
       // Otherwise another coordinator leads, or will, and is asked then.
       if (codeOf(error) === 'ERR_RDMC_KV_LEVEL') onRefused(error);
@@ -80,4 +85,8 @@ export class ClusterLevel {
     this.level = level;
     onRaised(level);
   }
+}
+
+function enlistmentOf({ segmentBytes = 0 }: ClusterLevelOptions, isRunning: boolean): EnlistMessage {
+  return { segmentBytes, isRunning };
 }

@@ -1,14 +1,15 @@
 import { type Levels, levelsText, SerialQueue, type Subscription, speaks } from '@rdmc/common';
+import { readShape } from '@rdmc/common/shapes';
 import type { Mesh, MeshPeer } from '@rdmc/mesh';
 import type { CoordinatorChannel, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
-import { isServer, memberName, Topic } from '../cluster/messages.js';
+import { enlistMessage, isServer, memberName, Topic } from '../cluster/messages.js';
+import { SegmentSizes } from '../cluster/segment-sizes.js';
 import { KvError } from '../errors.js';
 
 export interface LevelKeeperOptions {
-  readonly mesh: { readonly peers: ReadonlyMap<number, Pick<MeshPeer, 'state' | 'levels'>> } & Pick<
-    Mesh,
-    'id'
-  >;
+  readonly mesh: {
+    readonly peers: ReadonlyMap<number, Pick<MeshPeer, 'state' | 'levels' | 'incarnation'>>;
+  } & Pick<Mesh, 'id'>;
   readonly orders: Pick<CoordinatorChannel, 'onRequest' | 'broadcast'>;
   readonly store: Pick<LevelStore, 'level' | 'raiseLevel'>;
   readonly logs: () => Promise<readonly Pick<LogRecord, 'owner' | 'state'>[]>;
@@ -17,7 +18,7 @@ export interface LevelKeeperOptions {
 }
 
 /**
- * The coordinator's side of upgrades. The level of the cluster is the format of its state. A server asks for it before it opens a file;
+ * The coordinator's side of upgrades, and the admission of servers. The level of the cluster is the format of its state. A server asks for it before it opens a file;
  * one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any member, where all speak that; again,
  * it only tells all once more.
  */
@@ -25,11 +26,15 @@ export class LevelKeeper {
   /** A server is not admitted between the look at the others and the new level. */
   readonly #turns = new SerialQueue();
   readonly #subscriptions: readonly Subscription[];
+  readonly #sizes: SegmentSizes;
 
   constructor(private readonly options: LevelKeeperOptions) {
-    const { orders } = options;
+    const { orders, mesh } = options;
+    this.#sizes = new SegmentSizes(mesh);
     this.#subscriptions = [
-      orders.onRequest(Topic.LEVEL, (from) => this.#turns.run(async () => ({ level: this.#admit(from) }))),
+      orders.onRequest(Topic.LEVEL, (from, body) =>
+        this.#turns.run(async () => ({ level: this.#admit(from, body) })),
+      ),
       orders.onRequest(Topic.FINALIZE, () => this.#turns.run(() => this.#finalize())),
     ];
   }
@@ -38,12 +43,13 @@ export class LevelKeeper {
     for (const each of this.#subscriptions) each.close();
   }
 
-  #admit(from: number): number {
+  #admit(from: number, body: unknown): number {
     const { mesh, store } = this.options;
     const levels = mesh.peers.get(from)?.levels;
     // The connection has ended: the process asks again where it is the member yet.
     if (levels === undefined) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `${memberName(from)} is lost`);
     requireLevel(memberName(from), levels, store.level);
+    this.#sizes.admit(from, readShape(enlistMessage, body));
     return store.level;
   }
 
