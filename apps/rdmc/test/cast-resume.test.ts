@@ -69,7 +69,7 @@ describe('a cast to a disk that becomes full', () => {
       // The rest of the disk, and more.
       expect(() => writeFileSync(filler, Buffer.alloc(64 * 1024 ** 2))).toThrow('ENOSPC');
       expect((await sender.ended).code).toBe(5);
-      // The sender's process may end before the receiver has removed what it shows to nobody.
+      // The sender's process may end before the receiver has put away its temporary directory.
       await receiver.cli.event('failed');
       expect(receiver.visible()).toEqual(['filler']);
       rmSync(filler);

@@ -59,7 +59,7 @@ export function suite({
       maxWorkers: WORKERS,
       testTimeout: 3 * MINUTE_MS,
       hookTimeout: 2 * MINUTE_MS,
-      // Vitest's own limit is a second; this one is below the test's, so that the error says what did not come.
+      // Vitest's own limit is a second; this one is below the test's, so that the error names the value.
       expect: { poll: { timeout: 2 * MINUTE_MS } },
       reporters: ['default', new LeftOutReporter(), new RepeatReporter()],
       setupFiles: SETUP.map((name) => fileURLToPath(new URL(name, import.meta.url))),

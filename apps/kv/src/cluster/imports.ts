@@ -139,8 +139,8 @@ export class Imports {
   }
 
   /**
-   * A takeover that the log refuses is tried again and again: memory that V8 does not count would be left of each. While that of
-   * one is there, the next ones get memory that V8 counts, so that it frees both.
+   * A takeover that the log refuses is repeated, and each attempt would leave memory that V8 does not count. While the memory of
+   * one attempt is there, the next ones get memory that V8 counts, so that it frees both.
    */
   #takeMemory(): PartMemory {
     const memory = this.#spare?.deref() ?? new PartMemory(this.#left?.deref() !== undefined);

@@ -4,7 +4,7 @@ import { PART_MEMORY_BYTES } from '../limits.js';
 /**
  * Memory for the parts of a dead log. With ArrayBuffers the garbage collector would mark all keys of this server for each 64 MB of
  * them, which takes longer than the takeover where the server has many keys. V8 does not count shared memory, and so it does not
- * hurry to free it either: that of an attempt which failed is to be used again.
+ * hurry to free it either. So the memory of an attempt that failed is used again.
  */
 export class PartMemory {
   readonly #chunks: (ArrayBuffer | SharedArrayBuffer)[] = [];

@@ -16,8 +16,8 @@ export interface PullOptions {
   /** Ends the pull. */
   readonly signal?: AbortSignal;
   /**
-   * Gives the memory for a part: exactly so many bytes, which nobody else changes. Default: a new buffer for each. A process with a
-   * large heap can give shared memory, which V8 does not count: for the memory that it counts, it collects garbage the whole heap over.
+   * Gives the memory for a part: exactly that number of bytes. No other code may change them. Default: a new buffer for each. A process
+   * with a large heap can give shared memory: V8 does not count it, and for the memory that it counts, it marks the whole heap.
    * Also called for a read that was under way when the pull ended: memory that the next pull uses must not be given then.
    */
   readonly allocate?: (byteLength: number) => Buffer;
@@ -150,7 +150,7 @@ class Puller {
     try {
       const { pair } = connection;
       await link.commands.read({ pair, local: region.sge(0, byteLength), remote: { address, rkey } });
-      // Not before the read: it may end after the pull, when the heir gives what this pull had got to the next one.
+      // Not before the read: the read may end after the pull. The heir may give the memory of this pull to the next one then.
       const bytes = this.#memoryFor(byteLength);
       bytes.set(region.view(0, byteLength));
       // The backup frees what all heirs have; what this one does not hear of ends with the attempt.
