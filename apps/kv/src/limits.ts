@@ -73,7 +73,7 @@ export const EXPIRE_SWEEP_KEYS = 500;
 
 export const DEFAULT_PORT = 6379;
 export const DEFAULT_REPLICAS = 3;
-/** As that of `Backup.open` and `Logs.create`. */
+/** Told to the coordinator, and given to the log and the backup. */
 export const DEFAULT_SEGMENT_BYTES = 8 * 1024 * 1024;
 
 /** Recovered entries are written, and leftovers removed, in appends of about this size … */

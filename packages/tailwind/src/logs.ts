@@ -90,7 +90,7 @@ export class Logs {
    * before the leader's `finish`.
    * @throws TailwindError ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_NODE_CLOSED, ERR_RDMC_DATAPLANE_DIED; ERR_RDMC_LOG_INCOMPLETE
    *   where no backup serves a segment, or another attempt has begun; ERR_RDMC_INVALID_OPTION where `allocate` gives memory of
-   *   another length, and what it throws; the signal's reason
+   *   another length; an error of `allocate`; the signal's reason
    */
   pull(options: PullOptions): AsyncGenerator<PulledPart, void> {
     this.#assertOpen();

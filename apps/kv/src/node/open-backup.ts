@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { Backup } from '@rdmc/tailwind/backup';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { DEFAULT_SEGMENT_BYTES } from '../limits.js';
 import { askSurely } from './ask-surely.js';
 import type { CloseStack } from './close-stack.js';
 import type { ServerOptions } from './cluster-options.js';
@@ -22,7 +23,8 @@ export async function openBackup(
   level: number,
   closers: CloseStack,
 ): Promise<Backup | undefined> {
-  const { directory, segmentBytes, buffers = DEFAULT_BUFFERS, replicas, powerHoldSeconds } = options;
+  const { directory, segmentBytes = DEFAULT_SEGMENT_BYTES, buffers = DEFAULT_BUFFERS } = options;
+  const { replicas, powerHoldSeconds } = options;
   if (replicas === 0) return undefined;
   const clusterId = await askSurely(() => coordinator.clusterId());
   const backup = await Backup.open({
@@ -32,7 +34,7 @@ export async function openBackup(
     buffers,
     powerHoldSeconds,
     level,
-    ...(segmentBytes !== undefined && { segmentBytes }),
+    segmentBytes,
   });
   const service = logs.serve(backup, { coordinator, divider: DIVIDER });
   closers.add(async () => {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Log, LogOptions, Logs } from '@rdmc/tailwind';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { codeOf } from '../errors.js';
-import { BACKUPS_WAIT_MS, DEFAULT_REPLICAS, REGISTER_RETRY_MS } from '../limits.js';
+import { BACKUPS_WAIT_MS, DEFAULT_REPLICAS, DEFAULT_SEGMENT_BYTES, REGISTER_RETRY_MS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
 import { NoLog } from '../log/no-log.js';
 import { StoreCleaner } from '../log/store-cleaner.js';
@@ -55,7 +55,7 @@ async function openOnce(
   backups: () => readonly number[],
   keyspace: Keyspace,
 ): Promise<OpenLog> {
-  const { replicas = DEFAULT_REPLICAS, mode, segmentBytes, maxSegments } = options;
+  const { replicas = DEFAULT_REPLICAS, mode, segmentBytes = DEFAULT_SEGMENT_BYTES, maxSegments } = options;
   const { logId, incarnation } = await askSurely(() => coordinator.createLog());
   if (replicas === 0)
     return { logId, log: new NoLog(), lease: { valid: true }, retire() {}, close: async () => {} };
@@ -70,7 +70,7 @@ async function openOnce(
     ...(mode && { mode }),
     // Over shared memory an append is acknowledged before this turn of the event loop has ended.
     ...(mode !== 'rpc' && { thread: 'application' as const }),
-    ...(segmentBytes !== undefined && { segmentBytes }),
+    segmentBytes,
     ...(maxSegments !== undefined && { maxSegments }),
   };
   const log: Log = await createLog(logs, logOptions, coordinator);
