@@ -24,19 +24,16 @@ describe('a member of many senders that breaks the protocol', () => {
   }
 
   /**
-   * All others end with an error that names member 1, and go on in a group without it. At least one of them detects the violation;
-   * the others detect it too, or lose member 1 because that one did.
+   * All others end with an error that names member 1, and go on in a group without it. At least one member detects the
+   * violation, and the rest hear of that. With the order 'total' member 1 reads its own ring too, so it may be the first.
    */
   async function expectCut(groups: readonly Group[], reason: string): Promise<void> {
+    const errors = await Promise.all(groups.map((each) => rejection(each.closed.then(() => each.close()))));
     const others = [0, 2, 3];
-    const errors = await Promise.all(
-      others.map((id) => rejection(groups[id]!.closed.then(() => groups[id]!.close()))),
-    );
-    for (const error of errors) expect(error).toMatchObject({ memberId: 1 });
-    const detected = errors.filter((error) => codeOf(error) === 'ERR_RDMC_PROTOCOL');
-    expect(detected).not.toEqual([]);
-    for (const { message } of detected) expect(message).toContain(reason);
-    await rejection(groups[1]!.close());
+    for (const id of others) expect(errors[id]).toMatchObject({ memberId: 1 });
+    const violations = errors.filter((error) => codeOf(error) === 'ERR_RDMC_PROTOCOL');
+    for (const { message } of violations) expect(message).toContain(reason);
+    expect(errors.map(({ message }) => message).join('\n')).toContain(reason);
     vi.restoreAllMocks();
     const again = await Promise.all(
       others.map((id) => nodes[id]!.createGroup({ ...group, members: others, senders: 'all' })),
