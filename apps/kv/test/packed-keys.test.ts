@@ -34,15 +34,14 @@ class LateLog extends RecordedLog {
 
   override append(entries: Parameters<RecordedLog['append']>[0]): CommitTicket {
     const isFirst = this.appends.length === 0;
-    const { locations, location } = super.append(entries);
+    const { location } = super.append(entries);
     const acknowledged = new Deferred<void>();
     const ticket = {
-      locations: isFirst ? undefined : locations,
       location: isFirst ? undefined : location,
       acknowledged: acknowledged.promise,
     };
     this.#waiting.push(() => {
-      Object.assign(ticket, { locations, location });
+      Object.assign(ticket, { location });
       acknowledged.resolve();
     });
     return ticket;

@@ -2,9 +2,7 @@ import type { AppendLocation, EntryLocation, LogEntry } from '@rdmc/tailwind';
 
 /** An append: after a failure all of its entries are stored, or none. */
 export interface CommitTicket {
-  /** Place of each entry; undefined until the append has one. */
-  readonly locations: readonly EntryLocation[] | undefined;
-  /** The same without an object for each entry. */
+  /** Places of its entries; undefined until the append has one. */
   readonly location: AppendLocation | undefined;
   /** Resolves when the append is acknowledged, in the order of appends. Undefined: it is acknowledged. */
   readonly acknowledged: Promise<unknown> | undefined;

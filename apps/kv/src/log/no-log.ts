@@ -1,7 +1,7 @@
 import type { LogEntry } from '@rdmc/tailwind';
 import type { CommitLog, CommitTicket } from './commit-log.js';
 
-const DONE: CommitTicket = { locations: undefined, location: undefined, acknowledged: undefined };
+const DONE: CommitTicket = { location: undefined, acknowledged: undefined };
 const MAX_APPEND_BYTES = 2 * 1024 * 1024;
 
 /** No replication: writes are acknowledged at once, and are lost with the process. */

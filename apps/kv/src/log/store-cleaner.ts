@@ -30,7 +30,7 @@ export class StoreCleaner implements LogCleaner {
     const found = decodeKey(entry.type, entry.payload)!;
     const current = this.#find(found);
     const holder = found.field ? fieldOf(found.field, current) : current;
-    if (holder?.version === found.version) holder.location = to;
+    if (holder?.version === found.version) holder.locate(to);
     else this.dead(to);
   }
 

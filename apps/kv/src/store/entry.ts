@@ -8,8 +8,10 @@ export const NO_EXPIRY = 0;
  * acknowledged.
  */
 export class Entry<Value = string> {
-  /** Its place in the log, once that is known. */
-  location: EntryLocation | undefined;
+  /** The segment of the log that holds it, once that is known. An object for the place would be one more for each key. */
+  segmentId: bigint | undefined;
+  /** Offset of its header in that segment. */
+  offset = 0;
   /** Superseded: the log may free it. */
   stale = false;
 
@@ -23,4 +25,15 @@ export class Entry<Value = string> {
     /** Its append: replies with the entry may be sent when the log has acknowledged up to there. */
     readonly sequence: number,
   ) {}
+
+  /** Its place in the log, once that is known. */
+  get location(): EntryLocation | undefined {
+    const { segmentId, offset } = this;
+    return segmentId === undefined ? undefined : { segmentId, offset };
+  }
+
+  locate({ segmentId, offset }: EntryLocation): void {
+    this.segmentId = segmentId;
+    this.offset = offset;
+  }
 }

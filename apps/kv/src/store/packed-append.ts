@@ -24,7 +24,7 @@ export class PackedAppend {
 
   /** Tells an entry of the append its place, now or as soon as that is known. */
   locate(entry: KeyEntry, position: number): void {
-    if (this.#location) entry.location = locationAt(this.#location, position);
+    if (this.#location) entry.locate(locationAt(this.#location, position));
     else this.#waiting.set(position, entry);
   }
 
@@ -32,8 +32,9 @@ export class PackedAppend {
   placed(location: AppendLocation, dead: (location: EntryLocation) => void): void {
     this.#location = location;
     for (const [position, entry] of this.#waiting) {
-      entry.location = locationAt(location, position);
-      if (entry.stale) dead(entry.location);
+      const place = locationAt(location, position);
+      entry.locate(place);
+      if (entry.stale) dead(place);
     }
     this.#waiting = new Map();
   }

@@ -112,7 +112,7 @@ export class SentAppends {
       return error;
     }
     this.#outstanding.push(append);
-    const placed = (append.run ? ticket.location : ticket.locations) !== undefined;
+    const placed = ticket.location !== undefined;
     if (placed) this.#place(append, ticket);
     if (!ticket.acknowledged) this.#settle(append);
     else {
@@ -147,22 +147,22 @@ export class SentAppends {
 
   /** Entries are superseded only by entries in the log. */
   #place({ changes, run }: Append, ticket: CommitTicket): void {
-    const location = run && ticket.location;
-    const locations = run ? undefined : ticket.locations;
+    const { location } = ticket;
     changes.forEach(({ before, after }, index) => {
       if (before) this.#supersede(before, after.value);
-      const place = location ? locationAt(location, run.positions[index]!) : locations?.[index];
-      if (!place) return;
-      after.location = place;
+      if (!location) return;
+      const place = locationAt(location, run ? run.positions[index]! : index);
+      after.locate(place);
       if (after.stale && after.value !== undefined) this.log.dead(place);
     });
-    if (location) run.packed.placed(location, (place) => this.log.dead(place));
+    if (location) run?.packed.placed(location, (place) => this.log.dead(place));
   }
 
   /** A hash that is not in the key any more takes its fields with it. */
   #supersede(entry: KeyEntry, by: KeyValue | undefined): void {
     entry.stale = true;
-    if (entry.location && entry.value !== undefined) this.log.dead(entry.location);
+    const place = entry.value === undefined ? undefined : entry.location;
+    if (place) this.log.dead(place);
     if (typeof entry.value !== 'object' || entry.value === by) return;
     for (const field of entry.value.all()) this.#supersede(field, undefined);
   }

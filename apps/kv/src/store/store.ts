@@ -188,7 +188,7 @@ export class Store {
     this.#lastVersion += 1;
     const after = new Entry<KeyValue>(undefined, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
     const before = this.keyspace.set(slot, key, after);
-    const entry = encodeKeyRemoval(key, after.version, before?.location?.segmentId ?? 0n);
+    const entry = encodeKeyRemoval(key, after.version, before?.segmentId ?? 0n);
     this.#turn.add({ slot, key, before, after }, entry, bytes);
     return after;
   }
@@ -219,7 +219,7 @@ export class Store {
   removeField(hash: Hash, key: string, field: string): Entry {
     const bytes = fieldRemovalBytes(key.length, field.length);
     this.#reserve(bytes);
-    const segmentId = hash.get(field)?.location?.segmentId ?? 0n;
+    const segmentId = hash.get(field)?.segmentId ?? 0n;
     const change = this.#change(hash, field, undefined);
     this.#turn.add(change, encodeFieldRemoval(key, field, hash.version, segmentId), bytes);
     return change.after;

@@ -45,7 +45,7 @@ export class ManualLog implements CommitLog {
     const isRefused = this.appends.length >= this.#refusedFrom;
     if (isRefused && !this.#refusesLater) throw full();
     this.appends.push(entries);
-    if (isRefused) return { locations: undefined, location: undefined, acknowledged: Promise.reject(full()) };
+    if (isRefused) return { location: undefined, acknowledged: Promise.reject(full()) };
     const locations = entries.map(() => {
       this.#offset += 1;
       return { segmentId: 1n, offset: this.#offset };
@@ -55,7 +55,7 @@ export class ManualLog implements CommitLog {
     });
     acknowledged.catch(() => {});
     this.#changed();
-    return { locations, location: locationOf(locations), acknowledged };
+    return { location: locationOf(locations), acknowledged };
   }
 
   appendRun(pieces: readonly Buffer[]): CommitTicket {

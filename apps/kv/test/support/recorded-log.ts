@@ -49,7 +49,7 @@ export class RecordedLog implements CommitLog {
     const recorded = entries.map(({ type, parts }) => this.#place(this.#segment, type, Buffer.concat(parts)));
     this.appends.push(recorded);
     const locations = recorded.map(({ location }) => location);
-    return { locations, location: locationOf(locations), acknowledged: undefined };
+    return { location: locationOf(locations), acknowledged: undefined };
   }
 
   appendRun(pieces: readonly Buffer[]): CommitTicket {
