@@ -6,7 +6,7 @@ import { createLab } from '@rdmc/netlab';
 import { say, table } from './tools.mjs';
 
 const CASES = {
-  large: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, udpcast, Open MPI',
+  large: 'one object of 64, 8 and 256 MiB to n hosts: groups, cast, nc | tee, C relays, udpcast, Open MPI',
   running: 'the whole command rdmc cast while receivers run, for several sizes of messages: stream, nc | tee',
   'slow-link': 'one path at half the rate: what is left, beside the formula of the paper',
   stopped: 'one member stopped for 100 ms: by how much the whole is later',
@@ -32,7 +32,7 @@ Options:
   --mib 64,8         sizes in MiB                               (default: the case's own)
   --rate RATE        each direction of each host's link         (default: 400mbit; 25mbit of dilated, 100mbit of cosmos)
   --rounds N         rounds; each has every rival once          (default: 3)
-  --only a,b         of rdmc, cast, chain, mpi, scp, udpcast    (default: all)
+  --only a,b         of rdmc, cast, chain, relay, mpi, scp, udpcast (default: all)
   --algorithm a,b    of the groups                              (default: binomial-pipeline,chain)
   --windows a,b      of the groups: default, or RECEIVE/SEND/READY (default: default)
   --relay a,b        of the groups, in large and cpu: worker, device (default: worker)

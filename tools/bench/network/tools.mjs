@@ -18,6 +18,7 @@ export const range = (count, from = 0) => Array.from({ length: count }, (_, inde
 /** Debian packages of the rivals. */
 const PACKAGES = {
   nc: 'netcat-openbsd',
+  cc: 'gcc',
   mpirun: 'openmpi-bin',
   mpicc: 'libopenmpi-dev',
   'udp-sender': 'udpcast',

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import { cpuOf, Meter } from '../meter.mjs';
 import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
+import { relayChain } from '../rivals/relay.mjs';
 import { startScp } from '../rivals/scp.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
 import { have, MIB, median, nowSeconds, relayLabel, round3, say } from '../tools.mjs';
@@ -60,6 +61,25 @@ function groupKinds({ algorithms, relays }) {
   );
 }
 
+/** Plain relays in C, between the moment at which all are ready and the last arrival. */
+function relayRuns(n, mib, { rate, rounds }) {
+  return withLab({ hosts: n, rate }, async (lab, hosts) => {
+    const meter = new Meter(lab);
+    const runs = [];
+    for (let round = 0; round < rounds; round += 1) {
+      let measured;
+      const begin = () => meter.start();
+      const stop = () => {
+        meter.sample();
+        measured = meter.stop();
+      };
+      const { seconds, cpu } = await relayChain(lab, hosts, mib * MIB, { begin, measured: stop });
+      runs.push({ ...measured, cpu, seconds });
+    }
+    return runs;
+  });
+}
+
 /** Commands that begin and end with each transfer. */
 function commandRuns(n, mib, { rate, rounds }, send, nameOf) {
   return withLab({ hosts: n, rate }, async (lab, hosts) => {
@@ -112,6 +132,9 @@ export async function cpu(options) {
     for (const size of mib) {
       for (const kind of wanted('rdmc') ? groupKinds(options) : []) {
         rows.push(rowOf(kind.name, n, size, await groupRuns(n, size, options, kind)));
+      }
+      if (wanted('relay') && have(['cc'], { install })) {
+        rows.push(rowOf('C relay', n, size, await relayRuns(n, size, options)));
       }
       for (const [key, { name, here, programs = [], send, nameOf }] of Object.entries(COMMANDS)) {
         if (!wanted(key) || (here && !here()) || !have(programs, { install })) continue;

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { cast, haveCast } from '../rivals/cast.mjs';
 import { chainFile, fileAt } from '../rivals/chain.mjs';
 import * as mpi from '../rivals/mpi.mjs';
+import { relayChain } from '../rivals/relay.mjs';
 import { udpcast } from '../rivals/udpcast.mjs';
 import { byTurns, comparisonRows, have, MIB, median, relayLabel } from '../tools.mjs';
 import { filesFor, withCluster } from '../with-lab.mjs';
@@ -65,6 +66,9 @@ async function contestants({
       files.check(fileAt);
       return seconds;
     });
+  }
+  if (wanted('relay') && have(['cc'], { install })) {
+    list.set('C relay', async () => (await relayChain(lab, hosts, bytes)).seconds);
   }
   if (wanted('udpcast') && have(['udp-sender'], { install })) {
     list.set('udpcast', async () => {
