@@ -9,9 +9,19 @@ import { expectSameTree, seededBytes, write } from './support/tree.js';
 
 const LONG_MS = 3_600_000;
 
-/** Resolves when the fetch serves on. */
-async function serving(fetch: Fetch): Promise<void> {
-  for await (const { phase } of fetch as AsyncIterable<FetchProgress>) if (phase === 'serving') return;
+type Several = Awaited<ReturnType<typeof startServer>>['several'];
+
+/**
+ * Resolves when the fetch serves on, and the server has heard that so many are complete. It hears of that later, and until then a
+ * further fetcher joins a swarm in which one is still served.
+ */
+async function serving(fetch: Fetch, several: Several, complete = 1): Promise<void> {
+  await entered(fetch, 'serving');
+  await several('complete', complete);
+}
+
+async function entered(fetch: Fetch, wanted: FetchProgress['phase']): Promise<void> {
+  for await (const { phase } of fetch as AsyncIterable<FetchProgress>) if (phase === wanted) return;
   throw new Error('the fetch has ended');
 }
 
@@ -29,7 +39,7 @@ describe('a fetcher that serves on', () => {
     const { server, events, several } = await startServer(from, { key: KEY });
     const key = fetchKey(KEY);
     const first = startFetch(server, { name: 'model', key, serveOnMs: LONG_MS });
-    await serving(first.fetch);
+    await serving(first.fetch, several);
     const { fetch, directory } = startFetch(server, { name: 'model', key });
     expect(await fetch.finished).toMatchObject({ files: 3, encrypted: true, problemCount: 0 });
     expectSameTree(directory, from);
@@ -46,11 +56,11 @@ describe('a fetcher that serves on', () => {
 
   it('may have had everything before; when it is gone, the server sends itself', async () => {
     const from = served();
-    const { server, events } = await startServer(from);
+    const { server, events, several } = await startServer(from);
     const { directory, fetch } = startFetch(server);
     await fetch.finished;
     const again = startFetch(server, { directory, serveOnMs: LONG_MS });
-    await serving(again.fetch);
+    await serving(again.fetch, several, 2);
     await startFetch(server).fetch.finished;
     again.fetch.abort();
     expect(await again.fetch.finished).toMatchObject({ files: 0, unchangedFiles: 3 });
@@ -66,9 +76,9 @@ describe('a fetcher that serves on', () => {
 
   it('is let go where the server has something else meanwhile: a later fetcher gets that', async () => {
     const from = served();
-    const { server, events } = await startServer(from);
+    const { server, events, several } = await startServer(from);
     const first = startFetch(server, { serveOnMs: LONG_MS });
-    await serving(first.fetch);
+    await serving(first.fetch, several);
     write(from, 'model/new', 'new');
     const { fetch, directory } = startFetch(server);
     expect(await fetch.finished).toMatchObject({ files: 4 });
@@ -81,7 +91,7 @@ describe('a fetcher that serves on', () => {
     const from = served();
     const { server, events, several } = await startServer(from);
     const liar = startFetch(server, { serveOnMs: LONG_MS });
-    await serving(liar.fetch);
+    await serving(liar.fetch, several);
     const path = join(liar.directory, 'model/large');
     writeFileSync(
       path,
