@@ -121,7 +121,7 @@ longLabTest(
     await cast.event('progress', (event) =>
       (event.receivers as { storedBytes: number }[]).every(({ storedBytes }) => storedBytes > MIB / 2),
     );
-    receivers[1]!.child.kill('SIGKILL');
+    await receivers[1]!.kill();
     expect(await cast.ended).toBe(6);
     // A new directory is not visible before it is complete.
     expect(lab.entriesOf('h2')).toEqual([expect.stringMatching(/^\.rdmc-cast-/)]);
@@ -228,7 +228,7 @@ labTest(
     const receivers = await Promise.all(lab.receivers.map((host) => lab.receive(host)));
     const cast = lab.cast(path, lab.receivers, ...SLOW);
     await inMidTransfer(cast);
-    receivers[1]!.child.kill('SIGKILL');
+    await receivers[1]!.kill();
     expect(await cast.ended).toBe(6);
     expect(receiversOf(await cast.event('finished'))).toMatchObject({
       [lab.to('h1')]: 'complete',

@@ -13,7 +13,8 @@ describe('when a receiver is lost', () => {
   it('by kill -9, the others finish, the summary names it, and the exit code is 6', async () => {
     const { file, receivers, others, sender } = await disturb(scratch, 1, { rate: FASTER, others: 2 });
     const lost = receivers[0]!;
-    process.kill(lost.pid, 'SIGKILL');
+    // Until it is gone, its files are not those of a dead receiver.
+    await lost.cli.kill();
     const ended = await sender.ended;
     expect(ended.code).toBe(6);
     const finished = finishedOf(ended);

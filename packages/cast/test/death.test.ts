@@ -34,7 +34,8 @@ describe('a receiver that dies in the middle of a cast', () => {
       const { receivers, to, processes } = await receiversAmong(3, [victim]);
       const cast = castFile(join(from, 'root'), { to, algorithm, ...slow });
       await until(cast, someReceived(victim));
-      processes[0]!.child.kill('SIGKILL');
+      // Until it is gone, its files are not those of a dead receiver.
+      await processes[0]!.kill();
       const summary = await cast.finished;
       expect(summary.receivers.map(({ state }) => state)).toEqual(
         [0, 1, 2].map((index) => (index === victim ? 'failed' : 'complete')),
