@@ -127,7 +127,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/packed-place-forgotten',
     package: PACKAGE,
     function: 'PackedAppend.placed',
-    find: 'if (entry.stale) dead(entry.location);',
+    find: 'if (entry.stale) dead(place);',
     replace: '',
     fault:
       'A key of a takeover that was overwritten before its append had a place counts as live in the log.',
