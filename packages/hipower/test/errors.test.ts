@@ -1,5 +1,5 @@
 import type { ChannelOptions, HiPowerNode, Requester, Responder } from '@rdmc/hipower';
-import { rejection, startMembers, thrown } from '@rdmc/testing';
+import { rejection, startMembers, thrown, until } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { connectLimits } from '../src/connect-limits.js';
 import { BOARD_STRIDE, boardBytes, writeEnd } from '../src/layout/board.js';
@@ -199,6 +199,8 @@ describe('use', () => {
     await requester.write(Uint8Array.of(2));
     const iterator = responder[Symbol.asyncIterator]();
     (await iterator.next()).value!.release();
+    // The first message may be here before the requester's worker has taken the second one.
+    await until(() => requester.counters().peers[0]!.delivered === 2);
     await responder.close();
     const error = await rejection(requester.end());
     expect(error).toMatchObject({ code: 'ERR_RDMC_HIPOWER_PEER_CLOSED', memberId: 1 });

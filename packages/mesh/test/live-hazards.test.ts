@@ -261,6 +261,8 @@ describe('a roster that names members long gone', () => {
     a!.core.membership!.learn({ entries: gone, marks: [] });
     const next = await enter(50, [a!]);
     expect(next.mesh.peers.size).toBe(42);
+    // The newcomer is connected before the members that it called are.
+    await Promise.all([event(a!, 'joined', 50), event(b!, 'joined', 50)]);
     await assertWhole([a!.mesh, b!.mesh, next.mesh]);
     // The digest in heartbeats tells b of them.
     await until(() => b!.mesh.peers.size === 42);

@@ -27,7 +27,8 @@ export interface LoopEnd {
 }
 
 export interface OrderReport {
-  readonly scans: number;
+  /** Scans between the first round and the last one. */
+  readonly underWay: number;
   /** First scan that saw a newer unit behind an older one. */
   readonly violation: { readonly unit: number; readonly stamp: number; readonly laterStamp: number } | null;
 }
@@ -92,14 +93,17 @@ export function programCalls(state: AgentState) {
       const perUnit = args.unitBytes >> 2;
       const units = words.length / perUnit;
       const end = performance.now() + args.limitMs;
+      let underWay = 0;
       for (let scans = 1; ; scans += 1) {
         let later = 0;
         for (let unit = units - 1; unit >= 0; unit -= 1) {
           const stamp = Atomics.load(words, unit * perUnit + ((scans + unit) % perUnit));
-          if (stamp < later) return { scans, violation: { unit, stamp, laterStamp: later } };
+          if (stamp < later) return { underWay, violation: { unit, stamp, laterStamp: later } };
           later = stamp;
         }
-        if (Atomics.load(words, words.length - 1) === args.rounds) return { scans, violation: null };
+        const last = Atomics.load(words, words.length - 1);
+        if (last === args.rounds) return { underWay, violation: null };
+        if (last > 0) underWay += 1;
         if (performance.now() > end) {
           throw new ComplianceError(
             'ERR_RDMC_COMPLIANCE_TIMEOUT',
