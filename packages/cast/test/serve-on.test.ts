@@ -12,16 +12,16 @@ const LONG_MS = 3_600_000;
 type Several = Awaited<ReturnType<typeof startServer>>['several'];
 
 /**
- * Resolves when the fetch serves on, and the server has heard that so many are complete. It hears of that later, and until then a
- * further fetcher joins a swarm in which one is still served.
+ * Resolves when the fetch serves on and the server has counted `complete` fetches as complete. The server hears of the end later than
+ * the fetch. Until then a further fetcher joins the swarm of the first one.
  */
 async function serving(fetch: Fetch, several: Several, complete = 1): Promise<void> {
-  await entered(fetch, 'serving');
+  await servesOn(fetch);
   await several('complete', complete);
 }
 
-async function entered(fetch: Fetch, wanted: FetchProgress['phase']): Promise<void> {
-  for await (const { phase } of fetch as AsyncIterable<FetchProgress>) if (phase === wanted) return;
+async function servesOn(fetch: Fetch): Promise<void> {
+  for await (const { phase } of fetch as AsyncIterable<FetchProgress>) if (phase === 'serving') return;
   throw new Error('the fetch has ended');
 }
 

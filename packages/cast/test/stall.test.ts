@@ -45,7 +45,7 @@ describe('a receiver that makes no progress', () => {
     await until(cast, someReceived(1));
     stopped.signal('SIGSTOP');
     await untilTrue(() => isStopped(stopped.pid), LOOK_EVERY_MS);
-    // It has all of the first half perhaps, and nothing of what the sender gets now.
+    // It may have the whole first half. It gets nothing of the second half while it is stopped.
     input.end(second);
     // The cast would be over by then, but its end waits for all members of the group.
     let snapshots = 0;
