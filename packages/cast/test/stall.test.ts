@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { castFile, castStream } from '@rdmc/cast';
-import { until as untilTrue } from '@rdmc/testing';
+import { isStopped, until as untilTrue } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { slow, someReceived, sourceTree, until } from './support/disturbed.js';
 import { ReceiverProcess, startReceivers, temporaries } from './support/receivers.js';
@@ -58,9 +58,3 @@ describe('a receiver that makes no progress', () => {
       expect(readFileSync(join(directory, 'x')).equals(bytes)).toBe(true);
   });
 });
-
-/** A stopped process stops when it is scheduled next. */
-function isStopped(pid: number): boolean {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  return stat.slice(stat.lastIndexOf(')')).startsWith(') T');
-}

@@ -1,8 +1,7 @@
 import { fork } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { freed, underTest, until, WatchedProcess } from '@rdmc/testing';
+import { freed, isStopped, underTest, until, WatchedProcess } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 
 const PROGRAM = fileURLToPath(new URL('./support/stable-member.mjs', import.meta.url));
@@ -34,19 +33,11 @@ async function start(count: number, options: object = {}): Promise<Member[]> {
   return processes;
 }
 
-/** Whether all threads of a process are stopped. */
-function isStopped({ pid }: Member): boolean {
-  const stats = readdirSync(`/proc/${pid}/task`).map((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'),
-  );
-  return stats.every((stat) => / T /.test(stat));
-}
-
 /** All at once: none of them learns of the death of another one. */
 async function killAll(members: readonly Member[]): Promise<void> {
   // Between two signals this process may wait for a processor for long.
   for (const member of members) member.signal('SIGSTOP');
-  await until(() => members.every(isStopped), LOOK_EVERY_MS);
+  await until(() => members.every(({ pid }) => isStopped(pid)), LOOK_EVERY_MS);
   for (const member of members) member.signal('SIGKILL');
 }
 

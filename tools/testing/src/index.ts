@@ -4,6 +4,7 @@ export { expectExample, expectPrinted, expectShown } from './example.js';
 export { explore, type Model } from './explore.js';
 export { exploreObjects, type ObjectModel } from './explore-objects.js';
 export { impostorPem, startImpostor, TRUSTING } from './impostor.js';
+export { isStopped } from './is-stopped.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
 export { ModelMemory } from './model-memory.js';
 export { ModelQueue } from './model-queue.js';
