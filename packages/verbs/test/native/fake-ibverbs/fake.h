@@ -142,6 +142,8 @@ void flush(Qp& qp);
 // The error state: everything is flushed, and the last use of a shared receive queue told.
 void breakOff(Qp& qp);
 bool likeRxe();
+// Whether the port of the queue pair takes requests: it is neither down nor does its driver lose them.
+bool portMoves(const Qp& qp);
 Context* contextOf(ibv_context* context);
 // Wakes the thread that moves the requests of all queue pairs, as a device would: never in the thread that posts.
 void poke();

@@ -85,6 +85,8 @@ int postSend(ibv_qp* base, ibv_send_wr* request, ibv_send_wr** bad) {
     if (request->num_sge > int(qp->cap.max_send_sge)) return EINVAL;
     qp->sends.push_back(copyOf(*request));
   }
+  // Decided here, not in the thread that moves requests: that thread may run only after the port went down.
+  if (portMoves(*qp)) qp->underWay = qp->sends.size();
   // What is posted to a broken queue pair waits until the driver looks at it again, as on some devices.
   poke();
   return 0;

@@ -190,7 +190,7 @@ bool hears(Link link) { return link == Link::kUp || link == Link::kMute; }
 
 // A port that is down, as rdma_rxe of Linux 6.1 treats it, and a driver that loses requests. True: nothing moves.
 bool heldByPort(Qp& qp) {
-  if (linkOf(qp) != Link::kDown && linkOf(qp) != Link::kLost) {
+  if (portMoves(qp)) {
     qp.underWay = qp.sends.size();
     return false;
   }
@@ -260,6 +260,8 @@ void run() {
 }
 
 }  // namespace
+
+bool portMoves(const Qp& qp) { return linkOf(qp) != Link::kDown && linkOf(qp) != Link::kLost; }
 
 void poke() {
   if (!std::exchange(world().running, true)) std::thread(run).detach();
