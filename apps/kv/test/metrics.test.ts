@@ -103,12 +103,10 @@ it('traces the starts of servers, and takeovers', async () => {
   const recovered = cluster.recovered(1);
   await cluster.servers[3]!.close();
   await recovered;
+  const attempt = { id: expect.any(Number), takeover: expect.any(Number), logId: expect.any(String) };
+  // An attempt that fails is traced too, and followed by another one.
   expect(takeovers).toMatchObject([
-    {
-      id: expect.any(Number),
-      takeover: expect.any(Number),
-      logId: expect.any(String),
-      result: { entries: 0 },
-    },
+    ...cluster.failures.map(() => ({ ...attempt, error: expect.any(Error) })),
+    { ...attempt, result: { entries: 0 } },
   ]);
 });

@@ -2,7 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { CLOSE_TIMEOUT_MS, MOST_CLOSE_MEMBERS } from '../src/constants.js';
 import { encodeFailure, encodeFrame, FrameType } from '../src/frames.js';
 import type { Mesh, MeshFailure } from '../src/index.js';
-import { assertWhole, failureOf, form, KEY, leaveOf, place, rejection, thrown, until } from './helpers.js';
+import {
+  assertWhole,
+  failureOf,
+  form,
+  hide,
+  KEY,
+  leaveOf,
+  place,
+  rejection,
+  thrown,
+  until,
+} from './helpers.js';
 
 describe('failure', () => {
   it.each([undefined, KEY])(
@@ -13,6 +24,7 @@ describe('failure', () => {
       const others = [0, 1, 2].map((id) => failureOf(meshes[id]!, 3));
       const self = failureOf(meshes[3]!, 1);
       cores[3]!.links.get(0)!.dismiss();
+      hide(cores[3]!);
       for (const failure of await Promise.all(others)) {
         expect(failure).toMatchObject({ member: 3, reporter: 0, code: 'ERR_RDMC_MESH_MEMBER_LOST' });
       }
@@ -24,7 +36,8 @@ describe('failure', () => {
   );
 
   it('is told once, to late listeners too, and can be unsubscribed', async () => {
-    const { meshes } = await form(3);
+    const { meshes, cores } = await form(3);
+    hide(cores[2]!);
     const seen: MeshFailure[] = [];
     meshes[1]!.onFailure((failure) => seen.push(failure));
     const silent: MeshFailure[] = [];
@@ -155,7 +168,7 @@ describe('silence', () => {
     const close = new Set([16, 0, 15, 1, 13, 3, 11, 5]);
     const distant = cores.slice(0, silent).filter((core) => !close.has(core.options.id));
     await until(() => distant.every((core) => core.links.get(silent)!.isDistant));
-    for (const link of cores[silent]!.links.values()) link.send = () => {};
+    hide(cores[silent]!);
     const failure = await failureOf(meshes[6]!, silent);
     expect(failure.code).toBe('ERR_RDMC_MESH_MEMBER_SILENT');
     expect(failure.reason).toContain('500 ms');

@@ -10,6 +10,7 @@ import {
 } from '@rdmc/testing';
 import type { Core, Internals } from '../src/core.js';
 import type { Member, Mesh, MeshError, MeshFailure, MeshOptions } from '../src/index.js';
+import type { Link } from '../src/link.js';
 import type { ReservedPort } from '../src/loopback.js';
 import { reserveLoopbackPorts } from '../src/loopback.js';
 import { joinMesh } from '../src/mesh.js';
@@ -90,6 +91,18 @@ export function leaveOf(mesh: Mesh, member: number): Promise<void> {
       if (id === member) resolve();
     });
   });
+}
+
+/**
+ * From now on the others see nothing of this member: it neither sends nor closes a connection. Both ends of a connection see
+ * its end, and each tells the others; frames on different connections arrive in any order. A test that expects
+ * the report of one end calls this for the other one.
+ */
+export function hide({ links }: { readonly links: ReadonlyMap<number, Link> }): void {
+  for (const link of links.values()) {
+    link.send = () => {};
+    link.dismiss = () => {};
+  }
 }
 
 /** The next `count` messages of a topic, as [from, body]. */

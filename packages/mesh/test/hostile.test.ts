@@ -6,7 +6,7 @@ import { encodeFrame, FrameType } from '../src/frames.js';
 import { decodeReject, encodeHello, type Hello } from '../src/hello.js';
 import type { MeshLogger, MeshOptions } from '../src/index.js';
 import { membersDigest, validateMembers } from '../src/members.js';
-import { assertWhole, closed, failureOf, form, KEY, place, stranger, until } from './helpers.js';
+import { assertWhole, closed, failureOf, form, hide, KEY, place, stranger, until } from './helpers.js';
 
 const randomBytes = Buffer.from(Array.from({ length: 4096 }, (_, i) => (i * 7919 + (i >> 3)) & 0xff));
 
@@ -153,6 +153,7 @@ describe('a well-formed HELLO that does not fit', () => {
       const { meshes, cores } = await form(3);
       const heard = failureOf(meshes[1]!, 2);
       cores[2]!.links.get(0)!.send(bytes);
+      hide(cores[2]!);
       const failure = await heard;
       expect(failure).toMatchObject({ member: 2, reporter: 0, code: 'ERR_RDMC_MESH_PROTOCOL' });
       await assertWhole([meshes[0]!, meshes[1]!]);

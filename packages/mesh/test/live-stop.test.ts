@@ -1,6 +1,6 @@
 /** A process that is told that its id belongs to another process, or that it was removed. */
 import { expect, it } from 'vitest';
-import { thrown } from './helpers.js';
+import { hide, thrown } from './helpers.js';
 import { assertOrdered, converged, enter, grow, type Live } from './live-helpers.js';
 
 /** Codes of losses that a member reports because it stops. */
@@ -23,6 +23,8 @@ function stopped({ mesh }: Live): Promise<unknown> {
 it('replace: true: the older one stops with ERR_RDMC_REPLACED', async () => {
   const [a, b, c] = await grow(3);
   const stops = stopped(c!);
+  // The end of its connections must not come before the news of the newer process.
+  hide(c!.core);
   const next = await enter(2, [a!], { replace: true });
   expect(await stops).toMatchObject({ code: 'ERR_RDMC_REPLACED' });
   expect(next.mesh.incarnation).toBe(2);

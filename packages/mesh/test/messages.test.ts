@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { MAX_KEPT_MESSAGES } from '../src/constants.js';
 import { MeshRemoteError } from '../src/index.js';
-import { assertWhole, failureOf, form, KEY, messages, place, rejection, thrown, until } from './helpers.js';
+import {
+  assertWhole,
+  failureOf,
+  form,
+  hide,
+  KEY,
+  messages,
+  place,
+  rejection,
+  thrown,
+  until,
+} from './helpers.js';
 
 describe('messages', () => {
   it.each([undefined, KEY])('arrive in order between each pair, and once, key %s', async (key) => {
@@ -92,12 +103,13 @@ describe('messages', () => {
   });
 
   it('that nobody reads are kept up to a bound; beyond it their sender is cut off', async () => {
-    const { meshes } = await form(3);
+    const { meshes, cores } = await form(3);
     for (let i = 0; i < MAX_KEPT_MESSAGES; i++) meshes[2]!.send(0, 'unread', i);
     meshes[2]!.send(0, 'mark', null);
     await messages(meshes[0]!, 'mark', 1);
     expect(meshes[0]!.failed.size).toBe(0);
     meshes[2]!.send(0, 'unread', 'one more');
+    hide(cores[2]!);
     expect((await failureOf(meshes[1]!, 2)).code).toBe('ERR_RDMC_MESH_UNREAD_OVERFLOW');
     const kept = await messages(meshes[0]!, 'unread', MAX_KEPT_MESSAGES);
     expect(kept.at(-1)).toEqual([2, MAX_KEPT_MESSAGES - 1]);

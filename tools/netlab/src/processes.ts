@@ -44,15 +44,18 @@ export function signal(pids: readonly number[], name: NodeJS.Signals): void {
   }
 }
 
-/** Kills every process of these namespaces and the given ones, and waits (blocking, at most two seconds) until they have ended. */
+/**
+ * Kills every process of these namespaces and the given ones, and waits (blocking) until they have ended, or KILL_WAIT_MS in
+ * pauses. Time in which this process does not run does not count: the killed ones may not run then either.
+ */
 export function killAll(namespaces: readonly string[], others: readonly number[] = []): void {
-  const deadline = Date.now() + KILL_WAIT_MS;
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   signal(others, 'SIGKILL');
   // Repeatedly: a process may have started another one meanwhile.
-  for (let found = processesIn(namespaces); found.length > 0 && Date.now() < deadline; ) {
+  for (let waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_POLL_MS) {
+    const found = processesIn(namespaces);
+    if (found.length === 0) return;
     signal(found, 'SIGKILL');
     Atomics.wait(sleeper, 0, 0, KILL_POLL_MS);
-    found = processesIn(namespaces);
   }
 }

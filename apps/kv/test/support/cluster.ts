@@ -8,8 +8,10 @@ import { freed } from '@rdmc/testing';
 import { type CoordinatorOptions, KvCoordinator, KvServer, type ServerOptions } from '../../src/index.js';
 
 const MIB = 1024 * 1024;
-/** A server that is lost was closed, so nobody reads by its lease: recoveries need not wait for all of it. */
-const hastyClock = (): number => bootClock() * 10;
+/** The longest lease. All servers share one event loop: while it is blocked, no server renews its lease. */
+const LEASE_MS = 20_000;
+/** A server that is lost was closed, so nobody reads by its lease: recoveries wait for a hundredth of it. */
+const hastyClock = (): number => bootClock() * 100;
 
 /** A coordinator and servers in this process. */
 export class TestCluster {
@@ -51,7 +53,7 @@ export class TestCluster {
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };
     const coordinator = KvCoordinator.start(
-      { ...common, clock: hastyClock, ...more, directory: join(directory, 'coordinator') },
+      { ...common, leaseMs: LEASE_MS, clock: hastyClock, ...more, directory: join(directory, 'coordinator') },
       {
         serving: () => cluster.#serving(),
         recovered: () => {

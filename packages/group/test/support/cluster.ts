@@ -55,9 +55,16 @@ export function groupIdForEach(): { id: number } {
   return group;
 }
 
+/**
+ * How long a neighbour's device may be silent. On a busy machine the devices of many members in one process wait for a
+ * processor for seconds.
+ */
+const RETRY_MS = 60_000;
+
 /** The same group at all its members, in their order: the root first. */
 export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptions): Promise<Group[]> {
-  return Promise.all(options.members.map((id) => nodes[id]!.createGroup(options)));
+  const patient = { retryTimeoutMs: RETRY_MS, ...options };
+  return Promise.all(options.members.map((id) => nodes[id]!.createGroup(patient)));
 }
 
 /** A region with content that depends on `seed`. */

@@ -10,11 +10,13 @@ import { LONG_MS } from '../wait.js';
 const RETRY_MS = 200;
 /** For tests in which connecting must succeed: longer than a busy machine delays the peer's process. */
 const LONG_RETRY_MS = 3_000;
+/** For a request that is posted before its peer connects. */
+const BEFORE_PEER = { retryTimeoutMs: 20_000 };
 
 export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
   test('an address survives JSON, and either side may connect first', { bothWays: true }, async (a, b) => {
     const [near, far] = await Promise.all([a.end(), b.end()]);
-    await near.connect(JSON.parse(JSON.stringify(far.address)) as QueuePairAddress);
+    await near.connect(JSON.parse(JSON.stringify(far.address)) as QueuePairAddress, BEFORE_PEER);
     assert.equal(await near.state(), 'RTS');
     await near.post({ id: 1, opcode: 'SEND' });
     await far.receive({ id: 2 });
