@@ -14,6 +14,7 @@ import {
   memberLostError,
   unconnectedError,
 } from './formation-errors.js';
+import { GroupBuffer } from './group-buffer.js';
 import { GroupLinks } from './group-links.js';
 import { groupMemoryBytes } from './group-memory.js';
 import type { Neighbourhood } from './neighbourhood.js';
@@ -58,8 +59,7 @@ export class Formation {
   /** Messages of members whose group already exists. */
   readonly early: [number, MemberMessage][] = [];
   #region: MemoryRegion | undefined;
-  /** Resolves when this group has a first-block buffer; and their size. */
-  #joined: { readonly bytes: number; readonly done: Promise<void> } | undefined;
+  readonly #buffer: GroupBuffer;
 
   constructor(
     private readonly environment: GroupEnvironment,
@@ -71,6 +71,7 @@ export class Formation {
     this.#agreement = agreementOf(options);
     this.#others = options.members.filter((id) => id !== environment.memberId);
     this.links = new GroupLinks(environment, options, slot.number);
+    this.#buffer = new GroupBuffer(environment.slabs);
     const neighbours = neighbourhood.neighbours.map((rank) => options.members[rank]!);
     const linked = [...neighbours, ...this.links.smallMembers];
     this.#roll = new RollCall(options, environment.memberId, linked);
@@ -133,7 +134,7 @@ export class Formation {
 
   /** Frees the group's memory: the worker has closed its queue pairs. */
   async free(): Promise<void> {
-    await Promise.all([this.#region?.close(), this.links.close(), this.#leaveBuffers()]);
+    await Promise.all([this.#region?.close(), this.links.close(), this.#buffer.leave()]);
   }
 
   fail(error: GroupError | AbortError): void {
@@ -382,22 +383,7 @@ export class Formation {
   /** Resolves with the size of the first-block buffers, when this member has one, if it needs one. */
   async #joinBuffers(): Promise<number> {
     const bytes = bufferBytes(this.maxBlockBytes, this.transports);
-    if (this.#receivesBlocks) {
-      this.#joined = { bytes, done: this.environment.slabs.join(bytes) };
-      await this.#joined.done;
-    }
+    if (this.#receivesBlocks) await this.#buffer.join(bytes);
     return bytes;
-  }
-
-  /** Also where the group has failed while its buffer was being allocated. */
-  async #leaveBuffers(): Promise<void> {
-    const joined = this.#joined;
-    this.#joined = undefined;
-    if (!joined) return;
-    const hasOne = await joined.done.then(
-      () => true,
-      () => false,
-    );
-    if (hasOne) await this.environment.slabs.leave(joined.bytes);
   }
 }

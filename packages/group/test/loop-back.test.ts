@@ -22,7 +22,7 @@ class Bench {
   readonly #held: (() => void)[] = [];
   #holds: number | undefined;
   readonly queuePairs: QueuePair[] = [];
-  /** Queue pairs that were created after `refuseSecond`, and closed. */
+  /** Queue pairs that were created after `refuseSecond` or `refuseReceives`, and closed. */
   closed = 0;
   readonly outcomes: (CompletionFailure | 'done' | undefined)[] = [];
   readonly loopBack: LoopBack;
@@ -98,19 +98,20 @@ class Bench {
 
   /** The device has only one queue pair left. Closing the device fails where one is open. */
   refuseSecond(): void {
-    const create = this.protectionDomain.createQueuePair.bind(this.protectionDomain);
     let count = 0;
-    this.protectionDomain.createQueuePair = (options) => {
+    this.#watchCreated(() => {
       count += 1;
       if (count % 2 === 0) throw new Error('no queue pair is left');
-      const queuePair = create(options);
-      const close = queuePair.close.bind(queuePair);
-      queuePair.close = () => {
-        this.closed += 1;
-        return close();
+    });
+  }
+
+  /** The device does not take receives. */
+  refuseReceives(): void {
+    this.#watchCreated((queuePair) => {
+      queuePair.postReceive = () => {
+        throw new Error('no receive is taken');
       };
-      return queuePair;
-    };
+    });
   }
 
   /** Holds the completions of that queue pair. */
@@ -120,6 +121,21 @@ class Bench {
 
   get held(): number {
     return this.#held.length;
+  }
+
+  /** Counts queue pairs that are closed. */
+  #watchCreated(created: (queuePair: QueuePair) => void): void {
+    const create = this.protectionDomain.createQueuePair.bind(this.protectionDomain);
+    this.protectionDomain.createQueuePair = (options) => {
+      const queuePair = create(options);
+      const close = queuePair.close.bind(queuePair);
+      queuePair.close = () => {
+        this.closed += 1;
+        return close();
+      };
+      created(queuePair);
+      return queuePair;
+    };
   }
 
   #take(words: Uint32Array, base: number): void {
@@ -202,6 +218,16 @@ describe('LoopBack', () => {
     await bench.finish(1);
     expect(bench.outcomes).toMatchObject([{ status: 'GENERAL_ERROR' }]);
     expect(bench.closed).toBe(1);
+    await bench.loopBack.close();
+  });
+
+  it('closes both queue pairs where the device does not take receives', async () => {
+    const bench = await Bench.open();
+    bench.refuseReceives();
+    await bench.write(1);
+    await bench.finish(1);
+    expect(bench.outcomes).toMatchObject([{ status: 'GENERAL_ERROR' }]);
+    expect(bench.closed).toBe(2);
     await bench.loopBack.close();
   });
 

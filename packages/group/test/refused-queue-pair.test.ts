@@ -6,13 +6,19 @@ import { clusterForAll, createEverywhere, groupIdForEach } from './support/clust
 
 afterEach(() => vi.restoreAllMocks());
 
-/** The queue pairs and regions that are open; `refuse` lets the creation of a queue pair fail, by its number from now on. */
+/**
+ * The queue pairs and regions that are open; `refuse` lets the creation of a queue pair fail, and `refusePost` the post of its
+ * receives, by its number from now on.
+ */
 function watchDevices() {
   const open = { queuePairs: new Set<QueuePair>(), regions: new Set<MemoryRegion>() };
   const { createQueuePair, allocate } = ProtectionDomain.prototype;
+  const { postReceive } = QueuePair.prototype;
   const closes = { queuePair: QueuePair.prototype.close, region: MemoryRegion.prototype.close };
   let asked = 0;
   let refused = 0;
+  let posts = 0;
+  let refusedPost = 0;
   vi.spyOn(ProtectionDomain.prototype, 'createQueuePair').mockImplementation(function create(
     this: ProtectionDomain,
     options,
@@ -22,6 +28,14 @@ function watchDevices() {
     const queuePair = createQueuePair.call(this, options);
     open.queuePairs.add(queuePair);
     return queuePair;
+  });
+  vi.spyOn(QueuePair.prototype, 'postReceive').mockImplementation(function post(
+    this: QueuePair,
+    ...requests
+  ) {
+    posts += 1;
+    if (posts === refusedPost) throw new VerbsError('ERR_RDMC_OUT_OF_MEMORY', 'no receive is taken');
+    postReceive.apply(this, requests);
   });
   vi.spyOn(QueuePair.prototype, 'close').mockImplementation(function close(this: QueuePair) {
     open.queuePairs.delete(this);
@@ -43,21 +57,26 @@ function watchDevices() {
     asked = 0;
     refused = nth;
   };
-  return { open, refuse };
+  const refusePost = (nth: number): void => {
+    posts = 0;
+    refusedPost = nth;
+  };
+  return { open, refuse, refusePost };
 }
 
 /** In the application's thread, where the queue pairs of the groups can be counted. */
-describe('a creation of which the device refuses any one queue pair', () => {
+describe('a creation of which the device refuses any one queue pair, or its receives', () => {
   const nodes = clusterForAll(4, { thread: 'application' });
   const group = groupIdForEach();
 
   // At the root. A neighbour has two queue pairs.
-  it.each<[string, Partial<GroupOptions>, number]>([
-    ['small messages and a table', { algorithm: 'chain', delivery: 'stable' }, 2 + 3 + 3],
-    ['the rings of many senders and a table', { senders: 'all', delivery: 'stable' }, 6 + 3],
-  ])('fails by that, and frees all others, with %s', async (_name, wish, queuePairs) => {
+  it.each<[string, Partial<GroupOptions>, number, number]>([
+    ['small messages and a table', { algorithm: 'chain', delivery: 'stable' }, 2, 3 + 3],
+    ['the rings of many senders and a table', { senders: 'all', delivery: 'stable' }, 0, 6 + 3],
+  ])('fails by that, and frees all others, with %s', async (_name, wish, ofNeighbours, links) => {
+    const queuePairs = ofNeighbours + links;
     const options = { ...group, members: nodes.map(({ id }) => id), ...wish };
-    const { open, refuse } = watchDevices();
+    const { open, refuse, refusePost } = watchDevices();
     for (let nth = 1; nth <= queuePairs; nth += 1) {
       refuse(nth);
       const failed = await rejection(nodes[0]!.createGroup(options));
@@ -65,6 +84,14 @@ describe('a creation of which the device refuses any one queue pair', () => {
       expect([...open.queuePairs, ...open.regions], `queue pair ${nth}`).toEqual([]);
     }
     refuse(0);
+    // A link posts its receives when it is created.
+    for (let nth = 1; nth <= links; nth += 1) {
+      refusePost(nth);
+      const failed = await rejection(nodes[0]!.createGroup(options));
+      expect(failed, `receives ${nth}`).toMatchObject({ code: 'ERR_RDMC_OUT_OF_MEMORY' });
+      expect([...open.queuePairs, ...open.regions], `receives ${nth}`).toEqual([]);
+    }
+    refusePost(0);
     const groups = await createEverywhere(nodes, options);
     const own = [...open.queuePairs].filter(({ device }) => device === nodes[0]!.device);
     expect(own).toHaveLength(queuePairs);

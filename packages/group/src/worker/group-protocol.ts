@@ -111,7 +111,13 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     const counters = countersAt(this.context.data as SharedArrayBuffer, setup.group);
     const plans = this.#plans.join(topologyOf(setup), setup.neighbours);
     const share = { counters, loopBack: this.#loopBack, plans };
-    this.#groups.set(setup.group, new WorkerGroup(this.context, setup, share, this.#want));
+    try {
+      this.#groups.set(setup.group, new WorkerGroup(this.context, setup, share, this.#want));
+    } catch (error) {
+      // There is no group that an `abort` would end.
+      this.#plans.leave(plans);
+      throw error;
+    }
   }
 
   #addBuffers({ bufferBytes, region: handle, buffers }: SlabSetup): void {
@@ -128,8 +134,12 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   async #abort(number: number): Promise<void> {
     const group = this.#groups.get(number);
-    await group?.abort();
-    if (group && this.#groups.delete(number)) this.#plans.leave(group.machine.plans);
+    try {
+      await group?.abort();
+    } finally {
+      // Also if a queue pair was not closed: another group may soon have the number.
+      if (group && this.#groups.delete(number)) this.#plans.leave(group.machine.plans);
+    }
   }
 }
 

@@ -83,7 +83,13 @@ export class LoopBackPair {
     }
     context.attach(this.#out, { onCompletion: (words, base) => this.#onSent(words, base) });
     context.attach(this.#into, { onCompletion: (words, base) => this.#onArrived(words, base) });
-    for (let i = 0; i < DEPTH; i += 1) this.#into.postReceive(RECEIVE);
+    try {
+      for (let i = 0; i < DEPTH; i += 1) this.#into.postReceive(RECEIVE);
+    } catch (error) {
+      // Nobody else knows of the queue pairs.
+      this.close().catch(() => {});
+      throw error;
+    }
   }
 
   /** @throws VerbsError as `QueuePair.connect` */

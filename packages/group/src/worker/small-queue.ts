@@ -51,8 +51,14 @@ export class SmallQueue implements CompletionHandler {
       receiveDepth: depths.notices,
     });
     context.attach(this.#queuePair, this);
-    // Before the other side has the address. One call of the addon for all: a relay has a link to each of its children.
-    this.#queuePair.postReceive(...Array.from({ length: depths.notices }, () => RECEIVE));
+    try {
+      // Before the other side has the address. One call of the addon for all: a relay has a link to each of its children.
+      this.#queuePair.postReceive(...Array.from({ length: depths.notices }, () => RECEIVE));
+    } catch (error) {
+      // Nobody else knows of the queue pair.
+      this.close().catch(() => {});
+      throw error;
+    }
   }
 
   get address(): QueuePairAddress {
