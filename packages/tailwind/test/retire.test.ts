@@ -1,6 +1,6 @@
 /** Backups that are to go, while the log is written. */
 import { Deferred } from '@rdmc/common';
-import { EntryType, type Log, TailwindError } from '@rdmc/tailwind';
+import { type Append, EntryType, type Log, TailwindError } from '@rdmc/tailwind';
 import { segmentEntries } from '@rdmc/tailwind/format';
 import { until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
@@ -60,6 +60,7 @@ async function startMove(count: number) {
 class Acknowledged {
   readonly keys = new Map<bigint, Set<string>>();
   #next = 0;
+  #last: Append | undefined;
 
   constructor(private readonly log: Log) {}
 
@@ -68,10 +69,16 @@ class Acknowledged {
       const number = this.#next;
       this.#next += 1;
       const append = this.log.append(object(number, 20));
+      this.#last = append;
       await append.acknowledged;
       const { segmentId } = append.locations![0]!;
       this.keys.set(segmentId, (this.keys.get(segmentId) ?? new Set()).add(String(number)));
     }
+  }
+
+  /** The segment of the last append, also if that is not acknowledged; undefined while it waits for a segment. */
+  get head(): bigint | undefined {
+    return this.#last?.locations?.[0]?.segmentId;
   }
 }
 
@@ -214,14 +221,24 @@ describe('while an open replica moves', () => {
     const acknowledged = new Acknowledged(log);
     await acknowledged.append(20);
     let raises = 0;
+    let raisesForClose = 0;
+    const waits = new Deferred<never>();
     authority.onRaise = async () => {
       raises += 1;
+      // Everything in segment 1 is acknowledged when an append gets a place in the next one: then it is closed at once.
+      if ((acknowledged.head ?? 1n) > 1n) raisesForClose += 1;
+      // The first request may have begun before that.
+      if (raisesForClose > 1)
+        waits.reject(new Error('segment 1 is not closed: it waits for the coordinator'));
       throw new Error('the coordinator is away');
     };
     const retired = log.retire(1);
     await until(() => raises > 0);
-    while (acknowledged.keys.size < 3) await acknowledged.append(20);
-    await retired;
+    const goesOn = async (): Promise<void> => {
+      while (acknowledged.keys.size < 3) await acknowledged.append(20);
+      await retired;
+    };
+    await Promise.race([goesOn(), waits.promise]);
     await until(() => first.logIds.length === 0);
   });
 

@@ -259,16 +259,7 @@ export class Backup {
   async inventory(logId: bigint): Promise<ReplicaReport[]> {
     this.fence(logId);
     const mine = this.replicas.ofLog(logId).filter(({ record }) => record.committed);
-    return Promise.all(
-      mine.map(async (replica) => {
-        if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
-        const report = await this.#scanner.scan(replica, undefined, ({ result, digest }) => ({
-          scan: result,
-          digest,
-        }));
-        return { record: replica.record, ...report };
-      }),
-    );
+    return Promise.all(mine.map((replica) => this.#scanner.report(replica)));
   }
 
   /**

@@ -10,6 +10,7 @@ import { ScanBuffers } from '../scanner/scan-buffers.js';
 import type { DivideJob, ScanAnswer } from '../scanner/scan-job.js';
 import { SCAN_THREADS, Scanner } from '../scanner/scanner.js';
 import type { ReplicaStore } from '../storage/replica-store.js';
+import type { ReplicaReport } from './backup-types.js';
 import type { Replica } from './replica.js';
 
 /** A scanned replica. */
@@ -36,6 +37,13 @@ export class ReplicaScanner {
       return this.scan(replica, certificate, ({ result }) => result);
     const { logId, segmentId, incarnation } = record;
     return scanSegment(buffer.view(0, record.segmentBytes), { logId, segmentId, incarnation, certificate });
+  }
+
+  /** What a recovery is told of a replica. */
+  async report(replica: Replica): Promise<ReplicaReport> {
+    if (!replica.isOpen) return { record: replica.record, scan: undefined, digest: undefined };
+    const found = await this.scan(replica, undefined, ({ result: scan, digest }) => ({ scan, digest }));
+    return { record: replica.record, ...found };
   }
 
   /** Resolves with the result of `use`, which gets the bytes. */
