@@ -153,6 +153,11 @@ export const TAKEOVER_RETRY_MS = 500;
 export const REGISTER_RETRY_MS = 500;
 /** How long a server that begins asks backups that refuse its log: they may find the coordinator up to 6.3 s later than it. */
 export const BACKUPS_WAIT_MS = 10_000;
+/**
+ * How long a server that starts asks for its admission: a new coordinator waits for the servers that run, and may be followed. Longer
+ * than one request (30 s): where the coordinator is too busy to answer in that time, the server asks again.
+ */
+export const ENLIST_WAIT_MS = 45_000;
 /** How long servers that run may take to find a coordinator that was started again. They call it at most 6.3 s apart. */
 export const DEFAULT_RETURN_MS = 20_000;
 /** The same for servers that were connected with a standby when it took the lead: they register at once. */
@@ -173,7 +178,10 @@ export const SNAPSHOT_WAIT_MS = 60_000;
 export const SNAPSHOT_RETRY_MS = 200;
 /** Commands of a restore that one server gets at once. */
 export const RESTORE_BATCH_BYTES = 256 * 1024;
-/** How long `kv admin status` waits for each member. */
-export const STATUS_TIMEOUT_MS = 2_000;
+/**
+ * How long `kv admin status` waits for each member. Longer than the mesh's limit for silence: a busy member is not called silent, and
+ * one that has stopped is lost before.
+ */
+export const STATUS_TIMEOUT_MS = 10_000;
 /** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */
 export const EVIDENCE_MS = 5_000;

@@ -3,16 +3,21 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { until } from '@rdmc/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ClusterStatus, clusterStatus, problemsOf } from '../src/admin/status.js';
+import { StatusService } from '../src/admin/status-service.js';
 import { statusText } from '../src/admin/status-text.js';
+import { Topic } from '../src/cluster/messages.js';
 import { Standalone } from '../src/index.js';
 import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
 
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+/** Default of the mesh where members come and go. */
+const DEFAULT_LIVE_SILENCE_MS = 8_000;
 /** Between two looks at what has no event. */
 const POLL_MS = 20;
 
@@ -160,6 +165,30 @@ const itsFacts = {
   removed: [],
   recoveries: [],
 };
+
+it('a connected member whose answer does not come is silent; a busy one has longer to answer than the mesh to find it lost', async () => {
+  const limits: unknown[] = [];
+  const request = async (_: number, topic: string, __: unknown, { timeoutMs }: { timeoutMs: number }) => {
+    limits.push([topic, timeoutMs > DEFAULT_LIVE_SILENCE_MS]);
+    throw Object.assign(new Error('late'), { code: 'ERR_RDMC_MESH_REQUEST_TIMEOUT' });
+  };
+  const peers = new Map([0, 2].map((id) => [id, { id, state: 'connected', incarnation: 1 }]));
+  const service = new StatusService({
+    mesh: { id: 1, incarnation: 1, peers, request, onRequest: () => subscription(() => {}) },
+    coordinator: {
+      lead: { member: 0, term: 1 },
+      request: (topic: string, body: unknown, options: { timeoutMs: number }) =>
+        request(0, topic, body, options),
+    },
+    table: { epoch: 1, ranges: [] },
+    servers: () => [2],
+    nodes: () => [],
+  } as never);
+  const { problems, servers } = await service.status();
+  expect(servers).toMatchObject([{ server: 2, state: 'silent', facts: null }]);
+  expect(problems).toEqual(expect.arrayContaining(['server 2 does not answer']));
+  expect(limits).toEqual(Array(2).fill([Topic.STATUS, true]));
+});
 
 it('problems are named one by one', () => {
   const facts = { ...ownFacts, ...release(2) };

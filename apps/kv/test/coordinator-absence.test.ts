@@ -6,7 +6,7 @@ import { until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Absences, isGone, isMinority } from '../src/cluster/absences.js';
 import { tableMessage } from '../src/cluster/messages.js';
-import type { PlacementEvents } from '../src/cluster/placement.js';
+import type { PlacementEvents } from '../src/cluster/placement-events.js';
 import { EVIDENCE_MS } from '../src/limits.js';
 import { epochsOf, FakeMesh, FakeStore, NEVER_MS, record, start } from './support/fake-mesh.js';
 

@@ -1,13 +1,15 @@
 /** Which processes a cluster of a level admits, when the level is raised, and what servers learn of it. */
 import { type Levels, type Subscription, subscription } from '@rdmc/common';
 import { refusal } from '@rdmc/testing';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ClusterAdmin } from '../src/admin/admin-service.js';
 import { standbyId, Topic } from '../src/cluster/messages.js';
 import { ClusterLevel } from '../src/upgrade/cluster-level.js';
 import { LevelKeeper } from '../src/upgrade/level-keeper.js';
 
 const [OLD, NEW, NEXT] = [range(1, 1), range(1, 2), range(2, 3)];
+/** Default of the mesh. */
+const DEFAULT_REQUEST_TIMEOUT_MS = 30_000;
 const LEVEL_REFUSED = refusal('ERR_RDMC_KV_LEVEL');
 const NOT_FINALIZED = refusal('ERR_RDMC_KV_NOT_FINALIZED');
 
@@ -53,11 +55,13 @@ class Cluster {
     };
     const logs = async () => owners.map((owner) => ({ owner, state: 'live' as const }));
     const made = new LevelKeeper({
-      mesh: { id: 0, peers: this.peers },
+      mesh: { id: 0, peers: this.peers, onLeave: () => subscription(() => {}) },
       orders,
       store: this.store,
       logs,
       levels,
+      waitMs: 1,
+      ended: new AbortController().signal,
     });
     expect(made).toBeDefined();
   }
@@ -245,8 +249,7 @@ class Client {
   }
 }
 
-async function enlisted(levels: Levels) {
-  const client = new Client();
+async function enlisted(levels: Levels, client = new Client()) {
   const raised: number[] = [];
   const refused: unknown[] = [];
   const level = await ClusterLevel.enlist({
@@ -263,6 +266,19 @@ async function enlisted(levels: Levels) {
 describe('a server', () => {
   it('does not begin where it does not speak the level', async () => {
     await expect(enlisted(range(2, 3))).rejects.toEqual(LEVEL_REFUSED);
+  });
+
+  it('asks again where a busy coordinator has not answered within the longest time of a request', async () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now);
+    onTestFinished(() => clock.mockRestore());
+    const client = new Client();
+    client.answer = () => {
+      if (client.requests.length > 1) return { level: 1 };
+      now += DEFAULT_REQUEST_TIMEOUT_MS;
+      throw Object.assign(new Error('late'), { code: 'ERR_RDMC_MESH_REQUEST_TIMEOUT' });
+    };
+    expect((await enlisted(NEW, client)).level.value).toBe(1);
   });
 
   it('follows the level up, and never down', async () => {

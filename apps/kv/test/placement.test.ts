@@ -4,7 +4,8 @@ import { readShape } from '@rdmc/common/shapes';
 import type { LogRecord } from '@rdmc/tailwind/coordinator';
 import { expect, it, vi } from 'vitest';
 import { tableMessage, takeoverMessage } from '../src/cluster/messages.js';
-import type { Placement, PlacementEvents } from '../src/cluster/placement.js';
+import type { Placement } from '../src/cluster/placement.js';
+import type { PlacementEvents } from '../src/cluster/placement-events.js';
 import { NOBODY } from '../src/cluster/slot-table.js';
 import {
   epochsOf,

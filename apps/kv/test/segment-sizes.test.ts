@@ -1,13 +1,21 @@
 /** Servers whose segments have another size than those of the cluster. */
-import { refusal } from '@rdmc/testing';
+import { getEventListeners } from 'node:events';
+import { Deferred, ownLevels, type Subscription, subscription } from '@rdmc/common';
+import { refusal, rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
+import { Topic } from '../src/cluster/messages.js';
 import { SegmentSizes } from '../src/cluster/segment-sizes.js';
+import { LevelKeeper } from '../src/upgrade/level-keeper.js';
 import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
 
 const MIB = 1024 * 1024;
 const KEYS = ['a', 'b', 'c', 'd'];
 const REFUSED = refusal('ERR_RDMC_KV_SEGMENT_SIZE');
+
+const NEVER_MS = 2 ** 31 - 1;
+/** All that can go on without another event has gone on. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 type State = 'connected' | 'left';
 
@@ -57,6 +65,169 @@ describe('the coordinator', () => {
     admit(3, 4);
     admit(2, 4);
     expect(() => admit(1, 8)).toThrow(REFUSED);
+  });
+});
+
+/** Servers 1 to 4 are connected; 1 to 3 have live logs of a former run of the coordinator, and 9 has a dead one. */
+function nextRun({
+  waitMs = NEVER_MS,
+  logs = async () => {},
+}: {
+  waitMs?: number;
+  logs?: () => Promise<void>;
+} = {}) {
+  const peers = new Map(
+    [1, 2, 3, 4].map((id) => [id, { state: 'connected' as State, levels: ownLevels(), incarnation: 2 }]),
+  );
+  const end = new AbortController();
+  let left!: (server: number) => void;
+  const onLeave = (listener: typeof left): Subscription => {
+    left = listener;
+    return subscription(() => {});
+  };
+  /** As in the mesh: a server that has left is not a peer any more. */
+  const leave = (server: number): void => {
+    peers.delete(server);
+    left(server);
+  };
+  let enlist!: (from: number, body: unknown) => unknown;
+  const onRequest = (topic: string, handler: typeof enlist): Subscription => {
+    if (topic === Topic.LEVEL) enlist = handler;
+    return subscription(() => {});
+  };
+  const records = [1, 2, 3].map((owner) => ({ owner, state: 'live' as const }));
+  const keeper = new LevelKeeper({
+    mesh: { id: 0, peers, onLeave },
+    orders: { onRequest, broadcast: () => {} },
+    store: { level: 1, raiseLevel: async () => {} },
+    logs: async () => {
+      await logs();
+      return [...records, { owner: 9, state: 'recovering' as const }];
+    },
+    levels: ownLevels(),
+    waitMs,
+    ended: end.signal,
+  });
+  /** Servers that were answered. */
+  const answered: number[] = [];
+  const tell = async (server: number, mib: number, isRunning: boolean): Promise<unknown> => {
+    try {
+      return await enlist(server, { segmentBytes: mib * MIB, isRunning });
+    } finally {
+      answered.push(server);
+    }
+  };
+  const running = (server: number, mib: number) => tell(server, mib, true);
+  const starting = (server: number, mib: number) => tell(server, mib, false);
+  return { peers, end, keeper, answered, leave, running, starting };
+}
+
+describe('a further run of the coordinator', () => {
+  it('admits no server of another size before those that run have told theirs', async () => {
+    const { answered, running, starting } = nextRun();
+    const other = rejection(starting(4, 4));
+    await starting(3, 0);
+    await running(1, 8);
+    await turn();
+    expect(answered).toEqual([3, 1]);
+    await running(2, 8);
+    expect(await other).toEqual(REFUSED);
+    expect(await starting(4, 8)).toEqual({ level: 1 });
+  });
+
+  it('admits a server when one that runs has told the same size: the others may be dead', async () => {
+    const { answered, running, starting } = nextRun();
+    const same = starting(3, 8);
+    await turn();
+    expect(answered).toEqual([]);
+    await running(1, 8);
+    expect(await same).toEqual({ level: 1 });
+  });
+
+  it('does not wait for servers that have left, or whose next processes start too', async () => {
+    const { answered, leave, starting } = nextRun();
+    leave(3);
+    const first = starting(1, 4);
+    await turn();
+    expect(answered).toEqual([]);
+    expect(await starting(2, 4)).toEqual({ level: 1 });
+    expect(await first).toEqual({ level: 1 });
+  });
+
+  it('does not wait any longer for a server that leaves meanwhile', async () => {
+    const { answered, leave, running, starting } = nextRun();
+    for (const id of [1, 2]) await running(id, 8);
+    const other = rejection(starting(4, 4));
+    await turn();
+    expect(answered).toEqual([1, 2]);
+    leave(3);
+    expect(await other).toEqual(REFUSED);
+  });
+
+  it('does not take the size of a process that ended while it waited for that of the next one', async () => {
+    const { peers, running, starting } = nextRun();
+    const former = rejection(starting(4, 4));
+    await turn();
+    peers.get(4)!.incarnation += 1;
+    // They do not tell their sizes.
+    for (const id of [1, 2, 3]) await running(id, 0);
+    expect(await former).toEqual(refusal('ERR_RDMC_KV_MEMBER_LOST'));
+    expect(await starting(2, 8)).toEqual({ level: 1 });
+  });
+
+  it('has one listener for its end, and reads its state once for each enlistment, however many servers wait', async () => {
+    let reads = 0;
+    const logs = async (): Promise<void> => {
+      reads += 1;
+    };
+    const { end, starting } = nextRun({ logs });
+    const waiting: Promise<unknown>[] = [];
+    for (let count = 1; count <= 20; count += 1) {
+      waiting.push(rejection(starting(4, 8)));
+      await turn();
+      expect(reads).toBe(count);
+    }
+    expect(getEventListeners(end.signal, 'abort')).toHaveLength(1);
+    end.abort(Object.assign(new Error('ended'), { code: 'ERR_RDMC_COORDINATOR_CLOSED' }));
+    expect(await Promise.all(waiting)).toEqual(Array(20).fill(refusal('ERR_RDMC_COORDINATOR_CLOSED')));
+  });
+
+  it('does not wait where the size is not told', async () => {
+    expect(await nextRun().starting(4, 0)).toEqual({ level: 1 });
+  });
+
+  it('waits for servers that are away for a limited time', async () => {
+    const { running, starting } = nextRun({ waitMs: 1 });
+    await running(1, 8);
+    await expect(starting(4, 4)).rejects.toEqual(REFUSED);
+  });
+
+  it('says so where it ends meanwhile, or its state is out of reach', async () => {
+    const { end, keeper, starting } = nextRun();
+    const waiting = starting(4, 8);
+    await turn();
+    keeper.close();
+    end.abort(Object.assign(new Error('ended'), { code: 'ERR_RDMC_COORDINATOR_CLOSED' }));
+    await expect(waiting).rejects.toEqual(refusal('ERR_RDMC_COORDINATOR_CLOSED'));
+    const logs = async (): Promise<void> => {
+      throw Object.assign(new Error('no'), { code: 'ERR_RDMC_STATE_UNREACHABLE' });
+    };
+    await expect(nextRun({ logs }).starting(4, 8)).rejects.toEqual(refusal('ERR_RDMC_STATE_UNREACHABLE'));
+  });
+
+  it('notices a server that enlists while it reads its state', async () => {
+    const [began, read] = [new Deferred<void>(), new Deferred<void>()];
+    const logs = async (): Promise<void> => {
+      began.resolve();
+      await read.promise;
+    };
+    const { leave, running, starting } = nextRun({ logs });
+    for (const id of [2, 3]) leave(id);
+    const other = rejection(starting(4, 4));
+    await began.promise;
+    await running(1, 8);
+    read.resolve();
+    expect(await other).toEqual(REFUSED);
   });
 });
 

@@ -5,7 +5,7 @@ import { type ClusterStatus, clusterStatus, slotCount } from '../admin/status.js
 import { statusText } from '../admin/status-text.js';
 import { MAX_SERVER_ID } from '../cluster/messages.js';
 import { KvError, type KvErrorCode, kvErrors } from '../errors.js';
-import { DEFAULT_PORT } from '../limits.js';
+import { DEFAULT_PORT, STATUS_TIMEOUT_MS } from '../limits.js';
 import { endpoints, wholeNumber } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
 import { addSnapshotCommands } from './snapshot-commands.js';
@@ -18,8 +18,8 @@ const EXIT_PROBLEMS = 3;
 const LOOK_MS = 500;
 
 const STATUS_HELP = `
-It asks one server, which asks the coordinator and the other servers; a member that does not answer within 2 s is a part of the
-answer. It changes nothing. The password of clients comes from RDMC_KV_PASSWORD.
+It asks one server, which asks the coordinator and the other servers; a member that does not answer within ${STATUS_TIMEOUT_MS / 1000} s
+is a part of the answer. It changes nothing. The password of clients comes from RDMC_KV_PASSWORD.
 
   kv admin status --connect 10.0.0.1:6379,10.0.0.2:6379
 

@@ -16,37 +16,11 @@ import { Attempts } from './attempts.js';
 import { Leftovers } from './leftovers.js';
 import { leaveOf, type MemberLoss, planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
+import type { PlacementEvents } from './placement-events.js';
 import { placementFacts } from './placement-facts.js';
 import { allSlots, PlacementState, rangesOfSlots, shareOut } from './placement-state.js';
 import { RollCall, type RollCallOptions } from './roll-call.js';
 import { floorRanges, ownersOf, type Tenure, type TenureRange } from './tenure.js';
-
-export interface PlacementEvents {
-  /** A server's log is recovered, and its slots are served again. `server` had the log. */
-  recovered?(event: {
-    logId: string;
-    server: number | undefined;
-    entries: number;
-    milliseconds: number;
-  }): void;
-  /** Without a log: slots cannot be given out at all now. It is tried again. */
-  failed?(event: {
-    logId: string | undefined;
-    server: number | undefined;
-    code: string;
-    reason: string;
-  }): void;
-  /** Every slot has a server now, by another table than before. */
-  serving?(epoch: number): void;
-  /** Slots were handed over from one server to another. */
-  moved?(event: { source: number; target: number; slots: number }): void;
-  /** Each server has its share of the slots. */
-  balanced?(): void;
-  /** Slots could not be handed over: their server has them as before. It is tried again, but for ERR_RDMC_KV_SERVER_FULL. */
-  notMoved?(event: { source: number; target: number; code: string; reason: string }): void;
-  /** A server is gone. */
-  memberLost?(event: MemberLoss): void;
-}
 
 export interface PlacementOptions extends Omit<RollCallOptions, 'onTimeout'> {
   readonly mesh: Mesh;

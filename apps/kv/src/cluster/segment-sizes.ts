@@ -27,12 +27,21 @@ export class SegmentSizes {
     this.#told.set(server, { segmentBytes, incarnation });
   }
 
+  /** Whether another server that is here has told this size. */
+  isOfAnother(server: number, segmentBytes: number): boolean {
+    return this.#othersOf(server).includes(segmentBytes);
+  }
+
   /** Where the former release has let servers differ, those with smaller segments are to change. 0: not known */
   #largestBut(server: number): number {
+    return Math.max(0, ...this.#othersOf(server));
+  }
+
+  #othersOf(server: number): number[] {
     const others = [...this.#told].filter(
       ([id, { incarnation }]) => id !== server && this.#isHere(id, incarnation),
     );
-    return Math.max(0, ...others.map(([, { segmentBytes }]) => segmentBytes));
+    return others.map(([, { segmentBytes }]) => segmentBytes);
   }
 
   /** The process that told it: the next one of the same server may have another size. */

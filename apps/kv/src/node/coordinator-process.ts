@@ -2,7 +2,7 @@ import { anySignal, Deferred, onAbort, pause, type Subscription } from '@rdmc/co
 import { Mesh } from '@rdmc/mesh';
 import { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { COORDINATOR, standbyId, Topic } from '../cluster/messages.js';
-import type { PlacementEvents } from '../cluster/placement.js';
+import type { PlacementEvents } from '../cluster/placement-events.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
 import { SEAT_RETRY_MS } from '../limits.js';
 import { isPassing } from './ask-surely.js';

@@ -2,8 +2,9 @@ import { ownLevels } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
 import { type Clock, Coordinator } from '@rdmc/tailwind/coordinator';
 import { isServer } from '../cluster/messages.js';
-import { Placement, type PlacementEvents } from '../cluster/placement.js';
+import { Placement } from '../cluster/placement.js';
 import { foreignState } from '../cluster/placement-errors.js';
+import type { PlacementEvents } from '../cluster/placement-events.js';
 import { PlacementState } from '../cluster/placement-state.js';
 import { DEFAULT_RETURN_MS, STANDBY_ROLL_CALL_MS } from '../limits.js';
 import { LevelKeeper } from '../upgrade/level-keeper.js';
@@ -76,7 +77,15 @@ export class CoordinatorSeat {
     const times = { startMs: joinTimeoutMs, returnMs, rollCallMs };
     const placement = new Placement({ mesh, coordinator, store, servers, ...times }, events);
     const logs = () => coordinator.logs();
-    const levels = new LevelKeeper({ mesh, orders: coordinator.channel, store, logs, levels: ownLevels() });
+    const levels = new LevelKeeper({
+      mesh,
+      orders: coordinator.channel,
+      store,
+      logs,
+      levels: ownLevels(),
+      waitMs: rollCallMs,
+      ended: coordinator.signal,
+    });
     const made = new CoordinatorSeat(coordinator, placement, levels, store);
     try {
       if (isFirst) await waitForMembers(mesh, members, { servers: servers.length, timeoutMs: joinTimeoutMs });

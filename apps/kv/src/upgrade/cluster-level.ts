@@ -3,6 +3,7 @@ import { openRecord, readShape, whole } from '@rdmc/common/shapes';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { type EnlistMessage, Topic } from '../cluster/messages.js';
 import { codeOf } from '../errors.js';
+import { ENLIST_WAIT_MS } from '../limits.js';
 import { askSurely } from '../node/ask-surely.js';
 import { requireLevel } from './level-keeper.js';
 
@@ -47,7 +48,8 @@ export class ClusterLevel {
    */
   static async enlist(options: ClusterLevelOptions): Promise<ClusterLevel> {
     const { coordinator, name, levels = ownLevels() } = options;
-    const answer = await askSurely(() => coordinator.request(Topic.LEVEL, enlistmentOf(options, false)));
+    const enlistment = enlistmentOf(options, false);
+    const answer = await askSurely(() => coordinator.request(Topic.LEVEL, enlistment), ENLIST_WAIT_MS);
     const { level } = readShape(levelMessage, answer);
     requireLevel(name, levels, level);
     return new ClusterLevel(level, options);

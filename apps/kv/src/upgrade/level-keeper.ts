@@ -2,54 +2,79 @@ import { type Levels, levelsText, SerialQueue, type Subscription, speaks } from 
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh, MeshPeer } from '@rdmc/mesh';
 import type { CoordinatorChannel, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
-import { enlistMessage, isServer, memberName, Topic } from '../cluster/messages.js';
+import { HeardServers } from '../cluster/heard-servers.js';
+import { type EnlistMessage, enlistMessage, isServer, memberName, Topic } from '../cluster/messages.js';
 import { SegmentSizes } from '../cluster/segment-sizes.js';
 import { KvError } from '../errors.js';
 
 export interface LevelKeeperOptions {
   readonly mesh: {
     readonly peers: ReadonlyMap<number, Pick<MeshPeer, 'state' | 'levels' | 'incarnation'>>;
-  } & Pick<Mesh, 'id'>;
+  } & Pick<Mesh, 'id' | 'onLeave'>;
   readonly orders: Pick<CoordinatorChannel, 'onRequest' | 'broadcast'>;
   readonly store: Pick<LevelStore, 'level' | 'raiseLevel'>;
   readonly logs: () => Promise<readonly Pick<LogRecord, 'owner' | 'state'>[]>;
   /** That this process speaks. */
   readonly levels: Levels;
+  /** How long new servers wait for those that run, and that have not found this coordinator. */
+  readonly waitMs: number;
+  /** Aborted when this coordinator ends. */
+  readonly ended: AbortSignal;
 }
 
 /**
- * The coordinator's side of upgrades, and the admission of servers. The level of the cluster is the format of its state. A server asks for it before it opens a file;
- * one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any member, where all speak that; again,
- * it only tells all once more.
+ * The coordinator's side of upgrades, and the admission of servers. The level of the cluster is the format of its state. A server asks
+ * for it before it opens a file; one that does not speak it is refused. `kv admin finalize` raises it to the highest level of any
+ * member, where all speak that; again, it only tells all once more.
  */
 export class LevelKeeper {
   /** A server is not admitted between the look at the others and the new level. */
   readonly #turns = new SerialQueue();
   readonly #subscriptions: readonly Subscription[];
   readonly #sizes: SegmentSizes;
+  readonly #heard: HeardServers;
 
   constructor(private readonly options: LevelKeeperOptions) {
-    const { orders, mesh } = options;
+    const { orders, mesh, logs, waitMs, ended } = options;
     this.#sizes = new SegmentSizes(mesh);
+    this.#heard = new HeardServers({ logs, waitMs, ended });
     this.#subscriptions = [
-      orders.onRequest(Topic.LEVEL, (from, body) =>
-        this.#turns.run(async () => ({ level: this.#admit(from, body) })),
-      ),
+      orders.onRequest(Topic.LEVEL, (from, body) => this.#enlist(from, readShape(enlistMessage, body))),
       orders.onRequest(Topic.FINALIZE, () => this.#turns.run(() => this.#finalize())),
+      mesh.onLeave((member) => this.#heard.left(member)),
     ];
   }
 
   close(): void {
     for (const each of this.#subscriptions) each.close();
+    this.#heard.close();
   }
 
-  #admit(from: number, body: unknown): number {
+  async #enlist(from: number, enlistment: EnlistMessage): Promise<{ level: number }> {
+    const incarnation = this.options.mesh.peers.get(from)?.incarnation;
+    const admit = () => this.#turns.run(async () => ({ level: this.#admit(from, incarnation, enlistment) }));
+    if (enlistment.isRunning) return admit().finally(() => this.#heard.add(from));
+    this.#heard.add(from);
+    await this.#knowSizes(from, enlistment.segmentBytes);
+    return admit();
+  }
+
+  /**
+   * A new server is judged by the sizes of those that run: not before one has told the same size, or all have told theirs. It waits
+   * outside of the turns, since they enlist in theirs.
+   */
+  async #knowSizes(from: number, segmentBytes: number): Promise<void> {
+    if (segmentBytes > 0) await this.#heard.all(() => this.#sizes.isOfAnother(from, segmentBytes));
+  }
+
+  #admit(from: number, asked: number | undefined, enlistment: EnlistMessage): number {
     const { mesh, store } = this.options;
-    const levels = mesh.peers.get(from)?.levels;
-    // The connection has ended: the process asks again where it is the member yet.
-    if (levels === undefined) throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `${memberName(from)} is lost`);
+    const { levels, incarnation } = mesh.peers.get(from) ?? {};
+    // The connection has ended: the process asks again where it is the member yet. Another one may be by now.
+    if (levels === undefined || incarnation !== asked)
+      throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `${memberName(from)} is lost`);
     requireLevel(memberName(from), levels, store.level);
-    this.#sizes.admit(from, readShape(enlistMessage, body));
+    this.#sizes.admit(from, enlistment);
     return store.level;
   }
 

@@ -11,7 +11,8 @@ import {
   tableMessage,
   takeoverMessage,
 } from '../../src/cluster/messages.js';
-import { Placement, type PlacementEvents } from '../../src/cluster/placement.js';
+import { Placement } from '../../src/cluster/placement.js';
+import type { PlacementEvents } from '../../src/cluster/placement-events.js';
 
 /** A mesh with these servers, on which the test is every other member. */
 export class FakeMesh {
