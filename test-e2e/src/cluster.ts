@@ -11,6 +11,8 @@ import { namedSharedMemory } from './proc.mjs';
 /** Time limit for a test that hangs. */
 const JOIN_DEADLINE_MS = 120_000;
 const EXIT_DEADLINE_MS = 60_000;
+/** How long a neighbour's device may be silent: longer than a busy machine keeps a member from its processor. */
+const RETRY_MS = 60_000;
 /** In a child, the socket it inherits: 0 to 2 are the standard streams, 3 the channel to its parent. */
 const INHERITED_FD = 4;
 
@@ -89,9 +91,8 @@ export class Cluster {
 
   /** Creates a group at all its members; the first of `ids` is its root. */
   async createGroup(id: number, ids: readonly number[], options: object = {}): Promise<void> {
-    await Promise.all(
-      ids.map((member) => this.at(member).call('createGroup', { id, members: ids, ...options })),
-    );
+    const group = { id, members: ids, retryTimeoutMs: RETRY_MS, ...options };
+    await Promise.all(ids.map((member) => this.at(member).call('createGroup', group)));
   }
 
   /** The groups close, the nodes leave, and every process that was not killed exits with code 0. */

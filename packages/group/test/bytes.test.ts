@@ -7,6 +7,7 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
+  PATIENT,
   sha256,
 } from './support/cluster.js';
 
@@ -90,7 +91,7 @@ describe('a message that is given as bytes', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { ...group, members: [0, 1], sendBufferBytes: 4096, smallMessageBytes: 0 };
+    const options = { ...PATIENT, ...group, members: [0, 1], sendBufferBytes: 4096, smallMessageBytes: 0 };
     const incoming = async (byteLength: number) => {
       await admitted;
       return nodes[1]!.allocate(byteLength);

@@ -1,7 +1,14 @@
 import type { AbortError } from '@rdmc/group';
 import { rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { clusterForAll, collect, createEverywhere, filledRegion, settleMessages } from './support/cluster.js';
+import {
+  clusterForAll,
+  collect,
+  createEverywhere,
+  filledRegion,
+  PATIENT,
+  settleMessages,
+} from './support/cluster.js';
 
 describe('a group', () => {
   const nodes = clusterForAll(3);
@@ -54,7 +61,7 @@ describe('a group', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id: 1, members: [0, 1] };
+    const options = { ...PATIENT, id: 1, members: [0, 1] };
     const [root, receiver] = await Promise.all([
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({
@@ -88,7 +95,7 @@ describe('a group', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id: 1, members: [0, 1], blockBytes: 64 };
+    const options = { ...PATIENT, id: 1, members: [0, 1], blockBytes: 64 };
     const [root, receiver] = await Promise.all([
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({
@@ -158,7 +165,7 @@ describe('a group', () => {
     const admitted = new Promise<void>((resolve) => {
       admit = resolve;
     });
-    const options = { id: 1, members: [0, 1, 2] };
+    const options = { ...PATIENT, id: 1, members: [0, 1, 2] };
     const groups = await Promise.all(
       nodes.map((node, id) =>
         node.createGroup({

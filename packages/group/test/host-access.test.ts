@@ -7,6 +7,7 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
+  PATIENT,
   sha256,
   startCluster,
   stopCluster,
@@ -53,7 +54,7 @@ describe.each(['shm', 'tcp'] as const)('memory that the processor cannot access,
   const group = groupIdForEach();
 
   it.each(['worker', 'device'] as const)('gets messages of all sizes; the %s relays', async (relay) => {
-    const options = { id: group.id, members: [0, 1, 2, 3], blockBytes: BLOCK, relay };
+    const options = { ...PATIENT, id: group.id, members: [0, 1, 2, 3], blockBytes: BLOCK, relay };
     const groups = await Promise.all(
       nodes.map((node) => node.createGroup({ ...options, incoming: withoutHostAccess(node) })),
     );

@@ -5,6 +5,7 @@ import {
   collect,
   createEverywhere,
   filledRegion,
+  PATIENT,
   sha256,
   startCluster,
   stopCluster,
@@ -113,7 +114,7 @@ describe.each(['worker', 'application'] as const)('multicast among nodes, driven
 
   it('sends a part of a region, and receives into a part of one', async () => {
     const memory = await nodes[1]!.allocate(10_000);
-    const options = { id: 20, members: [0, 1], blockBytes: 512 };
+    const options = { ...PATIENT, id: 20, members: [0, 1], blockBytes: 512 };
     const [root, receiver] = await Promise.all([
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({ ...options, incoming: () => ({ region: memory, offset: 5000 }) }),

@@ -9,6 +9,7 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
+  PATIENT,
   sha256,
 } from './support/cluster.js';
 
@@ -86,7 +87,14 @@ describe.each(['shm', 'tcp'] as const)('blocks that the device relays, over %s',
       return { region: await nodes[2]!.allocate(byteLength) };
     };
     const members = [0, 1, 2, 3];
-    const options = { ...group, members, blockBytes: BLOCK, algorithm: 'chain', relay: 'device' } as const;
+    const options = {
+      ...PATIENT,
+      ...group,
+      members,
+      blockBytes: BLOCK,
+      algorithm: 'chain',
+      relay: 'device',
+    } as const;
     const groups = await Promise.all(
       members.map((id) => nodes[id]!.createGroup({ ...options, ...(id === 2 && { incoming }) })),
     );

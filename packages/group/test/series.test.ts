@@ -8,7 +8,7 @@ import {
 } from '@rdmc/group';
 import { rejection, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { clusterForEach } from './support/cluster.js';
+import { clusterForEach, PATIENT } from './support/cluster.js';
 
 const nodes = clusterForEach(3);
 
@@ -27,7 +27,7 @@ async function collect(series: AsyncIterable<SeriesItem>, seen: Seen[]): Promise
 }
 
 function create(options: GroupOptions): Promise<Group[]> {
-  return Promise.all(options.members.map((id) => nodes[id]!.createGroup(options)));
+  return Promise.all(options.members.map((id) => nodes[id]!.createGroup({ ...PATIENT, ...options })));
 }
 
 /** Four blocks, where a block has one byte. */
@@ -77,7 +77,7 @@ describe('a series', () => {
     let given = 0;
     // Small messages would go without blocks.
     const small = { blockBytes: 1, smallMessageBytes: 0, algorithm: 'sequential' as const };
-    const options = { id: 1, members: [0, 1, 2], first: 0, ...small };
+    const options = { ...PATIENT, id: 1, members: [0, 1, 2], first: 0, ...small };
     const groups = await Promise.all(
       options.members.map((id) =>
         nodes[id]!.createGroup({

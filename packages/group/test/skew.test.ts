@@ -3,7 +3,13 @@ import type { Group } from '@rdmc/group';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MOST_REPORTED_ARRIVALS, REPORT_DELAY_MS } from '../src/constants.js';
 import { ArrivalReports } from '../src/skew/arrival-reports.js';
-import { clusterForAll, createEverywhere, groupIdForEach, settleMessages } from './support/cluster.js';
+import {
+  clusterForAll,
+  createEverywhere,
+  groupIdForEach,
+  PATIENT,
+  settleMessages,
+} from './support/cluster.js';
 
 const MEMBERS = [0, 1, 2];
 const LARGE = 200_000;
@@ -20,7 +26,7 @@ afterEach(() => {
 
 it('the root knows the receivers that had a message first and last', async () => {
   const { id } = next;
-  const common = { id, members: MEMBERS, algorithm: 'sequential', arrivals: true } as const;
+  const common = { ...PATIENT, id, members: MEMBERS, algorithm: 'sequential', arrivals: true } as const;
   const place = new Deferred<void>();
   const reported = new Deferred<void>();
   const { mesh } = nodes[1]!;

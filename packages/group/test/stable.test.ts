@@ -3,7 +3,14 @@ import { Deferred } from '@rdmc/common';
 import type { Group, GroupError, GroupOptions, RdmcNode } from '@rdmc/group';
 import { rejection, until } from '@rdmc/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { collect, createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
+import {
+  collect,
+  createEverywhere,
+  PATIENT,
+  settleMessages,
+  startCluster,
+  stopCluster,
+} from './support/cluster.js';
 
 const ALL = [0, 1, 2, 3];
 const STABLE = { members: ALL, delivery: 'stable' } as const;
@@ -48,7 +55,7 @@ describe('a group with stable delivery', () => {
   it('holds a message until the last member has it', async () => {
     const memory = new Deferred<void>();
     const options = (id: number): GroupOptions => ({
-      ...{ id: 1, ...STABLE, algorithm: 'sequential' },
+      ...{ id: 1, ...STABLE, ...PATIENT, algorithm: 'sequential' },
       incoming: async (byteLength) => {
         if (id === 3) await memory.promise;
         return nodes[id]!.allocate(byteLength);

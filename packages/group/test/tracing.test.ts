@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { RdmcNode } from '@rdmc/group';
 import { rejection, watchedTrace } from '@rdmc/testing';
 import { expect, it } from 'vitest';
-import { collect } from './support/cluster.js';
+import { collect, PATIENT } from './support/cluster.js';
 
 it('traces joins, creations, sends and closes, with their outcomes', async () => {
   const [joins, creations, sends, closes, ends] = [
@@ -15,7 +15,8 @@ it('traces joins, creations, sends and closes, with their outcomes', async () =>
   const nodes = await RdmcNode.loopback(2, { windowMs: 0 });
   expect(joins).toEqual([0, 1].map((id) => ({ id, protocols: ['group'], result: nodes[id]!.node })));
   const members = [0, 1];
-  const [root, receiver] = await Promise.all(nodes.map((node) => node.createGroup({ id: 7, members })));
+  const options = { ...PATIENT, id: 7, members };
+  const [root, receiver] = await Promise.all(nodes.map((node) => node.createGroup(options)));
   expect(creations).toMatchObject([0, 1].map((node) => ({ group: 7, node, members })));
   const collecting = collect(receiver!);
   const region = await nodes[0]!.allocate(100);

@@ -1,7 +1,7 @@
 import type { GroupOptions } from '@rdmc/group';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { clusterForAll, groupIdForEach } from './support/cluster.js';
+import { clusterForAll, groupIdForEach, PATIENT } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -20,7 +20,7 @@ describe('the weight, traffic class and service level of a member', () => {
     const connect = vi.spyOn(QueuePair.prototype, 'connect');
     const groups = await Promise.all(
       [urgent, {}].map((own, id) =>
-        nodes[id]!.createGroup({ ...group, members: [0, 1], ...options, ...own }),
+        nodes[id]!.createGroup({ ...PATIENT, ...group, members: [0, 1], ...options, ...own }),
       ),
     );
     const seen = connect.mock.calls.map(([, given]) => given!);

@@ -8,7 +8,7 @@ import {
   WorkRequestFlag,
 } from '../src/index.js';
 import { fakeLibrary, useFake } from './support/fake-library.js';
-import { completions, connectedSides } from './support/pair.js';
+import { completions, connectBoth, connectedSides } from './support/pair.js';
 
 const restore: (() => void)[] = [];
 afterEach(() => {
@@ -28,7 +28,7 @@ describe.each(DEVICES)('a refused send of %s', (_name, missing, options) => {
       const [a, b] = await connectedSides(options);
       const other = a.domain.createQueuePair({ sendQueue: a.queue, receiveQueue: a.queue });
       const otherPeer = b.domain.createQueuePair({ sendQueue: b.queue, receiveQueue: b.queue });
-      await Promise.all([other.connect(otherPeer.address), otherPeer.connect(other.address)]);
+      await connectBoth(other, otherPeer);
       const from = await a.domain.allocate(16);
       const to = await b.domain.allocate(48, { remoteWrite: true });
       from.view().fill(1);

@@ -11,6 +11,7 @@ import {
 } from '../src/index.js';
 import { refusalOf } from '../src/post-result.js';
 import { refusedCompletion } from '../src/refused-completion.js';
+import { connectBoth } from './support/pair.js';
 
 const TWO_32 = 2 ** 32;
 const NOBODYS_LKEY = 0x7fff_fff0 as LocalKey;
@@ -98,12 +99,7 @@ async function setUp(sendDepth = 8) {
   const queue = device.createCompletionQueue({ depth: 1024 });
   const queues = { sendQueue: queue, receiveQueue: queue, sendDepth, receiveDepth: sendDepth };
   const [a, b, c, d] = [1, 2, 3, 4].map(() => domain.createQueuePair(queues));
-  await Promise.all([
-    a!.connect(b!.address),
-    b!.connect(a!.address),
-    c!.connect(d!.address),
-    d!.connect(c!.address),
-  ]);
+  await Promise.all([connectBoth(a!, b!), connectBoth(c!, d!)]);
   const region = await domain.allocate(4096);
   return { device, a: a!, c: c!, lkey: region.lkey, address: region.address };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Device, type OpenDeviceOptions, openDevice } from '../src/index.js';
 import { LocalPeer, type Said } from './support/local-peer.js';
-import { connectedSides, side } from './support/pair.js';
+import { connectedSides, PATIENT, side } from './support/pair.js';
 
 const KEY = randomBytes(32);
 const OTHER_KEY = randomBytes(32);
@@ -123,7 +123,7 @@ describe('openDevice', () => {
     const text = 'a key of more than sixteen bytes';
     const a = await side({ device: 'soft', transport: 'shm', key: text });
     const b = await side({ device: 'soft', transport: 'shm', key: Buffer.from(text) });
-    await a.queuePair.connect(b.queuePair.address);
+    await a.queuePair.connect(b.queuePair.address, PATIENT);
     for (const { device } of [a, b]) await device.close();
     const weak = openDevice({ device: 'soft', key: 'fifteen letters' });
     await expect(weak).rejects.toMatchObject({ code: 'ERR_RDMC_WEAK_KEY' });

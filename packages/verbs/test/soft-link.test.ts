@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDevice } from '../src/index.js';
 import { linkProgram } from './native/variant.mjs';
-import { completions, type Side, side } from './support/pair.js';
+import { completions, connectBoth, type Side, side } from './support/pair.js';
 
 const program = await linkProgram('soft-link', 'soft-link');
 const driver = await linkProgram('soft-driver', 'soft-driver');
@@ -47,7 +47,7 @@ async function star() {
   for (let i = 0; i < PEERS; i += 1) {
     const peer = await side({ device: 'soft', transport: 'tcp' });
     const queuePair = hub.domain.createQueuePair({ sendQueue: hub.queue, receiveQueue: hub.queue });
-    await Promise.all([queuePair.connect(peer.queuePair.address), peer.queuePair.connect(queuePair.address)]);
+    await connectBoth(queuePair, peer.queuePair);
     peers.push(peer);
     pairs.push({ hub: { ...hub, queuePair }, peer });
   }

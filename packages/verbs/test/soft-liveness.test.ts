@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import type { QueuePairAddress, RemoteMemory } from '../src/index.js';
-import { completions, side } from './support/pair.js';
+import { completions, PATIENT, side } from './support/pair.js';
 
 const SCRIPT = fileURLToPath(new URL('./fixtures/outlived-victim.mjs', import.meta.url));
 
@@ -24,7 +24,7 @@ it('a WRITE to a process that was killed fails, although its sockets are still o
   const { address, remote } = await told();
   const connected = told();
   victim.send({ address: queuePair.address });
-  await Promise.all([connected, queuePair.connect(address)]);
+  await Promise.all([connected, queuePair.connect(address, PATIENT)]);
   queuePair.postSend({ id: 1, opcode: 'WRITE', sges: [region.sge()], remote });
   expect(await completions(queue, 1)).toMatchObject([{ id: 1, status: 'SUCCESS' }]);
   const held = told();

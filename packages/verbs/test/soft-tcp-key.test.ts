@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { side } from './support/pair.js';
 
@@ -13,6 +14,7 @@ const PROOF_BYTES = 32;
 const CHALLENGE = 1;
 const REFUSAL = 3;
 const WRONG_KEY = 2;
+const REFUSED = { kind: REFUSAL, status: WRONG_KEY };
 /** As in native/soft/strangers.h: a connection that has not sent anything by then is dropped. */
 const FIRST_BYTES_MS = 1000;
 /** Time limit for a test that hangs. */
@@ -28,24 +30,51 @@ function hello(address: Record<string, unknown>, hasKey: boolean): Buffer {
   return out;
 }
 
-async function reply(socket: Socket): Promise<{ kind: number; status: number }> {
-  for (;;) {
+interface Reply {
+  readonly kind: number;
+  readonly status: number;
+}
+
+/** The next reply; nothing where the listener has dropped the connection. */
+async function reply(socket: Socket): Promise<Reply | undefined> {
+  while (!socket.readableEnded && !socket.destroyed) {
     const bytes = socket.read(REPLY_BYTES) as Buffer | null;
     if (bytes) return { kind: bytes.readUInt32LE(8), status: bytes.readUInt32LE(12) };
-    await once(socket, 'readable');
+    await Promise.race(['readable', 'end', 'close'].map((event) => once(socket, event).catch(() => {})));
+  }
+  return undefined;
+}
+
+/** The replies to a stranger; it sends a proof if there is one. */
+async function greet(address: Record<string, unknown>, proof?: Buffer): Promise<(Reply | undefined)[]> {
+  const socket = connect(Number(address.tcpPort), '127.0.0.1');
+  socket.on('error', () => undefined);
+  onTestFinished(() => void socket.destroy());
+  socket.write(hello(address, proof !== undefined));
+  const first = await reply(socket);
+  if (proof === undefined) return [first];
+  socket.write(proof);
+  return [first, await reply(socket)];
+}
+
+/**
+ * The result of strangers that the listener did not drop because they were late. If a busy machine made them late, another
+ * result than the expected one does not show anything.
+ */
+async function inTime<T>(attempt: () => Promise<T>, expected: T): Promise<T> {
+  for (;;) {
+    const began = performance.now();
+    const result = await attempt();
+    const wasLate = performance.now() - began >= FIRST_BYTES_MS;
+    if (!wasLate || isDeepStrictEqual(result, expected)) return result;
   }
 }
 
-async function greeting(hasKey: boolean): Promise<Socket> {
+/** The address of a queue pair of a device with a key. */
+async function keyedAddress(): Promise<Record<string, unknown>> {
   const { device, queuePair } = await side({ device: 'soft', transport: 'tcp', key: randomBytes(32) });
-  const address = queuePair.address as Record<string, unknown>;
-  const socket = connect(Number(address.tcpPort), '127.0.0.1');
-  onTestFinished(async () => {
-    socket.destroy();
-    await device.close();
-  });
-  socket.write(hello(address, hasKey));
-  return socket;
+  onTestFinished(() => device.close());
+  return queuePair.address as Record<string, unknown>;
 }
 
 describe('the TCP port of a device with a key', () => {
@@ -53,14 +82,14 @@ describe('the TCP port of a device with a key', () => {
     ['zeros', Buffer.alloc(PROOF_BYTES)],
     ['random bytes', randomBytes(PROOF_BYTES)],
   ])('refuses a stranger that answers the challenge with %s', async (_, proof) => {
-    const socket = await greeting(true);
-    expect(await reply(socket)).toEqual({ kind: CHALLENGE, status: 0 });
-    socket.write(proof);
-    expect(await reply(socket)).toEqual({ kind: REFUSAL, status: WRONG_KEY });
+    const address = await keyedAddress();
+    const expected = [{ kind: CHALLENGE, status: 0 }, REFUSED];
+    expect(await inTime(() => greet(address, proof), expected)).toEqual(expected);
   });
 
   it('refuses a stranger without a key', async () => {
-    expect(await reply(await greeting(false))).toEqual({ kind: REFUSAL, status: WRONG_KEY });
+    const address = await keyedAddress();
+    expect(await inTime(() => greet(address), [REFUSED])).toEqual([REFUSED]);
   });
 });
 
@@ -88,9 +117,7 @@ async function greetLate(
 
 it('a listener has room for the handshakes of 128 queue pairs of one address', async () => {
   const count = 128;
-  const { device, queuePair } = await side({ device: 'soft', transport: 'tcp', key: randomBytes(32) });
-  onTestFinished(() => device.close());
-  const address = queuePair.address as Record<string, unknown>;
+  const address = await keyedAddress();
   const said = hello(address, true);
   const round = async (): Promise<number[]> => {
     const challenges: Promise<unknown>[] = [];
@@ -102,15 +129,8 @@ it('a listener has room for the handshakes of 128 queue pairs of one address', a
     const port = Number(address.tcpPort);
     return Promise.all(Array.from({ length: count }, () => greetLate(port, said, all)));
   };
-  const complete = 2 * REPLY_BYTES;
-  let began: number;
-  let received: number[];
-  do {
-    began = performance.now();
-    received = await round();
-    // If a busy machine made them late, dropped connections do not show anything about the quota.
-  } while (performance.now() - began >= FIRST_BYTES_MS && received.some((bytes) => bytes !== complete));
-  expect(received).toEqual(Array(count).fill(complete));
+  const complete: number[] = Array(count).fill(2 * REPLY_BYTES);
+  expect(await inTime(round, complete)).toEqual(complete);
 });
 
 function replyOf(kind: number, status: number): Buffer {

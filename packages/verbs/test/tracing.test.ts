@@ -1,6 +1,7 @@
 import { rejection, watchedTrace } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { openDevice } from '../src/index.js';
+import { connectBoth } from './support/pair.js';
 
 it('traces opened devices and connected queue pairs, with their outcomes', async () => {
   const [opened, connections] = [watchedTrace('@rdmc/verbs:open'), watchedTrace('@rdmc/verbs:connect')];
@@ -14,7 +15,7 @@ it('traces opened devices and connected queue pairs, with their outcomes', async
   const domain = device.allocateProtectionDomain();
   const queue = device.createCompletionQueue();
   const [a, b] = [0, 1].map(() => domain.createQueuePair({ sendQueue: queue, receiveQueue: queue }));
-  await Promise.all([a!.connect(b!.address), b!.connect(a!.address)]);
+  await connectBoth(a!, b!);
   expect(connections).toMatchObject([
     { queuePair: a!.number, kind: b!.address.kind },
     { queuePair: b!.number, kind: a!.address.kind },

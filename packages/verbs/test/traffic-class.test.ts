@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fakeLibrary, useFake } from './support/fake-library.js';
-import { completions, type Side, side } from './support/pair.js';
+import { completions, connectBoth, PATIENT, type Side, side } from './support/pair.js';
 
 /** Differentiated services code point 46, expedited forwarding (RFC 3246). */
 const URGENT = 46 << 2;
@@ -29,8 +29,8 @@ describe.skipIf(lacking)(`the traffic class of a connection over TCP ${lacking}`
   it('is that of the queue pair which sends, for requests and for answers', async () => {
     const options = { device: 'soft', transport: 'tcp' } as const;
     const [a, b] = [await side(options), await side(options)];
-    await a.queuePair.connect(b.queuePair.address, { trafficClass: URGENT });
-    await b.queuePair.connect(a.queuePair.address, { trafficClass: BULK });
+    await a.queuePair.connect(b.queuePair.address, { ...PATIENT, trafficClass: URGENT });
+    await b.queuePair.connect(a.queuePair.address, { ...PATIENT, trafficClass: BULK });
     b.queuePair.postReceive({ id: 1 });
     a.queuePair.postSend({ id: 2, opcode: 'SEND' });
     a.queuePair.postReceive({ id: 3 });
@@ -45,7 +45,7 @@ describe.skipIf(lacking)(`the traffic class of a connection over TCP ${lacking}`
   it('is the usual one without the option', async () => {
     const options = { device: 'soft', transport: 'tcp' } as const;
     const [a, b] = [await side(options), await side(options)];
-    await Promise.all([a.queuePair.connect(b.queuePair.address), b.queuePair.connect(a.queuePair.address)]);
+    await connectBoth(a.queuePair, b.queuePair);
     expect(classesAt(Number(b.queuePair.address.tcpPort)).filter((value) => value !== 0)).toEqual([]);
     await close(a, b);
   });

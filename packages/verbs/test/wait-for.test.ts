@@ -9,7 +9,7 @@ import {
   type SendWorkRequest,
   WorkRequestFlag,
 } from '../src/index.js';
-import { completions, connectedSides, type Side, side, until } from './support/pair.js';
+import { completions, connectBoth, connectedSides, type Side, side, until } from './support/pair.js';
 import { canRun, type ModelRequest, runnable } from './support/wait-model.js';
 
 const TRANSPORTS = ['shm', 'tcp'] as const;
@@ -27,7 +27,7 @@ function makeQueuePair({ domain, queue }: Side): QueuePair {
 
 async function join(one: Side, other: Side): Promise<[QueuePair, QueuePair]> {
   const [a, b] = [makeQueuePair(one), makeQueuePair(other)];
-  await Promise.all([a.connect(b.address), b.connect(a.address)]);
+  await connectBoth(a, b);
   return [a, b];
 }
 

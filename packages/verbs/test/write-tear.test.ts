@@ -12,6 +12,7 @@ import {
   tearWrites,
   type WorkCompletion,
 } from '../src/index.js';
+import { connectBoth, PATIENT } from './support/pair.js';
 
 const TRANSPORTS = ['shm', 'tcp'] as const;
 /** Longer than the unit of sending or copying. */
@@ -35,7 +36,7 @@ function queuePairOf({ pd, cq }: Side): QueuePair {
 
 async function connected(from: Side, to: Side): Promise<{ source: QueuePair; target: QueuePair }> {
   const [source, target] = [queuePairOf(from), queuePairOf(to)];
-  await Promise.all([source.connect(target.address), target.connect(source.address)]);
+  await connectBoth(source, target);
   return { source, target };
 }
 
@@ -108,7 +109,6 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
         await Promise.all([from.device.close(), to.device.close()]);
       }
     },
-    60_000,
   );
 
   it('counts over all queue pairs; later requests are not executed, earlier ones are', async () => {
@@ -153,7 +153,7 @@ describe.each(TRANSPORTS)('torn writes over %s', (transport) => {
       const exited = once(child, 'exit');
       const [{ address }] = (await once(child, 'message')) as [{ address: QueuePair['address'] }];
       child.send({ address: target.address, remote: { address: memory.address, rkey: memory.rkey } });
-      await target.connect(address);
+      await target.connect(address, PATIENT);
       expect((await exited)[1]).toBe('SIGKILL');
       await gone(to, target, await to.pd.allocate(8));
       expect(placed(memory)).toBe(afterBytes);

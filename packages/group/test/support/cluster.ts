@@ -56,14 +56,14 @@ export function groupIdForEach(): { id: number } {
 }
 
 /**
- * How long a neighbour's device may be silent. On a busy machine the devices of many members in one process wait for a
- * processor for seconds.
+ * Options of groups: how long a neighbour's device may be silent. On a busy machine the devices of many members in one process
+ * wait for a processor for seconds.
  */
-const RETRY_MS = 60_000;
+export const PATIENT = { retryTimeoutMs: 60_000 } as const;
 
 /** The same group at all its members, in their order: the root first. */
 export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptions): Promise<Group[]> {
-  const patient = { retryTimeoutMs: RETRY_MS, ...options };
+  const patient = { ...PATIENT, ...options };
   return Promise.all(options.members.map((id) => nodes[id]!.createGroup(patient)));
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type CompletionQueue,
+  type ConnectOptions,
   type Device,
   type OpenDeviceOptions,
   openDevice,
@@ -23,6 +24,14 @@ export async function until<T>(what: string, look: () => T | undefined): Promise
   throw new Error(`${what}: not within ${LIMIT_MS} ms`);
 }
 
+/** For a peer that answers: a busy machine keeps a process from its processor for longer than the default. */
+export const PATIENT: ConnectOptions = { retryTimeoutMs: LIMIT_MS };
+
+/** Connects each of two queue pairs to the other. */
+export async function connectBoth(a: QueuePair, b: QueuePair): Promise<void> {
+  await Promise.all([a.connect(b.address, PATIENT), b.connect(a.address, PATIENT)]);
+}
+
 export interface Side {
   readonly device: Device;
   readonly domain: ProtectionDomain;
@@ -41,7 +50,7 @@ export async function side(options: OpenDeviceOptions): Promise<Side> {
 /** Two devices of one name with a connected queue pair each. */
 export async function connectedSides(options: OpenDeviceOptions): Promise<[Side, Side]> {
   const [a, b] = [await side(options), await side(options)];
-  await Promise.all([a.queuePair.connect(b.queuePair.address), b.queuePair.connect(a.queuePair.address)]);
+  await connectBoth(a.queuePair, b.queuePair);
   return [a, b];
 }
 
