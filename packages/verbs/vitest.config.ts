@@ -6,6 +6,7 @@ export default suite({
   slow: [
     'test/blocked-wait.test.ts',
     'test/build-native.test.ts',
+    'test/descriptor-worker.test.ts',
     'test/fuzz.test.ts',
     'test/ibverbs-breaking.test.ts',
     'test/ibverbs-device.test.ts',
@@ -13,6 +14,7 @@ export default suite({
     'test/ibverbs-library.test.ts',
     'test/ibverbs-open.test.ts',
     'test/refused-posts.test.ts',
+    'test/registering-worker.test.ts',
     'test/soft-exhausted.test.ts',
     'test/soft-faults.test.ts',
     'test/soft-hostile-dialler.test.ts',

@@ -76,6 +76,7 @@ async function main(input: WorkerInput): Promise<void> {
   const shutDown = async (): Promise<void> => {
     await host.stop();
     await loop.stop();
+    napTimer.close();
     await device.close();
     process.exit(0);
   };

@@ -16,7 +16,7 @@ const MOST_TIMEOUT_MS = 0x7fff_ffff;
  * Convenient: `cq.poll()`.
  */
 export class CompletionQueue {
-  /** The batch filled by the last poll. */
+  /** The batch filled by the last poll, on a SharedArrayBuffer. */
   readonly words: Uint32Array;
   /** Moves up to `Layout.POLL_SLOTS` completions into `words`; returns their number. */
   readonly pollBatch: () => number;
@@ -33,8 +33,11 @@ export class CompletionQueue {
     readonly depth: number,
     channel: number,
   ) {
-    const bytes = new Uint8Array(Layout.COMPLETION_BYTES * Layout.POLL_SLOTS);
-    this.words = new Uint32Array(bytes.buffer);
+    // The addon writes to its address, and the words are public: shared memory cannot be detached, so it is not freed before the
+    // addon's functions.
+    const memory = new SharedArrayBuffer(Layout.COMPLETION_BYTES * Layout.POLL_SLOTS);
+    const bytes = new Uint8Array(memory);
+    this.words = new Uint32Array(memory);
     this.#functions = native().completionQueueFunctions(device.handle, handle, channel, bytes);
     this.pollBatch = this.#functions.poll;
   }

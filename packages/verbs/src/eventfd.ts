@@ -42,12 +42,15 @@ export class FdWatcher implements Subscription {
   }
 }
 
-/** An eventfd: one thread signals, another one's event loop wakes. The number is valid in all threads. */
+/**
+ * An eventfd: one thread signals, another one's event loop wakes. The number is valid in all threads. It belongs to the thread that
+ * opened it, and is closed when that ends, at the latest.
+ */
 export class EventFd implements Disposable {
   #closed = false;
 
   private constructor(
-    /** The descriptor; valid in all threads of the process until `close`. */
+    /** The descriptor; valid in all threads of the process until `close`, or the end of the thread that opened it. */
     readonly fd: number,
   ) {}
 

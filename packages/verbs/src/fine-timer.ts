@@ -3,7 +3,8 @@ import { native } from './native.js';
 
 /**
  * Calls back on this thread's event loop after microseconds, for which `setTimeout` is too coarse (a timerfd).
- * Keeps the event loop alive until it is closed, whether it runs or not.
+ * Keeps the event loop alive until it is closed, whether it runs or not. Its descriptor is closed when its thread ends, at the
+ * latest.
  */
 export class FineTimer implements Disposable {
   /**

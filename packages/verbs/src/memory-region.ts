@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { markAsUntransferable } from 'node:worker_threads';
 import { throwIfAborted } from '@rdmc/common';
 import { Access } from './constants.js';
 import type { LocalKey, OpenDevice, RemoteKey, RemoteMemory, ScatterGatherEntry } from './contract.js';
 import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
-
-/** Regions over the caller's own memory, which must not be collected while the device may use it. */
-const registeredRegions = new Set<MemoryRegion>();
 
 /** Interval at which `close` checks whether the last outstanding request has completed. */
 const CLOSE_POLL_MS = 1;
@@ -42,10 +40,11 @@ export class MemoryRegion {
     readonly device: OpenDevice,
     /** Identifies it in calls of the addon; valid in all threads. */
     readonly handle: number,
-    /** Keeps memory given to `register` alive. */
+    /** Memory given to `register`. The addon keeps it alive until the region is closed, or the device, or this thread ends. */
     private readonly registered?: Uint8Array,
   ) {
-    if (registered) registeredRegions.add(this);
+    // A transfer would move the memory to an owner whose end the addon does not see, and that frees it.
+    if (registered) markAsUntransferable(registered.buffer);
     const info = native().regionInfo(device.handle, handle);
     this.address = info.address;
     this.byteLength = info.length;
@@ -174,7 +173,6 @@ export class MemoryRegion {
     if (this.#closed) return;
     closeUnlessGone(() => native().regionClose(this.device.handle, this.handle));
     this.#closed = true;
-    registeredRegions.delete(this);
     for (const buffer of this.#buffers) native().detach(buffer);
     this.#buffers = [];
     this.#whole = undefined;

@@ -62,6 +62,7 @@ export interface NativeBinding {
   ): Promise<number>;
   /** Faults the pages of an allocated region in. */
   regionPopulate(device: number, region: number): Promise<void>;
+  /** Keeps the view alive until the region or the device is closed, or this thread ends, which closes the region. */
   regionRegister(device: number, pd: number, view: Uint8Array, access: number): number;
   /** The caller keeps the descriptor. */
   regionRegisterDmabuf(
@@ -153,11 +154,13 @@ export interface NativeBinding {
   /** Copies inside this process between registered memory, by address. Both ranges are checked. */
   copy(device: number, toAddress: number, fromAddress: number, byteLength: number): void;
 
+  /** Closed by `fdClose`, or at the end of this thread; so are timerfds. */
   eventfdCreate(): number;
   /** A function without arguments that adds 1 to the eventfd. */
   eventfdSignal(fd: number): () => void;
   timerfdCreate(): number;
   timerfdStart(fd: number): (microseconds: number) => void;
+  /** Does nothing if it is closed. */
   fdClose(fd: number): void;
   /** Calls back on this thread's event loop when fd is readable; the eventfd is drained first. */
   fdWatch(fd: number, callback: () => void): number;

@@ -1,4 +1,5 @@
 #include "binding/binding.h"
+#include "binding/environment.h"
 #include "core/constants.h"
 
 namespace rdmc {
@@ -133,6 +134,7 @@ Napi::Object constants(Napi::Env env) {
 }
 
 Napi::Object init(Napi::Env env, Napi::Object exports) {
+  Environment::of(env);
   exports.Set("constants", constants(env));
   bindDevice(env, exports);
   bindIbverbs(env, exports);

@@ -1,47 +1,18 @@
 #include "soft/device.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "binding/binding.h"
+#include "binding/environment.h"
 #include "core/registry.h"
 
 namespace rdmc {
-namespace {
-
-// Devices opened by one environment (thread) are closed with it.
-struct Opened {
-  std::vector<int> devices;
-  // Makes the package's error of a code, a message, an errno and a syscall.
-  Napi::FunctionReference makeError;
-};
-
-Opened& openedBy(Napi::Env env) {
-  auto* opened = env.GetInstanceData<Opened>();
-  if (!opened) {
-    opened = new Opened;
-    env.SetInstanceData<Opened>(opened);
-    env.AddCleanupHook(
-        [](Opened* mine) {
-          while (!mine->devices.empty()) {
-            try {
-              closeDevice(mine->devices.back());
-            } catch (const std::exception&) {
-              // The environment ends: the error cannot be reported.
-            }
-            mine->devices.pop_back();
-          }
-        },
-        opened);
-  }
-  return *opened;
-}
-
-}  // namespace
 
 Napi::Value adopt(Napi::Env env, std::shared_ptr<Device> device) {
   const int handle = addDevice(std::move(device));
-  openedBy(env).devices.push_back(handle);
+  Environment::of(env).devices.push_back(handle);
   return Napi::Number::New(env, handle);
 }
 
@@ -86,8 +57,9 @@ Napi::Value deviceInfo(const Napi::CallbackInfo& info) {
 
 Napi::Value deviceClose(const Napi::CallbackInfo& info) {
   const int handle = i32(info, 0);
-  std::erase(openedBy(info.Env()).devices, handle);
-  closeDevice(handle);
+  Environment& mine = Environment::of(info.Env());
+  std::erase(mine.devices, handle);
+  if (const auto device = closeDevice(handle)) mine.memory.removeAll(device);
   return info.Env().Undefined();
 }
 
@@ -110,14 +82,14 @@ Napi::Value protectionDomainDestroy(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value errorsBy(const Napi::CallbackInfo& info) {
-  openedBy(info.Env()).makeError = Napi::Persistent(info[0].As<Napi::Function>());
+  Environment::of(info.Env()).makeError = Napi::Persistent(info[0].As<Napi::Function>());
   return info.Env().Undefined();
 }
 
 }  // namespace
 
 Napi::Error toError(Napi::Env env, const Failure& failure) {
-  const Napi::FunctionReference& makeError = openedBy(env).makeError;
+  const Napi::FunctionReference& makeError = Environment::of(env).makeError;
   if (!makeError.IsEmpty()) {
     const Napi::Value err = failure.err == 0 ? env.Undefined() : Napi::Number::New(env, failure.err);
     const Napi::Value syscall = failure.syscall.empty() ? env.Undefined() : Napi::String::New(env, failure.syscall);

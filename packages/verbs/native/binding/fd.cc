@@ -8,9 +8,11 @@
 #include <memory>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 #include "binding/binding.h"
 #include "binding/copy_benchmark.h"
+#include "binding/descriptors.h"
 #include "binding/libuv.h"
 
 namespace rdmc {
@@ -23,9 +25,9 @@ int64_t nowNs(clockid_t clock) {
 }
 
 Napi::Value eventfdCreate(const Napi::CallbackInfo& info) {
-  const int fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (fd < 0) throw systemFailure("eventfd", "Creating an eventfd", errno);
-  return Napi::Number::New(info.Env(), fd);
+  Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd.valid()) throw systemFailure("eventfd", "Creating an eventfd", errno);
+  return Napi::Number::New(info.Env(), Descriptors::all().add(std::move(fd), info.Env()));
 }
 
 napi_value signalFd(napi_env env, napi_callback_info info) {
@@ -44,9 +46,9 @@ Napi::Value eventfdSignal(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value timerfdCreate(const Napi::CallbackInfo& info) {
-  const int fd = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  if (fd < 0) throw systemFailure("timerfd_create", "Creating a timer", errno);
-  return Napi::Number::New(info.Env(), fd);
+  Fd fd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!fd.valid()) throw systemFailure("timerfd_create", "Creating a timer", errno);
+  return Napi::Number::New(info.Env(), Descriptors::all().add(std::move(fd), info.Env()));
 }
 
 napi_value startTimer(napi_env env, napi_callback_info info) {
@@ -70,7 +72,7 @@ Napi::Value timerfdStart(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value fdClose(const Napi::CallbackInfo& info) {
-  ::close(i32(info, 0));
+  Descriptors::all().close(i32(info, 0));
   return info.Env().Undefined();
 }
 

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "binding/binding.h"
+#include "binding/environment.h"
 #include "core/copy.h"
 
 namespace rdmc {
@@ -100,8 +101,11 @@ Napi::Value regionPopulate(const Napi::CallbackInfo& info) {
 
 Napi::Value regionRegister(const Napi::CallbackInfo& info) {
   auto view = info[2].As<Napi::Uint8Array>();
-  const uint32_t handle =
-      deviceArgument(info)->registerRegion(u32(info, 1), view.Data(), view.ByteLength(), u32(info, 3));
+  const auto device = deviceArgument(info);
+  const uint32_t handle = device->registerRegion(u32(info, 1), view.Data(), view.ByteLength(), u32(info, 3));
+  Rollback registered([&] { device->closeRegion(handle); });
+  Environment::of(info.Env()).memory.add(device, handle, Napi::Persistent(info[2].As<Napi::Object>()));
+  registered.dismiss();
   return Napi::Number::New(info.Env(), handle);
 }
 
@@ -149,7 +153,7 @@ Napi::Value regionHold(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value regionLetGo(const Napi::CallbackInfo& info) {
-  RegionTable::drop(&deviceArgument(info)->regions().at(u32(info, 1)));
+  deviceArgument(info)->regions().letGo(u32(info, 1));
   return info.Env().Undefined();
 }
 
@@ -159,7 +163,9 @@ Napi::Value regionRevoke(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value regionClose(const Napi::CallbackInfo& info) {
-  deviceArgument(info)->closeRegion(u32(info, 1));
+  const auto device = deviceArgument(info);
+  device->closeRegion(u32(info, 1));
+  Environment::of(info.Env()).memory.remove(device, u32(info, 1));
   return info.Env().Undefined();
 }
 
@@ -169,10 +175,27 @@ Napi::Value detach(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+// A range of a region that is not freed meanwhile: other threads may close the region, and its memory may be that of a
+// thread that ends.
+class Copied {
+ public:
+  Copied(RegionTable& regions, uint64_t address, uint64_t length) : region_(regions.beginCopy(address, length)) {}
+  Copied(const Copied&) = delete;
+  Copied& operator=(const Copied&) = delete;
+  ~Copied() {
+    if (region_) RegionTable::endCopy(region_);
+  }
+  bool found() const { return region_ != nullptr; }
+
+ private:
+  Region* const region_;
+};
+
 Napi::Value copy(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const uint64_t to = u53(info, 1), from = u53(info, 2), length = u53(info, 3);
-  if (!device->regions().contains(to, length) || !device->regions().contains(from, length)) {
+  const Copied target(device->regions(), to, length), source(device->regions(), from, length);
+  if (!target.found() || !source.found()) {
     throw Failure("ERR_RDMC_OUT_OF_BOUNDS",
                   "copy: a range lies outside the registered memory that this process can access");
   }

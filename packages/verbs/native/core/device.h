@@ -105,6 +105,10 @@ class Device {
   virtual bool remotelyReachable(uint32_t region) = 0;
   virtual void revokeRegion(uint32_t region) = 0;
   virtual void closeRegion(uint32_t region) = 0;
+  // The memory of a region of `registerRegion` is about to be freed. A barrier: when it returns, neither the device nor
+  // a peer reads or writes that memory, and the handle is not valid any more. The queue pairs whose requests still use
+  // it fail. Nothing happens to a region that is closed. Any thread, also after `close`.
+  virtual void evictRegion(uint32_t region) = 0;
 
   virtual int createChannel() = 0;
   virtual std::shared_ptr<Channel> channel(int id) = 0;

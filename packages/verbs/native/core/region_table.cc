@@ -1,6 +1,7 @@
 #include "core/region_table.h"
 
 #include <sys/random.h>
+#include <time.h>
 
 #include <cerrno>
 #include <string>
@@ -11,6 +12,14 @@ namespace rdmc {
 namespace {
 constexpr uint32_t kGenerations = (1u << (32 - kRegionIndexBits)) - 2;
 constexpr uint32_t kRetired = 0xffffffff;  // neither free nor valid: no key has this generation
+constexpr long kNapNs = 20'000;
+
+void napForOthers() {
+  const timespec time{0, kNapNs};
+  ::nanosleep(&time, nullptr);
+}
+
+uint32_t keyOf(uint32_t index, const Region& region) { return index | region.generation << kRegionIndexBits; }
 }  // namespace
 
 RegionTable::RegionTable(RegionDirectory* directory)
@@ -28,6 +37,7 @@ uint32_t RegionTable::take() {
   for (uint32_t step = 0; step < kMaxRegions; ++step) {
     const uint32_t index = (hint_ + step) % kMaxRegions;
     if (index == 0 || regions_[index].key.load() != 0) continue;
+    if (regions_[index].outstanding.load() != 0) continue;  // of an evicted region
     hint_ = index + 1;
     Region& region = regions_[index];
     region.generation = region.generation % kGenerations + 1;
@@ -68,14 +78,14 @@ uint32_t RegionTable::addForeign(uint64_t address, uint64_t length, uint32_t acc
   region.shareable = false;
   region.hostAccess = hostAccess;
   region.toDevice = 0;
-  const uint32_t key = index | region.generation << kRegionIndexBits;
+  const uint32_t key = keyOf(index, region);
   region.key.store(key);
   return key;
 }
 
 uint32_t RegionTable::publish(uint32_t index) {
   Region& region = regions_[index];
-  const uint32_t key = index | region.generation << kRegionIndexBits;
+  const uint32_t key = keyOf(index, region);
   region.key.store(key, std::memory_order_seq_cst);
   if (directory_) directory_->publish(index, region);
   return key;
@@ -106,6 +116,16 @@ Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t len
   if (allowed) return region;
   drop(region);
   return nullptr;
+}
+
+void RegionTable::letGo(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  const uint32_t index = indexOf(handle);
+  Region& region = regions_[index];
+  if (handle == 0 || keyOf(index, region) != handle || region.outstanding.load() == 0) {
+    throw Failure("ERR_RDMC_REGION_CLOSED", "The memory region is closed");
+  }
+  drop(&region);
 }
 
 void RegionTable::hide(uint32_t handle) {
@@ -139,10 +159,29 @@ void RegionTable::retire(uint32_t handle) {
                                             "their queue pairs");
 }
 
+bool RegionTable::evict(uint32_t handle) {
+  for (;; napForOthers()) {
+    if (const Eviction result = tryEvict(handle); result != Eviction::kLater) {
+      while (result == Eviction::kDone && regions_[indexOf(handle)].copies.load() > 0) napForOthers();
+      return result == Eviction::kDone;
+    }
+  }
+}
+
+RegionTable::Eviction RegionTable::tryEvict(uint32_t handle) {
+  std::lock_guard guard(mutex_);
+  const uint32_t index = indexOf(handle);
+  Region& region = regions_[index];
+  if (handle == 0 || keyOf(index, region) != handle || region.key.load() == 0) return Eviction::kClosed;
+  if (region.key.load() == kRetired) return Eviction::kLater;
+  region.key.store(kRetired, std::memory_order_seq_cst);
+  return Eviction::kDone;
+}
+
 void RegionTable::restore(uint32_t index) {
   std::lock_guard guard(mutex_);
   Region& region = regions_[index];
-  if (region.key.load() == kRetired) region.key.store(index | region.generation << kRegionIndexBits);
+  if (region.key.load() == kRetired) region.key.store(keyOf(index, region));
 }
 
 void RegionTable::remove(uint32_t index) {
@@ -176,14 +215,23 @@ uint8_t* RegionTable::deviceMemory(uint32_t key, uint64_t address) const {
   return region.deviceMemory(address);
 }
 
-bool RegionTable::contains(uint64_t address, uint64_t length) {
+Region* RegionTable::beginCopy(uint64_t address, uint64_t length) {
   std::lock_guard guard(mutex_);
   for (uint32_t i = 1; i <= highest_; ++i) {
-    const Region& region = regions_[i];
-    if (region.key.load() == 0 || !region.hostAccess || address < region.address) continue;
-    if (length <= region.length && address - region.address <= region.length - length) return true;
+    Region& region = regions_[i];
+    const uint32_t key = region.key.load();
+    if (key == 0 || key == kRetired || !region.hostAccess || address < region.address) continue;
+    if (length > region.length || address - region.address > region.length - length) continue;
+    region.outstanding.fetch_add(1, std::memory_order_seq_cst);
+    region.copies.fetch_add(1, std::memory_order_seq_cst);
+    return &region;
   }
-  return false;
+  return nullptr;
+}
+
+void RegionTable::endCopy(Region* region) {
+  region->copies.fetch_sub(1, std::memory_order_seq_cst);
+  drop(region);
 }
 
 uint32_t RegionTable::count(uint32_t pd) {

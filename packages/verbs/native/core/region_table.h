@@ -18,6 +18,7 @@ namespace rdmc {
 struct Region {
   std::atomic<uint32_t> key{0};
   std::atomic<uint32_t> outstanding{0};  // work requests posted with it and not completed
+  std::atomic<uint32_t> copies{0};       // of these, copies by threads of the program
   uint64_t address = 0;
   uint64_t length = 0;
   uint32_t access = 0;
@@ -61,16 +62,23 @@ class RegionTable {
   // Marks one more outstanding request; nullptr when the key is not valid.
   Region* acquire(uint32_t key);
   static void drop(Region* region) { region->outstanding.fetch_sub(1, std::memory_order_seq_cst); }
+  // The same for a mark that JavaScript holds; the region may have been evicted meanwhile. Throws
+  // ERR_RDMC_REGION_CLOSED.
+  void letGo(uint32_t handle);
   // The key disappears from the directory: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
   void hide(uint32_t handle);
   // Requests that name it are refused from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
   // ERR_RDMC_REGION_BUSY while requests are outstanding.
   void retire(uint32_t handle);
+  // Retires a region whose memory is about to be freed, whatever requests are outstanding: they still count, and the
+  // slot is not reused before they have ended. Waits for copies, and for a thread that is closing the region. False: it
+  // is closed.
+  bool evict(uint32_t handle);
   // The key of a retired region disappears as well.
   void hideRetired(uint32_t index);
   // A retired region is valid again.
   void restore(uint32_t index);
-  // Frees the slot and the memory of a retired region.
+  // Gives back the slot and the memory of a retired region.
   void remove(uint32_t index);
   // The memory behind a region, retired ones included; nullptr when there is none.
   std::shared_ptr<Extent> extent(uint32_t index);
@@ -82,13 +90,17 @@ class RegionTable {
   Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
   // Where a software device reads and writes that address of the region with this key; nullptr: there is none.
   uint8_t* deviceMemory(uint32_t key, uint64_t address) const;
-  // Whether a region with host access contains this range; for copies by address.
-  bool contains(uint64_t address, uint64_t length);
+  // For copies by address: marks the region with host access that contains this range as used; nullptr: there is none.
+  Region* beginCopy(uint64_t address, uint64_t length);
+  static void endCopy(Region* region);
   uint32_t count(uint32_t pd);
-  // Of a slot that was not removed, retired ones included.
+  // Both of a slot that was not removed, retired ones included.
   uint32_t domainOf(uint32_t index) const { return regions_[index].protectionDomain; }
+  const Region& slot(uint32_t index) const { return regions_[index]; }
 
  private:
+  enum class Eviction { kDone, kClosed, kLater };
+  Eviction tryEvict(uint32_t handle);
   uint32_t take();
   uint32_t publish(uint32_t index);
   void hideSlot(uint32_t index);

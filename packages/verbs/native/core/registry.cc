@@ -36,16 +36,17 @@ std::shared_ptr<Device> findDevice(int handle) {
   return devices[size_t(handle)];
 }
 
-void closeDevice(int handle) {
+std::shared_ptr<Device> closeDevice(int handle) {
   std::shared_ptr<Device> device;
   {
     std::lock_guard guard(registry().mutex);
     auto& devices = registry().devices;
-    if (handle < 0 || size_t(handle) >= devices.size()) return;
+    if (handle < 0 || size_t(handle) >= devices.size()) return nullptr;
     device = std::move(devices[size_t(handle)]);
   }
   // Views and queues of other threads may keep the object; it stops working now.
   if (device) device->close();
+  return device;
 }
 
 }  // namespace rdmc

@@ -10,6 +10,7 @@ namespace rdmc {
 int addDevice(std::shared_ptr<Device> device);
 // Throws Failure ERR_RDMC_DEVICE_CLOSED.
 std::shared_ptr<Device> findDevice(int handle);
-void closeDevice(int handle);
+// Returns it; nullptr: it is closed already.
+std::shared_ptr<Device> closeDevice(int handle);
 
 }  // namespace rdmc

@@ -78,6 +78,23 @@ bool IbvDevice::remotelyReachable(uint32_t region) {
   return true;
 }
 
+void IbvDevice::evictRegion(uint32_t region) {
+  if (!regions_.evict(region)) return;
+  const uint32_t index = RegionTable::indexOf(region);
+  regions_.hideRetired(index);
+  errors_.failUsers(regions_.slot(index));
+  shared_.awaitPosters();
+  try {
+    registrations_.takeBack(index);
+  } catch (const Failure&) {
+    // The memory is freed nevertheless. Nothing reaches it without a queue pair of its domain; the registration ends
+    // with the device.
+    const uint32_t pd = regions_.domainOf(index);
+    domains_.seal(pd);
+    errors_.loseDomain(pd);
+  }
+}
+
 // ---- the end
 
 IbvDevice::~IbvDevice() {

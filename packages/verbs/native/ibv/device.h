@@ -67,6 +67,7 @@ class IbvDevice final : public Device, public std::enable_shared_from_this<IbvDe
   bool remotelyReachable(uint32_t region) override;
   void revokeRegion(uint32_t region) override { registrations_.revoke(region); }
   void closeRegion(uint32_t region) override { registrations_.close(region); }
+  void evictRegion(uint32_t region) override;
 
   int createChannel() override { return completionQueues_.createChannel(); }
   std::shared_ptr<Channel> channel(int id) override { return completionQueues_.channel(id); }

@@ -10,7 +10,7 @@
 namespace rdmc {
 
 IbvDomains::Domain& IbvDomains::here(uint32_t number) {
-  if (number >= domains_.size() || !domains_[number].pd) {
+  if (number >= domains_.size() || !domains_[number].pd || domains_[number].sealed) {
     throw Failure("ERR_RDMC_PROTECTION_DOMAIN_CLOSED", "The protection domain is closed");
   }
   return domains_[number];
@@ -22,7 +22,7 @@ uint32_t IbvDomains::create() {
   ibv_pd* made = context_.library().alloc_pd(context_.hardware());
   if (!made) throw context_.refusal("ibv_alloc_pd", "Allocating a protection domain", errno);
   std::lock_guard guard(lock_);
-  domains_.push_back({made, 0});  // a number is used once, so that a stale one is seen
+  domains_.push_back({.pd = made});  // a number is used once, so that a stale one is seen
   return uint32_t(domains_.size() - 1);
 }
 
@@ -57,6 +57,11 @@ ibv_pd* IbvDomains::use(uint32_t number) {
 void IbvDomains::leave(uint32_t number) {
   std::lock_guard guard(lock_);
   --domains_[number].users;
+}
+
+void IbvDomains::seal(uint32_t number) {
+  std::lock_guard guard(lock_);
+  domains_[number].sealed = true;
 }
 
 void IbvDomains::release() {

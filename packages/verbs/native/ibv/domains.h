@@ -25,6 +25,8 @@ class IbvDomains {
   ibv_pd* at(uint32_t number);
   ibv_pd* use(uint32_t number);
   void leave(uint32_t number);
+  // From now on both throw.
+  void seal(uint32_t number);
   // With the context's gate held exclusively.
   void release();
 
@@ -32,6 +34,7 @@ class IbvDomains {
   struct Domain {
     ibv_pd* pd = nullptr;
     uint32_t users = 0;  // queue pairs and shared receive queues
+    bool sealed = false;
   };
   Domain& here(uint32_t number);  // with lock_ held
   const IbvContext& context_;

@@ -30,6 +30,15 @@ void nap() {
   ::nanosleep(&time, nullptr);
 }
 
+bool uses(IbvQueuePair& qp, const Region& region) {
+  std::lock_guard guard(qp.posting);
+  const auto names = [&](IbvCompletionQueue& cq, const RequestRing& ring) {
+    std::lock_guard polling(cq.lock);
+    return ring.names(region);
+  };
+  return names(*qp.sendCq, qp.sends) || names(*qp.receiveCq, qp.receives);
+}
+
 }  // namespace
 
 // May be called while another thread connects it: the kernel orders the two, and what comes second fails or breaks it.
@@ -71,6 +80,30 @@ void IbvErrorState::fail(IbvQueuePair& qp) {
 void IbvErrorState::breakDomain(uint32_t pd) {
   for (const auto& each : table_.all()) {
     if (each->parameters.pd == pd) toError(*each);
+  }
+}
+
+void IbvErrorState::loseDomain(uint32_t pd) {
+  std::shared_lock gate(context_.gate);
+  for (const auto& each : table_.all()) {
+    if (each->parameters.pd != pd) continue;
+    std::lock_guard control(each->control);
+    lose(*each, kFlushed);
+  }
+}
+
+void IbvErrorState::failUsers(const Region& region) {
+  if (region.outstanding.load() == 0) return;
+  const auto takeCompleted = [this](IbvQueuePair& qp) {
+    std::shared_lock gate(context_.gate);
+    qp.sendCq->absorb();
+    qp.receiveCq->absorb();
+  };
+  for (const auto& each : table_.all()) {
+    takeCompleted(*each);
+    if (!uses(*each, region)) continue;
+    fail(*each);
+    takeCompleted(*each);
   }
 }
 

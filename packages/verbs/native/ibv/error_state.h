@@ -21,6 +21,10 @@ class IbvErrorState {
   // Sets the error state; not a barrier.
   void toError(IbvQueuePair& qp);
   void breakDomain(uint32_t pd);  // the queue pairs of a protection domain
+  // The same, and none of them is left in the device.
+  void loseDomain(uint32_t pd);
+  // A barrier for a region that was evicted: the queue pairs whose requests name it fail.
+  void failUsers(const Region& region);
   // The same for one whose state is kError already.
   void breakOff(IbvQueuePair& qp);
   // Makes the device process what was posted to a broken queue pair: some do so only after a state change.

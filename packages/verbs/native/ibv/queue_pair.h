@@ -81,6 +81,8 @@ class RequestRing {
     removed_.store(at, std::memory_order_release);
     return true;
   }
+  // Whether a record names the region. With both locks held.
+  bool names(const Region& region) const;
   // Removes everything; calls back for each record, oldest first.
   template <typename Visit>
   void clear(Visit visit) {

@@ -204,6 +204,12 @@ void IbvRegistrations::close(uint32_t handle) {
   regions_.remove(index);
 }
 
+void IbvRegistrations::takeBack(uint32_t index) {
+  std::shared_lock gate(context_.gate);
+  giveKeysBack(index);
+  regions_.remove(index);
+}
+
 void IbvRegistrations::release() {
   std::lock_guard guard(lock_);
   const IbvLibrary& library = context_.library();

@@ -45,6 +45,8 @@ class IbvRegistrations {
   // Both throw ERR_RDMC_REGION_BUSY where the device keeps the registration: the region stays as it was.
   void revoke(uint32_t handle);
   void close(uint32_t handle);
+  // Of a region that was evicted; throws as they do.
+  void takeBack(uint32_t index);
 
   // By index of the region; for posting.
   const RegionKeys* keys() const { return keys_.get(); }

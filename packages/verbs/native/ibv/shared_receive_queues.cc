@@ -61,6 +61,17 @@ void IbvSharedReceiveQueues::leave(IbvSharedReceiveQueue& queue) {
   --queue.users;
 }
 
+void IbvSharedReceiveQueues::awaitPosters() {
+  std::vector<std::shared_ptr<IbvSharedReceiveQueue>> all;
+  {
+    std::lock_guard guard(lock_);
+    all = queues_;
+  }
+  for (const auto& each : all) {
+    if (each) std::lock_guard posted(each->lock);
+  }
+}
+
 void IbvSharedReceiveQueues::giveBack(IbvSharedReceiveQueue& queue) {
   std::lock_guard guard(queue.lock);
   if (ibv_srq* mine = std::exchange(queue.srq, nullptr)) context_.library().destroy_srq(mine);

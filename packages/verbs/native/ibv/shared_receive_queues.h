@@ -27,6 +27,8 @@ class IbvSharedReceiveQueues {
   // Between `use` and `leave` it cannot be destroyed. Throws ERR_RDMC_QUEUE_PAIR_CLOSED.
   std::shared_ptr<IbvSharedReceiveQueue> use(uint32_t number);
   void leave(IbvSharedReceiveQueue& queue);
+  // Returns when the requests that are being posted now are in their queues.
+  void awaitPosters();
   // With the context's gate held exclusively.
   void release();
 

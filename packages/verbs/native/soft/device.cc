@@ -86,19 +86,7 @@ void SoftDevice::close() {
 
 void SoftDevice::abandon(const Failure& why) noexcept {
   if (closed_ || removed_.exchange(true)) return;
-  // A list of all queue pairs is not made: memory may have run out.
-  for (uint32_t i = 0; i <= highestQp_.load(); ++i) {
-    std::shared_ptr<QueuePair> qp;
-    {
-      std::lock_guard guard(tableLock_);
-      qp = qps_[i];
-    }
-    try {
-      if (qp) qp->fail(kFatal);
-    } catch (const std::exception&) {
-      // It is in the error state; some of its completions are lost.
-    }
-  }
+  eachQpWithoutMemory([](QueuePair& qp) { qp.fail(kFatal); });
   try {
     events().publish({"deviceRemoved", std::string("The soft device cannot be used any more: ") + why.what(), 0, 0});
   } catch (const std::exception&) {
@@ -181,6 +169,18 @@ void SoftDevice::closeRegion(uint32_t region) {
   Rollback valid([&] { regions_.restore(index); });
   quiesceRegion(index);
   valid.dismiss();
+  std::lock_guard guard(relocation_);
+  regions_.remove(index);
+}
+
+void SoftDevice::evictRegion(uint32_t region) {
+  if (!regions_.evict(region)) return;
+  const uint32_t index = RegionTable::indexOf(region);
+  regions_.hideRetired(index);
+  // Peers over shared memory cannot map it.
+  if (tcp_) tcp_->quiesceRegion(index);
+  const Region& memory = regions_.slot(index);
+  if (memory.outstanding.load() > 0) eachQpWithoutMemory([&](QueuePair& qp) { qp.failIfUsing(memory); });
   std::lock_guard guard(relocation_);
   regions_.remove(index);
 }

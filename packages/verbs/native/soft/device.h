@@ -73,6 +73,7 @@ class SoftDevice final : public Device {
   bool remotelyReachable(uint32_t region) override;
   void revokeRegion(uint32_t region) override;
   void closeRegion(uint32_t region) override;
+  void evictRegion(uint32_t region) override;
 
   int createChannel() override;
   std::shared_ptr<Channel> channel(int id) override { return channelAt(id); }
@@ -132,6 +133,22 @@ class SoftDevice final : public Device {
   DeviceCounters counters;
 
  private:
+  // Without a list of them, because memory may have run out; so is the exception that is ignored.
+  template <typename Visit>
+  void eachQpWithoutMemory(Visit visit) noexcept {
+    for (uint32_t i = 0; i <= highestQp_.load(); ++i) {
+      std::shared_ptr<QueuePair> qp;
+      {
+        std::lock_guard guard(tableLock_);
+        qp = qps_[i];
+      }
+      try {
+        if (qp) visit(*qp);
+      } catch (const std::exception&) {
+        // It is in the error state; some of its completions are lost.
+      }
+    }
+  }
   // The queue pairs of one doorbell.
   using TouchedQps = FixedVector<std::shared_ptr<QueuePair>, kBatchSlots>;
   uint32_t accept(QueuePair& target, WorkRequestSlot* slots, uint32_t count, bool broken, bool& sends);

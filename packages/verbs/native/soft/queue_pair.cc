@@ -1,7 +1,9 @@
 #include "soft/queue_pair.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <span>
 
 #include "core/scatter_gather.h"
 #include "soft/device.h"
@@ -275,6 +277,33 @@ bool QueuePair::failLocked(Status status) {
 void QueuePair::fail(Status status) {
   std::lock_guard guard(sendLock);
   failLocked(status);
+}
+
+bool QueuePair::sendsUse(const Region& region) {
+  for (uint32_t i = 0; i < size_; ++i) {
+    const WorkRequest& request = ring_[(head_ + i) % ring_.depth()];
+    const std::span used(request.regions, request.sgeCount);
+    if (std::ranges::find(used, &region) != used.end()) return true;
+  }
+  return false;
+}
+
+bool QueuePair::receivesUse(const Region& region) {
+  std::lock_guard guard(receiveLock_);
+  // What the peer has completed waits to be polled only, and touches no memory.
+  const uint32_t posted = receivesPosted_ - receivesConsumed_;
+  const uint32_t done = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
+  for (uint32_t i = receivesFlushed_ || done > posted ? 0 : done; i < posted; ++i) {
+    const ReceiveRecord& record = receives_[(receivesConsumed_ + i) % receives_.size()];
+    const std::span used(record.regions, record.regionCount);
+    if (std::ranges::find(used, &region) != used.end()) return true;
+  }
+  return false;
+}
+
+void QueuePair::failIfUsing(const Region& region) {
+  std::lock_guard guard(sendLock);
+  if (sendsUse(region) || receivesUse(region)) failLocked(kFlushed);
 }
 
 void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {

@@ -128,6 +128,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
 
   // Any thread.
   void fail(Status status);
+  // Fails if a request that has not ended names the region.
+  void failIfUsing(const Region& region);
   uint32_t mergeInbound(CompletionSlot* out, uint32_t max);
   // For wires that receive in this process (TCP): the next posted receive, nullptr when there is none.
   const ReceiveSlot* nextReceive() const;
@@ -165,6 +167,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   void forgetWaits();
   uint32_t loadSges(const WorkRequestSlot& slot, WorkRequest& request);
   void releaseRegions(WorkRequest& request);
+  bool sendsUse(const Region& region);  // with sendLock held
+  bool receivesUse(const Region& region);
   void flushReceives(Status status = kFlushed);
   CompletionSlot receiveCompletion(uint32_t at, const InboundCompletion& published);
   void dropReceive(uint32_t at);
