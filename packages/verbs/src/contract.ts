@@ -111,13 +111,13 @@ export interface SendWorkRequest {
   readonly sges?: readonly ScatterGatherEntry[];
   /** Sent instead of `sges`, copied at posting: the bytes may be reused at once. */
   readonly inline?: Uint8Array;
-  /** The peer's memory, for WRITE, READ and atomics. */
+  /** The peer's memory; WRITE, READ and atomics need it (ERR_RDMC_INVALID_OPTION). */
   readonly remote?: RemoteMemory;
-  /** 32 bits, for the _WITH_IMM operations. */
+  /** 32 bits, for the _WITH_IMM operations (default 0). */
   readonly immediate?: number;
-  /** COMPARE_AND_SWAP: the value to compare with; FETCH_AND_ADD: the value to add. */
+  /** COMPARE_AND_SWAP: the value to compare with; FETCH_AND_ADD: the value to add (default 0). */
   readonly compareOrAdd?: bigint;
-  /** COMPARE_AND_SWAP: the value to store. */
+  /** COMPARE_AND_SWAP: the value to store (default 0). */
   readonly swap?: bigint;
   /** Produce a completion on success (default true). Failures always complete. */
   readonly signaled?: boolean;
@@ -177,18 +177,18 @@ export interface QueuePairAddress {
 
 /** The options of `protectionDomain.createQueuePair`. */
 export interface QueuePairOptions {
-  /** The completion queue of its send requests. */
-  readonly sendQueue: { readonly handle: number };
-  /** The completion queue of its receives; it may be the same one. */
-  readonly receiveQueue: { readonly handle: number };
+  /** The completion queue of its send requests, of the same device. A `CompletionQueue` is one. */
+  readonly sendQueue: { readonly handle: number; readonly device: { readonly handle: number } };
+  /** The completion queue of its receives, of the same device; it may be the same one. */
+  readonly receiveQueue: { readonly handle: number; readonly device: { readonly handle: number } };
   /** Outstanding send requests (default 64). */
   readonly sendDepth?: number;
   /** Outstanding receive requests (default 64). */
   readonly receiveDepth?: number;
   /** Every send request produces a completion, signalled or not (default false). */
   readonly signalAll?: boolean;
-  /** Receives come from this queue instead of one of the queue pair's own; `receiveDepth` is ignored then. */
-  readonly sharedReceiveQueue?: { readonly number: number };
+  /** Receives come from this queue of the same device instead of one of the queue pair's own; `receiveDepth` is ignored then. */
+  readonly sharedReceiveQueue?: { readonly number: number; readonly device: { readonly handle: number } };
 }
 
 /** A queue pair's attributes, as its device returns them; they depend on the device. */

@@ -11,6 +11,7 @@ import { VerbsError } from './errors.js';
 import { native } from './native.js';
 import { booleanOption, choiceOption, integerOption, onlyKnownOptions } from './options.js';
 import { ProtectionDomain } from './protection-domain.js';
+import { checkSameDevice } from './same-device.js';
 import { softDeviceKey } from './soft-device-key.js';
 import { SubmissionQueue, type SubmissionQueueOptions } from './submission-queue.js';
 
@@ -117,7 +118,7 @@ export class Device {
     return new CompletionChannel(this, native().channelCreate(this.handle), this.#listening);
   }
 
-  /** @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_DEVICE_LIMIT */
+  /** @throws VerbsError ERR_RDMC_INVALID_OPTION, also for a channel of another device; ERR_RDMC_DEVICE_LIMIT */
   createCompletionQueue(options: { depth?: number; channel?: CompletionChannel } = {}): CompletionQueue {
     this.#check();
     onlyKnownOptions('createCompletionQueue', options, ['depth', 'channel']);
@@ -128,6 +129,7 @@ export class Device {
       1,
       this.attributes.maxCompletionQueueDepth,
     );
+    if (options.channel) checkSameDevice('createCompletionQueue', 'channel', options.channel, this);
     const channel = options.channel?.handle ?? -1;
     const queue = native().completionQueueCreate(this.handle, depth, channel);
     return new CompletionQueue(this, queue, depth, channel);

@@ -5,6 +5,7 @@ import { MemoryRegion } from './memory-region.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
 import { QueuePair } from './queue-pair.js';
+import { checkSameDevice } from './same-device.js';
 import { SharedReceiveQueue } from './shared-receive-queue.js';
 
 /** Names of access rights; LOCAL_WRITE is implied by any of the remote ones. */
@@ -91,7 +92,10 @@ export class ProtectionDomain {
   /**
    * Registers the caller's own memory. On the soft device over shared memory it can be the source of any
    * request and the sink of a READ or atomic, but peers cannot reach it: its `rkey` throws ERR_RDMC_NOT_SHAREABLE.
-   * The view must not be detached before the region is closed; the region keeps it alive.
+   * The region keeps the view alive, and is closed when the thread that registered it ends: queue pairs whose requests still use it
+   * fail. Its ArrayBuffer cannot be posted to another thread by a transfer from then on, and must not be detached before the region is
+   * closed in the ways that cannot be prevented: `ArrayBuffer.prototype.transfer`, and `grow` of a `WebAssembly.Memory`.
+   * Memory of `allocate` has no such limits.
    */
   register(view: Uint8Array, access?: AccessOptions): MemoryRegion {
     if (!(view instanceof Uint8Array) || view.byteLength === 0) {
@@ -144,7 +148,7 @@ export class ProtectionDomain {
     return new SharedReceiveQueue(this.device, number, depth);
   }
 
-  /** @throws VerbsError ERR_RDMC_INVALID_OPTION, ERR_RDMC_DEVICE_LIMIT */
+  /** @throws VerbsError ERR_RDMC_INVALID_OPTION, also for a queue of another device; ERR_RDMC_DEVICE_LIMIT */
   createQueuePair(options: QueuePairOptions): QueuePair {
     onlyKnownOptions('createQueuePair', options, [
       'sendQueue',
@@ -154,16 +158,21 @@ export class ProtectionDomain {
       'signalAll',
       'sharedReceiveQueue',
     ]);
+    const { sendQueue, receiveQueue, sharedReceiveQueue } = options;
+    checkSameDevice('createQueuePair', 'sendQueue', sendQueue, this.device);
+    checkSameDevice('createQueuePair', 'receiveQueue', receiveQueue, this.device);
+    if (sharedReceiveQueue)
+      checkSameDevice('createQueuePair', 'sharedReceiveQueue', sharedReceiveQueue, this.device);
     const limits = this.device.attributes;
     const handle = native().queuePairCreate(
       this.device.handle,
       this.handle,
-      options.sendQueue.handle,
-      options.receiveQueue.handle,
+      sendQueue.handle,
+      receiveQueue.handle,
       integerOption('createQueuePair', 'sendDepth', options.sendDepth ?? 64, 1, limits.maxSendDepth),
       integerOption('createQueuePair', 'receiveDepth', options.receiveDepth ?? 64, 1, limits.maxReceiveDepth),
       options.signalAll ?? false,
-      options.sharedReceiveQueue?.number ?? 0,
+      sharedReceiveQueue?.number ?? 0,
     );
     return new QueuePair(this.device, handle);
   }

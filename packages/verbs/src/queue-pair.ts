@@ -1,6 +1,6 @@
-import { codeOf, isCodeOf, messageOf, Tracer } from '@rdmc/common';
+import { Tracer } from '@rdmc/common';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS, MAX_WEIGHT } from './connect-limits.js';
-import { Layout, Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
+import { Opcode, QueuePairState, type QueuePairStateName, WorkRequestFlag } from './constants.js';
 import type {
   ConnectOptions,
   OpenDevice,
@@ -10,11 +10,11 @@ import type {
   SendWorkRequest,
   WaitCondition,
 } from './contract.js';
-import { PostError, VerbsError, verbsErrors } from './errors.js';
+import { VerbsError } from './errors.js';
 import { closeUnlessGone, native } from './native.js';
 import { integerOption, onlyKnownOptions } from './options.js';
-import { postError } from './post-result.js';
-import { isAtomic, SubmissionQueue } from './submission-queue.js';
+import { postAll, postReceives } from './posting.js';
+import { isAtomic, type SubmissionQueue } from './submission-queue.js';
 
 const STATE_NAMES = new Map<number, QueuePairStateName>(
   Object.entries(QueuePairState).map(([name, value]) => [value, name as QueuePairStateName]),
@@ -29,26 +29,14 @@ const KNOWN_CONNECT_OPTIONS = [
 ];
 const LOW_32 = 0xffff_ffffn;
 const connectTrace = new Tracer<{ readonly queuePair: number; readonly kind: string }>('@rdmc/verbs:connect');
-const batches = new WeakMap<OpenDevice, SubmissionQueue>();
+/** The operations of `postSend`. A map does not have inherited names. */
+const SEND_OPCODES = new Map<string, number>(
+  Object.entries(Opcode).filter(([, opcode]) => opcode !== Opcode.RECEIVE),
+);
 
-/** One batch per device and thread serves the convenient calls. @internal */
-export function batchOf(device: OpenDevice): SubmissionQueue {
-  let batch = batches.get(device);
-  if (!batch) {
-    batch = new SubmissionQueue(device);
-    batches.set(device, batch);
-  }
-  return batch;
-}
-
-/** Posts the batch, whose first request is the `first`th of its call. @internal */
-export function flushFrom(batch: SubmissionQueue, first: number): void {
-  try {
-    batch.flush();
-  } catch (error) {
-    if (!(error instanceof PostError)) throw error;
-    throw postError(first + error.index, error.result);
-  }
+/** Whether the operation has a target in the peer's memory. */
+function hasTarget(opcode: number): boolean {
+  return opcode !== Opcode.SEND && opcode !== Opcode.SEND_WITH_IMM;
 }
 
 /**
@@ -116,15 +104,12 @@ export class QueuePair {
    * @throws PostError with the refused request's index; memory of accepted ones belongs to the device until they complete
    */
   postSend(...requests: readonly SendWorkRequest[]): void {
-    this.#post(requests, (batch, request) => this.#write(batch, request));
+    postAll(this.device, requests, (batch, request) => this.#write(batch, request));
   }
 
   /** Posts receives. @throws PostError */
   postReceive(...requests: readonly ReceiveWorkRequest[]): void {
-    this.#post(requests, (batch, request) => {
-      batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
-    });
+    postReceives(this.device, this.number, requests);
   }
 
   /**
@@ -173,36 +158,16 @@ export class QueuePair {
     return this.close();
   }
 
-  /** Writes and posts requests; if one cannot be written, those before it are posted nevertheless. */
-  #post<Request>(
-    requests: readonly Request[],
-    write: (batch: SubmissionQueue, request: Request) => void,
-  ): void {
-    const batch = batchOf(this.device);
-    const flush = (end: number): void => flushFrom(batch, end - batch.pending);
-    requests.forEach((request, index) => {
-      if (batch.pending === Layout.BATCH_SLOTS) flush(index);
-      const before = batch.pending;
-      try {
-        write(batch, request);
-      } catch (error) {
-        if (batch.pending > before) batch.cancel();
-        flush(index);
-        const code = codeOf(error);
-        throw new PostError(
-          isCodeOf(verbsErrors, code) ? code : 'ERR_RDMC_INVALID_OPTION',
-          `Work request ${index} of the batch: ${messageOf(error)}`,
-          index,
-        );
-      }
-    });
-    flush(requests.length);
-  }
-
   #write(batch: SubmissionQueue, request: SendWorkRequest): void {
-    const opcode = Opcode[request.opcode];
-    if (opcode === undefined || (opcode as number) === Opcode.RECEIVE)
+    const opcode = SEND_OPCODES.get(request.opcode);
+    if (opcode === undefined)
       throw new VerbsError('ERR_RDMC_UNKNOWN_OPCODE', `No operation '${request.opcode}'`);
+    if (!request.remote && hasTarget(opcode)) {
+      throw new VerbsError(
+        'ERR_RDMC_INVALID_OPTION',
+        `${request.opcode} needs remote: address and key of the peer's memory`,
+      );
+    }
     const flags =
       ((request.signaled ?? true) ? WorkRequestFlag.SIGNALED : 0) |
       (request.fence ? WorkRequestFlag.FENCE : 0) |

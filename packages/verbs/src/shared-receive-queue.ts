@@ -1,7 +1,6 @@
-import { Layout, Opcode, WorkRequestFlag } from './constants.js';
 import type { OpenDevice, ReceiveWorkRequest } from './contract.js';
 import { closeUnlessGone, native } from './native.js';
-import { batchOf, flushFrom } from './queue-pair.js';
+import { postReceives } from './posting.js';
 
 /**
  * Receives for many queue pairs: the queue pair that gets a message consumes the next one (IBA 10.2.9). Only on
@@ -22,13 +21,7 @@ export class SharedReceiveQueue {
 
   /** Posts receives. @throws PostError */
   postReceive(...requests: readonly ReceiveWorkRequest[]): void {
-    const batch = batchOf(this.device);
-    requests.forEach((request, index) => {
-      if (batch.pending === Layout.BATCH_SLOTS) flushFrom(batch, index - batch.pending);
-      batch.begin(Opcode.RECEIVE, this.number, request.id, WorkRequestFlag.SIGNALED);
-      for (const sge of request.sges ?? []) batch.sge(sge.address, sge.byteLength, sge.lkey);
-    });
-    flushFrom(batch, requests.length - batch.pending);
+    postReceives(this.device, this.number, requests);
   }
 
   /** Fails with ERR_RDMC_SHARED_RECEIVE_QUEUE_BUSY while queue pairs use it; idempotent. */

@@ -66,7 +66,10 @@ export class SubmissionQueue {
     if (this.#count > 0) this.#count -= 1;
   }
 
-  /** Starts a request; `id` is a safe integer that comes back in the completion. */
+  /**
+   * Starts a request; `id` is a safe integer that comes back in the completion. `flags`: SIGNALED, FENCE, SOLICITED. What is not
+   * added is 0, also the key of the target, immediate and operands: nothing of the slot's earlier request is used.
+   */
   begin(opcode: number, queuePair: number, id: number, flags: number): void {
     if (this.#count === Layout.BATCH_SLOTS) this.flush();
     const base = (this.#count & SLOT_MASK) * Layout.WORK_REQUEST_WORDS;
@@ -76,7 +79,12 @@ export class SubmissionQueue {
     words[base + Word.FLAGS] = flags;
     words[base + Word.SGE_COUNT] = 0;
     words[base + Word.ID_LOW] = id;
-    words[base + Word.ID_HIGH] = id / TWO_32;
+    // A short id does not need the division.
+    words[base + Word.ID_HIGH] = id < TWO_32 ? 0 : id / TWO_32;
+    words[base + Word.IMMEDIATE] = 0;
+    words[base + Word.RKEY] = 0;
+    words[base + Word.WAIT_COUNT] = 0;
+    if (opcode === Opcode.COMPARE_AND_SWAP || opcode === Opcode.FETCH_AND_ADD) this.#clearOperands(base);
     this.#base = base;
     this.#sges = 0;
     this.#count += 1;
@@ -144,7 +152,7 @@ export class SubmissionQueue {
   waitFor(queuePair: number, receives: number): void {
     const words = this.#words;
     const base = this.#base & BASE_MASK;
-    const count = this.#has(WorkRequestFlag.WAIT_FOR) ? words[base + Word.WAIT_COUNT]! : 0;
+    const count = words[base + Word.WAIT_COUNT]!;
     if (count >= Layout.MAX_WAITS) {
       throw new VerbsError(
         'ERR_RDMC_TOO_MANY_WAITS',
@@ -186,6 +194,14 @@ export class SubmissionQueue {
     if (refused === DEVICE_CLOSED) throw new VerbsError('ERR_RDMC_DEVICE_CLOSED', 'The device is closed');
     if (!this.options.onRefused) throw this.#refusal(count);
     this.#report(count, this.options.onRefused);
+  }
+
+  #clearOperands(base: number): void {
+    const words = this.#words;
+    words[base + Word.COMPARE_LOW] = 0;
+    words[base + Word.COMPARE_HIGH] = 0;
+    words[base + Word.SWAP_LOW] = 0;
+    words[base + Word.SWAP_HIGH] = 0;
   }
 
   #has(flag: number): boolean {

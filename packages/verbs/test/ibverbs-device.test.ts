@@ -75,7 +75,10 @@ describe.skipIf(fakeLibrary.missing)(`an RDMA device ${fakeLibrary.missing}`, ()
 
   it('a driver that refuses to deregister loses its queue pairs, and the memory stays revoked', async () => {
     fake({ LIMITS: 'dereg=1' });
-    const [a, b] = await connectedSides({ device: NAME });
+    const [a, b] = [await side({ device: NAME }), await side({ device: NAME })];
+    await b.queuePair.connect(a.queuePair.address);
+    // Nobody answers the WRITE: it fails after this time.
+    await a.queuePair.connect(b.queuePair.address, { retryTimeoutMs: 100 });
     const region = await b.domain.allocate(64, { remoteWrite: true });
     const remote = region.remote();
     region.revoke();
@@ -148,6 +151,38 @@ describe.skipIf(fakeLibrary.missing)(`a shared receive queue ${fakeLibrary.missi
     for (const end of ends) await end.close();
     await shared.close();
     expect(region.outstanding).toBe(0);
+    await Promise.all([a.device.close(), b.device.close()]);
+  });
+
+  it('keeps nothing of a receive that could not be written', async () => {
+    fake();
+    const { device, domain } = await side({ device: NAME });
+    const shared = domain.createSharedReceiveQueue({ depth: 2 });
+    const region = await domain.allocate(64);
+    const tooMany = Array.from({ length: 5 }, () => region.sge(0, 8));
+    expect(() => shared.postReceive({ id: 1 }, { id: 2, sges: tooMany })).toThrow(
+      expect.objectContaining({ name: 'PostError', code: 'ERR_RDMC_TOO_MANY_SGES', index: 1 }),
+    );
+    expect(region.outstanding).toBe(0);
+    // There is room for this one only if the first of the two was posted, and nothing of the second.
+    shared.postReceive({ id: 3 });
+    expect(() => shared.postReceive({ id: 4 })).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_QUEUE_FULL' }),
+    );
+    expect(region.outstanding).toBe(0);
+    await device.close();
+  });
+
+  it('of another device is refused', async () => {
+    fake();
+    const [a, b] = [await side({ device: NAME }), await side({ device: NAME })];
+    const queues = { sendQueue: a.queue, receiveQueue: a.queue };
+    const [own, foreign] = [a.domain.createSharedReceiveQueue(), b.domain.createSharedReceiveQueue()];
+    expect(own.number).toBe(foreign.number);
+    expect(() => a.domain.createQueuePair({ ...queues, sharedReceiveQueue: foreign })).toThrow(
+      expect.objectContaining({ code: 'ERR_RDMC_INVALID_OPTION' }),
+    );
+    await a.domain.createQueuePair({ ...queues, sharedReceiveQueue: own }).close();
     await Promise.all([a.device.close(), b.device.close()]);
   });
 

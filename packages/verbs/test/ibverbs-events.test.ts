@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { Device, DeviceEvent } from '../src/index.js';
+import { type Device, type DeviceEvent, remoteKey } from '../src/index.js';
 import { FakeMachine, fakeLibrary, useFake } from './support/fake-library.js';
 import { completions, type Side, side, until } from './support/pair.js';
 
@@ -12,6 +12,8 @@ const NEVER_MS = 600_000;
 const LIMIT_MS = 20_000;
 /** For a request that is to fail by it. */
 const RETRY_MS = 1_000;
+/** A WRITE without bytes does not need a key. */
+const EMPTY_WRITE = { opcode: 'WRITE', remote: { address: 0, rkey: remoteKey(0) } } as const;
 
 let machine: FakeMachine;
 let restore: () => void;
@@ -131,15 +133,15 @@ describe.skipIf(fakeLibrary.missing)(`a port that goes down ${fakeLibrary.missin
       b.queuePair.connect(a.queuePair.address, options),
     ]);
     onTestFinished(async () => void (await Promise.all([a.device.close(), b.device.close()])));
-    a.queuePair.postSend({ id: 1, opcode: 'WRITE' });
+    a.queuePair.postSend({ id: 1, ...EMPTY_WRITE });
     await completions(a.queue, 1);
     machine.setLink('fake1', 'cut');
     // An event of the same device is read after that: then the link is cut.
     await raised(b.device, 'fake1', GID_CHANGE);
-    a.queuePair.postSend({ id: 2, opcode: 'WRITE' });
+    a.queuePair.postSend({ id: 2, ...EMPTY_WRITE });
     machine.setLink('fake0', 'down');
     await raised(a.device, 'fake0', GID_CHANGE);
-    a.queuePair.postSend({ id: 3, opcode: 'WRITE' });
+    a.queuePair.postSend({ id: 3, ...EMPTY_WRITE });
     return a;
   }
 

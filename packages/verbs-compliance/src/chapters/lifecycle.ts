@@ -239,4 +239,19 @@ export function lifecycle({ test, spec, startPeer, sourceOfB }: SuiteContext): v
     await one.run({ opcode: 'SEND' });
     await other.done(1);
   });
+
+  test('objects of two devices do not work together: ERR_RDMC_INVALID_OPTION', {}, async (_a, b) => {
+    const { device } = await b.call('openDevice', sourceOfB);
+    const [pd, cq, foreign, channel] = await Promise.all([
+      b.call('createProtectionDomain', { device }),
+      b.call('createCompletionQueue', { device }),
+      b.completionQueue(),
+      b.call('createChannel', { device: b.device }),
+    ]);
+    for (const queues of [{ cq: foreign }, { cq: foreign, receiveCq: cq }, { cq, receiveCq: foreign }]) {
+      await failsWith(b.call('createQueuePair', { pd, ...queues }), 'ERR_RDMC_INVALID_OPTION');
+    }
+    await failsWith(b.call('createCompletionQueue', { device, channel }), 'ERR_RDMC_INVALID_OPTION');
+    await b.call('createQueuePair', { pd, cq });
+  });
 }

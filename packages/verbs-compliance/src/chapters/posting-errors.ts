@@ -66,9 +66,31 @@ export function postingErrors({ test }: SuiteContext): void {
   refusedInBatch('RECEIVE as a send', 'ERR_RDMC_UNKNOWN_OPCODE', {}, () => {
     return { opcode: 'RECEIVE' as 'SEND' };
   });
+  for (const name of ['constructor', '__proto__'] as const) {
+    refusedInBatch(`the inherited name ${name} as a send`, 'ERR_RDMC_UNKNOWN_OPCODE', {}, () => {
+      return { opcode: name as string as 'SEND' };
+    });
+  }
+  for (const opcode of ['WRITE', 'WRITE_WITH_IMM', 'READ', 'COMPARE_AND_SWAP', 'FETCH_AND_ADD'] as const) {
+    refusedInBatch(`${opcode} without a target`, 'ERR_RDMC_INVALID_OPTION', {}, (mine) => {
+      return { opcode, sges: [mine.sge(32, 8)] };
+    });
+  }
   const misaligned = { needs: ['atomics', 'checksAtPosting'] } as const;
   refusedInBatch('an atomic on 4 bytes', 'ERR_RDMC_MISALIGNED_ATOMIC', misaligned, (mine, target) => {
     return { opcode: 'FETCH_AND_ADD', sges: [mine.sge(0, 4)], remote: target.remote(128) };
+  });
+
+  test('a WRITE without a target does not go where an earlier one went', {}, async (a, b) => {
+    const [near] = await connected(a, b);
+    const [mine, target] = await Promise.all([a.region(SIZE), b.region(SIZE)]);
+    await Promise.all([mine.fill(1), target.fill(50)]);
+    const sges = [mine.sge(0, 16)];
+    await near.run({ ...write, sges, remote: target.remote(64) });
+    await target.fill(51);
+    await refusedAt(0, near.post({ id: 2, ...write, sges }), 'ERR_RDMC_INVALID_OPTION');
+    await near.nothingMore();
+    await target.holds(51);
   });
 
   test('memory of another protection domain: ERR_RDMC_INVALID_LKEY', checked, async (a, b) => {

@@ -75,6 +75,18 @@ export function requests({ test }: SuiteContext): void {
     });
   }
 
+  for (const opcode of ['SEND_WITH_IMM', 'WRITE_WITH_IMM'] as const) {
+    test(`${opcode} without an immediate carries 0, even after one with another`, {}, async (a, b) => {
+      const [near, far] = await connected(a, b);
+      const target = await b.region(64);
+      await far.receive({ id: 1 }, { id: 2 });
+      await near.run({ opcode, immediate: 0xdead_beef, remote: target.remote() });
+      await near.run({ opcode, remote: target.remote() });
+      const immediates = (await far.poll(2)).map(({ immediate }) => immediate);
+      assert.deepEqual(immediates, [0xdead_beef, 0]);
+    });
+  }
+
   test('SEND does not carry an immediate, even after one that did', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
     await far.receive({ id: 1 }, { id: 2 });

@@ -44,7 +44,7 @@ export function releases({ test }: SuiteContext): void {
       const memory = { sges: [mine.sge()], remote: theirs.remote() };
       await outgoing.post({ id: 3, ...request, ...memory, waitFor: [incoming.received(1)] });
       await outgoing.nothingMore();
-      await from.run({ opcode: 'WRITE_WITH_IMM', immediate: 1 });
+      await from.run({ opcode: 'WRITE_WITH_IMM', immediate: 1, remote: mine.remote() });
       await outgoing.done(3);
     });
   }
