@@ -12,7 +12,10 @@ import type { MeshAttributes, ResolvedOptions } from './options.js';
 export interface MeshPeer {
   /** Id of the member. */
   readonly id: number;
-  /** Announced by the member when it joined. */
+  /**
+   * Announced by the member's process when it joined. A member that is lost keeps them, until it is removed or another process
+   * has its id. Empty: this member has not been connected with that process.
+   */
   readonly attributes: MeshAttributes;
   /** That its process speaks; undefined: it is not connected. */
   readonly levels: Levels | undefined;

@@ -221,6 +221,30 @@ describe('a newcomer that dies while joining', () => {
   });
 });
 
+describe('a member that was killed', () => {
+  it('keeps its attributes where it was connected, until another process has its id', async () => {
+    const [a] = await grow(1);
+    const child = spawn({ id: 2, join: [a!.address], attributes: { role: 'old' } });
+    await event(a!, 'joined', 2);
+    await child.kill();
+    await event(a!, 'lost', 2);
+    expect(a!.mesh.peers.get(2)).toMatchObject({ state: 'failed', attributes: { role: 'old' } });
+    const newcomer = await enter(3, [a!], { attributes: { role: 'third' } });
+    expect(newcomer.mesh.peers.get(2)).toMatchObject({ state: 'failed', incarnation: 1 });
+    expect(newcomer.mesh.peers.get(2)!.attributes).toEqual({});
+    // The next process of its id is known, and not connected yet.
+    a!.core.membership!.learn({ entries: [entryAt(2, await deadPort(), { incarnation: 2 })], marks: [] });
+    expect(a!.mesh.peers.get(2)).toMatchObject({ state: 'failed', incarnation: 2 });
+    expect(a!.mesh.peers.get(2)!.attributes).toEqual({});
+    const back = await enter(2, [a!], { attributes: { role: 'new' } });
+    await converged([a!, newcomer, back]);
+    expect(a!.mesh.peers.get(2)).toMatchObject({ state: 'connected', attributes: { role: 'new' } });
+    a!.mesh.reportFailure(3, 'its queue pair broke');
+    await event(a!, 'lost', 3);
+    expect(a!.mesh.peers.get(3)!.attributes).toEqual({ role: 'third' });
+  });
+});
+
 describe('an address that was reused', () => {
   it.each(['by a server of something else', 'by another cluster', 'by another member'])('%s', async (who) => {
     const [a, b] = await grow(2);
