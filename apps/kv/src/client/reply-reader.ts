@@ -10,19 +10,36 @@ export type Reply = string | number | null | Error | Reply[];
 export class ReplyReader {
   #buffer: Buffer = Buffer.alloc(0);
   #at = 0;
+  /** Chunks behind the buffer, and the bytes of both. They are joined when a bulk string is whole: it may have many chunks. */
+  readonly #later: Buffer[] = [];
+  #bytes = 0;
+  /** So many bytes are needed for the next reply, at least. */
+  #needed = 0;
 
   push(chunk: Buffer): void {
-    const rest = this.#buffer.subarray(this.#at);
-    this.#buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    this.#at = 0;
+    this.#later.push(chunk);
+    this.#bytes += chunk.length;
   }
 
   /** The next reply; undefined: it has not arrived whole. */
   next(): Reply | undefined {
+    if (this.#bytes < this.#needed) return undefined;
+    this.#join();
     const start = this.#at;
     const reply = this.#read();
     if (reply === undefined) this.#at = start;
+    else this.#needed = 0;
     return reply;
+  }
+
+  #join(): void {
+    if (this.#later.length === 0) return;
+    const rest = this.#buffer.subarray(this.#at);
+    const chunks = this.#later.splice(0);
+    this.#needed = 0;
+    this.#buffer = rest.length === 0 && chunks.length === 1 ? chunks[0]! : Buffer.concat([rest, ...chunks]);
+    this.#bytes = this.#buffer.length;
+    this.#at = 0;
   }
 
   #read(): Reply | undefined {
@@ -43,7 +60,10 @@ export class ReplyReader {
   #bulk(length: number): string | null | undefined {
     if (length < 0) return null;
     const start = this.#at;
-    if (this.#buffer.length < start + length + 2) return undefined;
+    if (this.#buffer.length < start + length + 2) {
+      this.#needed = start + length + 2;
+      return undefined;
+    }
     this.#at = start + length + 2;
     return this.#buffer.toString('latin1', start, start + length);
   }

@@ -1,5 +1,6 @@
 import type { ClusterStatus, ServerStatus } from '../admin/status.js';
 import type { Connection } from '../client/connection.js';
+import { codeOf } from '../errors.js';
 import { SLOTS } from '../limits.js';
 import type { Endpoint } from '../values.js';
 
@@ -25,4 +26,9 @@ export function placedBy({ servers }: { readonly servers: readonly ServerStatus[
     for (const [from, to] of slots) owners.fill(server, from, to + 1);
   }
   return { owners, addresses };
+}
+
+/** Whether a server is away: what was asked of it can be asked again, of the server that takes its place. */
+export function isLost(error: unknown): boolean {
+  return ['ERR_RDMC_KV_MEMBER_LOST', 'ERR_RDMC_KV_UNREACHABLE'].includes(codeOf(error));
 }

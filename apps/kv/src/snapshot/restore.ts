@@ -1,17 +1,13 @@
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Connection } from '../client/connection.js';
 import { rangesOfSlots } from '../cluster/placement-state.js';
 import { KvError } from '../errors.js';
-import { RESTORE_BATCH_BYTES, SLOTS, SNAPSHOT_RETRY_MS, SNAPSHOT_WAIT_MS } from '../limits.js';
-import { encodeCommand } from '../resp/encode.js';
-import { NO_EXPIRY } from '../store/entry.js';
-import { decodeRecord } from '../store/record.js';
-import { type ClusterAccess, placedBy } from './cluster-access.js';
+import { RESTORE_BATCH_BYTES, SLOTS } from '../limits.js';
+import type { ClusterAccess } from './cluster-access.js';
 import { Coverage } from './coverage.js';
-import { recordsOf } from './sections.js';
+import { RestoreCommands } from './restore-commands.js';
+import { SlotServers, type SlotWrite } from './slot-servers.js';
 import {
   checkedSections,
   incomplete,
@@ -60,6 +56,7 @@ export async function restoreSnapshot(
     await work.requireEmpty();
     for (let slot = 0; slot < SLOTS; slot += 1) {
       for (const { file, position, length } of coverage.parts(slot)) {
+        if (length === 0) continue;
         const path = join(directory, manifest.files[file]!.name);
         await work.write(slot, await readAt(files[file]!, path, length, position));
       }
@@ -96,163 +93,80 @@ async function readCoverage(directory: string, { files, snapshot }: Manifest): P
   );
 }
 
-/** Commands for one server that were not sent. */
-interface Batch {
-  commands: Buffer[];
-  bytes: number;
-  /** The batch before. */
-  sent: Promise<void>;
-}
-
 class RestoreWork {
-  keys = 0;
-  expired = 0;
-  readonly #connections = new Map<number, Connection>();
-  readonly #batches = new Map<number, Batch>();
+  readonly #commands = new RestoreCommands();
+  /** By the server that had their slots at the beginning; -1: none. */
+  readonly #lanes = new Map<number, Lane>();
 
-  private constructor(private readonly owners: Int32Array) {}
+  private constructor(private readonly servers: SlotServers) {}
 
   static async begin(access: ClusterAccess): Promise<RestoreWork> {
-    const { owners, addresses } = placedBy(await access.status());
-    const work = new RestoreWork(owners);
-    for (const [server, endpoint] of addresses) {
-      if (!owners.includes(server)) continue;
-      work.#connections.set(server, await access.connect(endpoint));
-      work.#batches.set(server, { commands: [], bytes: 0, sent: Promise.resolve() });
-    }
-    if (work.#connections.size === 0)
-      throw new KvError('ERR_RDMC_KV_SLOT_UNAVAILABLE', 'no server has slots: see kv admin status');
-    return work;
+    return new RestoreWork(await SlotServers.connect(access));
+  }
+
+  get keys(): number {
+    return this.#commands.keys;
+  }
+
+  get expired(): number {
+    return this.#commands.expired;
   }
 
   /** @throws KvError ERR_RDMC_KV_NOT_EMPTY */
   async requireEmpty(): Promise<void> {
-    const [connection] = this.#connections.values();
-    const keys = await connection!.command('DBSIZE');
+    const keys = await this.servers.command('DBSIZE');
     if (keys === 0) return;
     throw new KvError('ERR_RDMC_KV_NOT_EMPTY', `the cluster has ${String(keys)} keys: FLUSHALL removes them`);
   }
 
   /** Records of a slot: a hash has its fields behind it. */
   async write(slot: number, records: Buffer): Promise<void> {
-    const commands = commandsOf(records, Date.now());
-    this.keys += commands.keys;
-    this.expired += commands.expired;
-    // A slot without a server at present: any server waits for it.
-    const server = this.#batches.has(this.owners[slot]!) ? this.owners[slot]! : [...this.#batches.keys()][0]!;
-    for (const command of commands.all) {
-      const batch = this.#batches.get(server)!;
-      batch.commands.push(command);
-      batch.bytes += command.length;
-      if (batch.bytes >= RESTORE_BATCH_BYTES) await this.#send(server);
-    }
+    const lane = this.#laneOf(slot);
+    for (const bytes of this.#commands.of(records, Date.now())) await lane.add({ slot, bytes });
   }
 
   /** Resolves when everything was acknowledged. */
   async end(): Promise<void> {
-    for (const server of this.#batches.keys()) await this.#send(server);
-    for (const { sent } of this.#batches.values()) await sent;
+    for (const lane of this.#lanes.values()) await lane.send();
+    for (const lane of this.#lanes.values()) await lane.sent;
   }
 
   close(): void {
-    for (const connection of this.#connections.values()) connection.close();
+    this.servers.close();
   }
 
-  /** One batch of each server is under way while the next one is made. */
-  async #send(server: number): Promise<void> {
-    const { commands, sent } = this.#batches.get(server)!;
-    await sent;
-    const next = sendSurely(this.#connections.get(server)!, commands);
+  #laneOf(slot: number): Lane {
+    const server = this.servers.firstOf(slot);
+    let lane = this.#lanes.get(server);
+    if (lane === undefined) {
+      lane = new Lane((writes) => this.servers.send(writes));
+      this.#lanes.set(server, lane);
+    }
+    return lane;
+  }
+}
+
+/** Writes in order. One batch is under way while the next one is made. */
+class Lane {
+  /** The batch before. */
+  sent: Promise<void> = Promise.resolve();
+  #writes: SlotWrite[] = [];
+  #bytes = 0;
+
+  constructor(private readonly sendAll: (writes: readonly SlotWrite[]) => Promise<void>) {}
+
+  async add(write: SlotWrite): Promise<void> {
+    this.#writes.push(write);
+    this.#bytes += write.bytes.length;
+    if (this.#bytes >= RESTORE_BATCH_BYTES) await this.send();
+  }
+
+  async send(): Promise<void> {
+    await this.sent;
+    this.sent = this.sendAll(this.#writes);
     // Its error is thrown by the next call.
-    next.catch(() => {});
-    this.#batches.set(server, { commands: [], bytes: 0, sent: next });
-  }
-}
-
-interface Commands {
-  readonly all: Buffer[];
-  readonly keys: number;
-  readonly expired: number;
-}
-
-/** The commands that make the keys of records. */
-function commandsOf(records: Buffer, nowMs: number): Commands {
-  const all: Buffer[] = [];
-  let [keys, expired] = [0, 0];
-  let isLive = true;
-  let fields: string[] = [];
-  let hash: { readonly key: string; readonly expiresAt: number } | undefined;
-  const endHash = (): void => {
-    if (hash !== undefined) all.push(...hashCommands(hash, fields));
-    hash = undefined;
-    fields = [];
-  };
-  for (const { type, payload } of recordsOf(records)) {
-    const record = decodeRecord(type, payload);
-    if (record === undefined) continue;
-    const { key, field, value, expiresAt } = record;
-    if (field !== undefined) {
-      if (isLive && typeof value === 'string') fields.push(field, value);
-      continue;
-    }
-    endHash();
-    isLive = expiresAt === NO_EXPIRY || expiresAt > nowMs;
-    keys += Number(isLive);
-    expired += Number(!isLive);
-    if (!isLive) continue;
-    if (typeof value === 'number') hash = { key, expiresAt };
-    else if (value !== undefined) all.push(encodeCommand(['SET', key, value, ...until(expiresAt)]));
-  }
-  endHash();
-  return { all, keys, expired };
-}
-
-function until(expiresAt: number): string[] {
-  return expiresAt === NO_EXPIRY ? [] : ['PXAT', String(expiresAt)];
-}
-
-/** A hash in commands that a server takes. */
-function hashCommands(
-  { key, expiresAt }: { readonly key: string; readonly expiresAt: number },
-  fields: string[],
-): Buffer[] {
-  const all: Buffer[] = [];
-  let words: string[] = [];
-  let bytes = 0;
-  for (let at = 0; at < fields.length; at += 2) {
-    words.push(fields[at]!, fields[at + 1]!);
-    bytes += fields[at]!.length + fields[at + 1]!.length;
-    if (bytes < RESTORE_BATCH_BYTES && at + 2 < fields.length) continue;
-    all.push(encodeCommand(['HSET', key, ...words]));
-    words = [];
-    bytes = 0;
-  }
-  if (expiresAt !== NO_EXPIRY) all.push(encodeCommand(['PEXPIREAT', key, String(expiresAt)]));
-  return all;
-}
-
-/** What passes: the same command, again, has the same effect. */
-const PASSING = /^(CLUSTERDOWN|TRYAGAIN|UNKNOWN|NOREPLICAS) /;
-
-/** Sends commands until each of them is acknowledged. @throws KvError ERR_RDMC_KV_RESTORE_REFUSED */
-async function sendSurely(connection: Connection, commands: readonly Buffer[]): Promise<void> {
-  const deadline = performance.now() + SNAPSHOT_WAIT_MS;
-  for (let left = commands; left.length > 0; ) {
-    const replies = await connection.batch(Buffer.concat(left), left.length);
-    const refused = left.filter((_, index) => replies[index] instanceof Error);
-    const reasons = replies
-      .filter((reply): reply is Error => reply instanceof Error)
-      .map(({ message }) => message);
-    const final =
-      reasons.find((message) => !PASSING.test(message)) ??
-      (performance.now() > deadline ? reasons[0] : undefined);
-    if (final !== undefined) {
-      throw new KvError(
-        'ERR_RDMC_KV_RESTORE_REFUSED',
-        `a server refused a write: ${final}. A part of the keys was written: FLUSHALL, and restore again`,
-      );
-    }
-    left = refused;
-    if (left.length > 0) await delay(SNAPSHOT_RETRY_MS);
+    this.sent.catch(() => {});
+    this.#writes = [];
+    this.#bytes = 0;
   }
 }

@@ -15,15 +15,13 @@
  * higher epoch counts.
  */
 import { Buffer } from 'node:buffer';
-import type { LogEntry } from '@rdmc/tailwind';
-import { recordHeader } from '../cluster/peer-frames.js';
 import { KvError } from '../errors.js';
 import { SLOTS } from '../limits.js';
 
 export const [FIRST, LAST] = [1, 2] as const;
 export const PAGE_HEADER_BYTES = 8;
 export const SECTION_HEADER_BYTES = 20;
-const RECORD_HEADER_BYTES = 5;
+export const RECORD_HEADER_BYTES = 5;
 
 export interface Section {
   readonly slot: number;
@@ -46,23 +44,29 @@ export function encodePage({ slot, after }: Place, sections: readonly Buffer[]):
   return Buffer.concat([header, ...sections]);
 }
 
-export function encodeSection(
-  { slot, flags, epoch, version }: Omit<Section, 'records'>,
-  records: Buffer,
-): Buffer {
+export function encodeSection(head: Omit<Section, 'records'>, records: Buffer): Buffer {
   const header = Buffer.alloc(SECTION_HEADER_BYTES);
-  header.writeUInt16LE(slot, 0);
-  header[2] = flags;
-  header.writeUInt32LE(epoch, 4);
-  header.writeDoubleLE(version, 8);
-  header.writeUInt32LE(records.length, 16);
+  writeSectionHeader(header, 0, { ...head, length: records.length });
   return Buffer.concat([header, records]);
 }
 
-export function encodeRecord({ type, parts }: LogEntry): Buffer[] {
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.length));
-  return [recordHeader(type, length), ...bytes];
+/** @param length of the records */
+export function writeSectionHeader(
+  bytes: Buffer,
+  at: number,
+  { slot, flags, epoch, version, length }: Omit<Section, 'records'> & { readonly length: number },
+): void {
+  bytes.writeUInt16LE(slot, at);
+  bytes[at + 2] = flags;
+  bytes[at + 3] = 0;
+  bytes.writeUInt32LE(epoch, at + 4);
+  bytes.writeDoubleLE(version, at + 8);
+  bytes.writeUInt32LE(length, at + 16);
+}
+
+export function writeRecordHeader(bytes: Buffer, at: number, type: number, length: number): void {
+  bytes[at] = type;
+  bytes.writeUInt32LE(length, at + 1);
 }
 
 /** The next page's place, and the sections, of a page. @throws KvError ERR_RDMC_KV_PROTOCOL */

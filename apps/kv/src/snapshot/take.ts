@@ -7,11 +7,11 @@ import { makeDurableDirectories } from '@rdmc/common';
 import type { Connection } from '../client/connection.js';
 import { rangesOfSlots } from '../cluster/placement-state.js';
 import { ADMIN_COMMAND } from '../commands/admin.js';
-import { codeOf, KvError } from '../errors.js';
+import { KvError, messageOf } from '../errors.js';
 import { SLOTS, SNAPSHOT_RETRY_MS, SNAPSHOT_WAIT_MS } from '../limits.js';
 import { decodeKey } from '../store/record.js';
 import type { Endpoint } from '../values.js';
-import { type ClusterAccess, placedBy } from './cluster-access.js';
+import { type ClusterAccess, isLost, placedBy } from './cluster-access.js';
 import { Coverage } from './coverage.js';
 import { decodePage, type Place, recordsOf, sectionsIn } from './sections.js';
 import {
@@ -44,7 +44,7 @@ interface Range {
  * Copies all slots of a cluster into a directory, from all servers at once, while clients use it. Each key is copied as it is at one
  * moment. Slots that change their server meanwhile are copied again.
  * @throws KvError ERR_RDMC_KV_SNAPSHOT_EXISTS: the directory is not empty; ERR_RDMC_KV_SNAPSHOT_INCOMPLETE: slots have no server;
- *   errors of the file system
+ *   ERR_RDMC_ENTRY_TOO_LARGE: a hash does not fit into a snapshot; errors of the file system
  */
 export async function takeSnapshot(
   access: ClusterAccess,
@@ -127,7 +127,7 @@ class SnapshotWork {
     await Promise.all(
       [...addresses].map(([server, endpoint]) =>
         copy(server, endpoint).catch((error: unknown) => {
-          if (!isPassing(error)) failed.abort(error);
+          if (!isPassing(error)) failed.abort(finalOf(error));
         }),
       ),
     );
@@ -194,10 +194,19 @@ function keysIn(records: Buffer): number {
   return keys;
 }
 
+/** A hash that does not fit into a page: no round can copy it. */
+const TOO_LARGE = /^[A-Z]+ ERR_RDMC_ENTRY_TOO_LARGE /;
+
 /** What the next round may not meet again. */
 function isPassing(error: unknown): boolean {
   const isRefusal = error instanceof Error && /^[A-Z]+ ERR_RDMC_/.test(error.message);
-  return isRefusal || ['ERR_RDMC_KV_MEMBER_LOST', 'ERR_RDMC_KV_UNREACHABLE'].includes(codeOf(error));
+  return (isRefusal && !TOO_LARGE.test(error.message)) || isLost(error);
+}
+
+function finalOf(error: unknown): unknown {
+  const message = messageOf(error);
+  if (!TOO_LARGE.test(message)) return error;
+  return new KvError('ERR_RDMC_ENTRY_TOO_LARGE', `${message.replace(TOO_LARGE, '')}. No snapshot was made`);
 }
 
 function notEmpty(directory: string): KvError {

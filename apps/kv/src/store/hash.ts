@@ -1,5 +1,11 @@
 import type { Entry } from './entry.js';
 
+/** The fields of a hash as they were at one moment, with removed ones whose removal is not acknowledged. */
+export interface HashCopy {
+  readonly names: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
 /** The fields of a key. The key's own entry, the head, has its generation and its expiry; each field has an entry. */
 export class Hash {
   /** In the order in which they were added, with removed fields whose removal is not acknowledged. */
@@ -46,6 +52,11 @@ export class Hash {
     for (const pair of this.#fields) {
       if (pair[1].value !== undefined) yield pair as [string, Entry<string> & { readonly value: string }];
     }
+  }
+
+  /** All fields with their entries, which do not change, as they are now: some tens of nanoseconds for each. */
+  copy(): HashCopy {
+    return { names: [...this.#fields.keys()], entries: [...this.#fields.values()] };
   }
 
   /** The entries of all fields, with those that were removed. */

@@ -39,6 +39,7 @@ const EXPIRY_BYTES = 8;
 const GENERATION_BYTES = 8;
 const FIELD_PREFIX_BYTES = 1 + 4;
 const TWO_32 = 4_294_967_296;
+const SHORT_TEXT = 32;
 /** Of an entry in the log. */
 export const HEADER_BYTES = 12;
 /** What the log puts before a key: the version with the key's length, or with the segment. */
@@ -120,8 +121,7 @@ export function encodeHead({ key, version, value, expiresAt }: KeyRecord & { val
   const bytes = Buffer.allocUnsafe(valueStart + GENERATION_BYTES);
   writeKey(bytes, key);
   writePrefix(bytes, keyEnd, HASH, expiresAt);
-  bytes.writeUInt32LE(value % TWO_32, valueStart);
-  bytes.writeUInt32LE(Math.floor(value / TWO_32), valueStart + 4);
+  writeU64(bytes, valueStart, value);
   return object(version, bytes, keyEnd);
 }
 
@@ -143,6 +143,36 @@ export function encodeFieldRemoval(key: string, field: string, version: number, 
   const bytes = Buffer.allocUnsafe(FIELD_PREFIX_BYTES + key.length + field.length);
   writeFieldKey(bytes, key, field);
   return { type: EntryType.TOMBSTONE, parts: encodeTombstone(version, segmentId, bytes) };
+}
+
+/** Writes the payload that `encodeKeyObject` or `encodeHead` gives in parts, without objects. Returns its end. */
+export function writeKeyPayload(
+  bytes: Buffer,
+  at: number,
+  { key, version, value, expiresAt }: KeyRecord & { value: string | number },
+): number {
+  const keyStart = at + OBJECT_PREFIX_BYTES;
+  const keyEnd = keyStart + 1 + key.length;
+  const valueStart = keyEnd + prefixBytes(expiresAt);
+  writeObjectPrefix(bytes, at, version, keyEnd - keyStart);
+  writeKey(bytes, key, keyStart);
+  writePrefix(bytes, keyEnd, typeof value === 'number' ? HASH : 0, expiresAt);
+  if (typeof value === 'string') return writeText(bytes, valueStart, value);
+  writeU64(bytes, valueStart, value);
+  return valueStart + GENERATION_BYTES;
+}
+
+/** The same for a field, as `encodeField`. */
+export function writeFieldPayload(
+  bytes: Buffer,
+  at: number,
+  { key, field, version, value }: { key: string; field: string; version: number; value: string },
+): number {
+  const keyStart = at + OBJECT_PREFIX_BYTES;
+  const keyEnd = keyStart + FIELD_PREFIX_BYTES + key.length + field.length;
+  writeObjectPrefix(bytes, at, version, keyEnd - keyStart);
+  writeFieldKey(bytes, key, field, keyStart);
+  return writeText(bytes, keyEnd, value);
 }
 
 /** Undefined for entries that are not of a key. @throws TailwindError ERR_RDMC_ENTRY_DAMAGED */
@@ -219,8 +249,7 @@ export function readString({ bytes, end, keyEnd }: Readonly<KeyPlace>): { value:
 
 /** Gives an entry in its bytes another version. */
 export function writeVersion({ bytes, at }: Readonly<Pick<KeyPlace, 'bytes' | 'at'>>, version: number): void {
-  bytes.writeUInt32LE(version % TWO_32, at + HEADER_BYTES);
-  bytes.writeUInt32LE(Math.floor(version / TWO_32), at + HEADER_BYTES + 4);
+  writeU64(bytes, at + HEADER_BYTES, version);
 }
 
 /** The entries in bytes of a log, as `encodeKeyObject` and the others make them. */
@@ -270,16 +299,28 @@ function object(version: number, bytes: Buffer, keyEnd: number): LogEntry {
   return { type: EntryType.OBJECT, parts };
 }
 
-function writeKey(bytes: Buffer, key: string): void {
-  bytes[0] = KEY;
-  bytes.write(key, 1, key.length, 'latin1');
+function writeObjectPrefix(bytes: Buffer, at: number, version: number, keyBytes: number): void {
+  writeU64(bytes, at, version);
+  bytes.writeUInt32LE(keyBytes, at + 8);
 }
 
-function writeFieldKey(bytes: Buffer, key: string, field: string): void {
-  bytes[0] = FIELD;
-  bytes.writeUInt32LE(key.length, 1);
-  bytes.write(key, FIELD_PREFIX_BYTES, key.length, 'latin1');
-  bytes.write(field, FIELD_PREFIX_BYTES + key.length, field.length, 'latin1');
+function writeKey(bytes: Buffer, key: string, at = 0): void {
+  bytes[at] = KEY;
+  writeText(bytes, at + 1, key);
+}
+
+function writeFieldKey(bytes: Buffer, key: string, field: string, at = 0): void {
+  bytes[at] = FIELD;
+  bytes.writeUInt32LE(key.length, at + 1);
+  writeText(bytes, writeText(bytes, at + FIELD_PREFIX_BYTES, key), field);
+}
+
+/** One byte for each character. Returns the end. A call of Buffer's `write` takes longer than the bytes of a short text. */
+function writeText(bytes: Buffer, at: number, text: string): number {
+  const { length } = text;
+  if (length > SHORT_TEXT) bytes.write(text, at, length, 'latin1');
+  else for (let i = 0; i < length; i += 1) bytes[at + i] = text.charCodeAt(i);
+  return at + length;
 }
 
 function writePrefix(bytes: Buffer, at: number, flags: number, expiresAt: number): void {
@@ -297,6 +338,11 @@ function prefixBytes(expiresAt: number): number {
 /** Bytes between the key and the string, or the end of a hash's head. */
 function valueOffset(flags: number): number {
   return 1 + (flags & EXPIRING ? EXPIRY_BYTES : 0) + (flags & HASH ? GENERATION_BYTES : 0);
+}
+
+function writeU64(bytes: Buffer, at: number, value: number): void {
+  bytes.writeUInt32LE(value % TWO_32, at);
+  bytes.writeUInt32LE(Math.floor(value / TWO_32), at + 4);
 }
 
 function readU64(bytes: Buffer, at: number): number {

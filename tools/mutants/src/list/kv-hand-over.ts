@@ -126,7 +126,7 @@ export const kvHandOver: readonly Mutant[] = [
   {
     id: 'kv/snapshot-before-a-removal',
     package: PACKAGE,
-    function: 'SnapshotService.page',
+    function: 'SnapshotService.#page',
     find: 'this.#addRemovals(from.slot, place.slot, filling);',
     replace: '',
     fault: 'A snapshot lacks a key whose removal the log refuses.',
@@ -135,8 +135,8 @@ export const kvHandOver: readonly Mutant[] = [
   {
     id: 'kv/refused-turn-waits',
     package: PACKAGE,
-    function: 'SentAppends.send',
-    find: 'this.#waiters.refused(appends[index]!.sequence, error);',
+    function: 'SentAppends.#refuse',
+    find: 'this.#waiters.refused(appends[0]!.sequence, error);',
     replace: '',
     fault: 'A snapshot has a write of its turn that the log did not take.',
     tests: SNAPSHOT,

@@ -34,7 +34,7 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/snapshot-before-the-log',
     package: PACKAGE,
-    function: 'SnapshotService.page',
+    function: 'SnapshotService.#page',
     find: 'filling.sequence > store.keyspace.acknowledged',
     replace: 'false',
     fault: 'A snapshot has writes that the log may refuse.',
@@ -43,11 +43,20 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/snapshot-without-lease',
     package: PACKAGE,
-    function: 'SnapshotService.page',
+    function: 'SnapshotService.#page',
     find: '!lease.valid',
     replace: 'false',
     fault: 'A server that does not own its keys any more gives them to a snapshot.',
     tests: ['apps/kv/test/snapshot-parts.test.ts'],
+  },
+  {
+    id: 'kv/restore-out-of-order',
+    package: PACKAGE,
+    function: 'SlotServers.#ask',
+    find: 'refusedSlots.has(write.slot)',
+    replace: 'reply instanceof Error',
+    fault: 'A hash whose fields were refused at first is restored without its expiry.',
+    tests: ['apps/kv/test/restore.test.ts'],
   },
   {
     id: 'kv/restore-of-a-changed-file',
