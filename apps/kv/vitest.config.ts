@@ -1,6 +1,6 @@
 import { suite } from '../../tools/testing/config/suite.js';
 
-// slow: these start processes, or wait for recoveries.
+// slow: these start processes, wait for recoveries, or take seconds of a processor.
 export default suite({
   slow: [
     'test/absence-model.test.ts',
@@ -10,6 +10,7 @@ export default suite({
     'test/cluster.test.ts',
     'test/demo.test.ts',
     'test/etcd.test.ts',
+    'test/failed-server.test.ts',
     'test/fenced.test.ts',
     'test/full-log.test.ts',
     'test/hand-over.test.ts',
@@ -18,6 +19,7 @@ export default suite({
     'test/impostor.test.ts',
     'test/metrics.test.ts',
     'test/processes.test.ts',
+    'test/restore.test.ts',
     'test/segment-sizes.test.ts',
     'test/slot-copy.test.ts',
     'test/snapshot.test.ts',

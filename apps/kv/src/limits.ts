@@ -32,7 +32,7 @@ export const DEFAULT_MAX_CLIENTS = 10_000;
 export const TLS_HANDSHAKE_MS = 10_000;
 /** Bytes of unfinished commands of all clients together; beyond that a client is disconnected. */
 export const MAX_PENDING_INPUT_BYTES = 256 * 1024 * 1024;
-/** With more bytes of replies, a client's commands are not read until it has read replies … */
+/** With more bytes of replies, wherever they are made, no command of a client is run until it has read replies … */
 export const PAUSE_OUTPUT_BYTES = 1024 * 1024;
 /** … and beyond this it is disconnected: one reply can be large. */
 export const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
@@ -46,6 +46,12 @@ export const COPIED_OUTPUT_BYTES = 16 * 1024;
 export const PAUSE_UNANSWERED = 1024;
 /** Bytes of one client's commands that wait for other servers, likewise. */
 export const PAUSE_FORWARDED_BYTES = 4 * 1024 * 1024;
+/** The length that is expected of a reply that may be long, as long as none has come. */
+export const LONG_REPLY_BYTES = 256 * 1024;
+/** The expected length decreases by this share with each reply that is shorter. */
+export const LONG_REPLY_DECAY = 1 / 8;
+/** So many bytes of a reply are as much work as a step of matching. */
+export const REPLY_BYTES_PER_STEP = 32;
 
 /** Keys that one step of FLUSHDB removes: some milliseconds; then others have a turn. */
 export const FLUSH_STEP_KEYS = 2000;
@@ -173,11 +179,21 @@ export const ABSENCE_CHECK_MS = 100;
 export const ABSENCE_CHECK_MAX_MS = 1_600;
 /** A page of a snapshot has about this size. */
 export const SNAPSHOT_PAGE_BYTES = 1024 * 1024;
+/** Other work has a turn when so many bytes of a page are encoded: about a millisecond. */
+export const SNAPSHOT_STEP_BYTES = 64 * 1024;
+/** A page is a reply: one with a larger hash would have its client disconnected. */
+export const MAX_SNAPSHOT_PAGE_BYTES = MAX_OUTPUT_BYTES - 1024;
 /** A snapshot waits for slots without a server, and a restore for writes that are refused for now, so long at most. */
 export const SNAPSHOT_WAIT_MS = 60_000;
 export const SNAPSHOT_RETRY_MS = 200;
 /** Commands of a restore that one server gets at once. */
 export const RESTORE_BATCH_BYTES = 256 * 1024;
+/**
+ * Fields of a hash that one command of a restore writes: so many, and of so many bytes as the log counts them. They are one append,
+ * whose limit is 1 MiB where segments are smallest, and each is two arguments.
+ */
+export const RESTORE_HSET_FIELDS = 1000;
+export const RESTORE_HSET_BYTES = 256 * 1024;
 /**
  * How long `kv admin status` waits for each member. Longer than the mesh's limit for silence: a busy member is not called silent, and
  * one that has stopped is lost before.

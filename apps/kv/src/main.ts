@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { categoryOf } from '@rdmc/common';
+import { categoryOf, systemReason } from '@rdmc/common';
 import { CommanderError } from 'commander';
 import { adviceFor } from './cli/advice.js';
 import { createProgram } from './cli/program.js';
@@ -37,9 +37,18 @@ if (process.send) {
   if (!process.connected) endWithParent();
 }
 
+/** Tells the first failure of standard output, unless its reader has closed it. */
+function tellOutputFailure(error: NodeJS.ErrnoException): void {
+  if (process.exitCode) return;
+  process.exitCode = EXIT_FAILED;
+  process.stderr.write(`error ${error.code}: cannot write standard output: ${systemReason(error)}\n`);
+}
+
 // `kv demo | head` ends as other tools do whose reader has closed the pipe.
-process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-  if (code === 'EPIPE' && !SERVING.includes(process.argv[2])) outputClosed();
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (SERVING.includes(process.argv[2])) return;
+  if (error.code === 'EPIPE') outputClosed();
+  else tellOutputFailure(error);
 });
 
 try {

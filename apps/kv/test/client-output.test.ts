@@ -1,38 +1,14 @@
 /** What a client's connection costs the system and the server: writes to its socket, and the account of unfinished commands. */
-import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { COPIED_OUTPUT_BYTES } from '../src/limits.js';
+import { COPIED_OUTPUT_BYTES, MAX_OUTPUT_BYTES } from '../src/limits.js';
 import { Client, type ClientHost } from '../src/server/client.js';
 import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
 import { CommandRunner } from './support/command-runner.js';
 import { encodeCommand } from './support/encode.js';
+import { FakeSocket } from './support/fake-socket.js';
 import { ManualLog } from './support/manual-server.js';
-
-/** A socket that the system reads at once. */
-class FakeSocket extends EventEmitter {
-  readonly written: string[] = [];
-  readonly destroyed = false;
-  readonly writableLength = 0;
-  setNoDelay(): void {}
-  cork(): void {}
-  uncork(): void {}
-  #isPaused = false;
-  pause(): void {
-    this.#isPaused = true;
-  }
-  resume(): void {
-    this.#isPaused = false;
-  }
-  isPaused(): boolean {
-    return this.#isPaused;
-  }
-  end(): void {}
-  write(bytes: Buffer): void {
-    this.written.push(bytes.toString('latin1'));
-  }
-}
 
 const LAST_TURN = Number.MAX_SAFE_INTEGER;
 let socket: FakeSocket;
@@ -74,6 +50,15 @@ it('the bytes of replies that have left do not count for the limit of replies', 
   const pause = vi.spyOn(socket, 'pause');
   socket.emit('data', encodeCommand(['PING']));
   expect(pause).not.toHaveBeenCalled();
+});
+
+it('what is kept for replies that are not whole counts: for the limit of replies, and for the end of the connection', () => {
+  const pause = vi.spyOn(socket, 'pause');
+  expect(client.hold(MAX_OUTPUT_BYTES)).toBe(true);
+  socket.emit('data', encodeCommand(['PING']));
+  expect(pause).toHaveBeenCalledOnce();
+  expect(client.hold(1)).toBe(false);
+  expect(socket.destroyed).toBe(true);
 });
 
 it('commands that arrive whole are not in the account of unfinished ones; one that does not arrive whole is', () => {

@@ -36,7 +36,17 @@ it('a full log refuses what it cannot hold, still removes, and has room again', 
   expect(reply).toMatch(/^-OOM ERR_RDMC_LOG_FULL /);
   expect(await client.command('STRLEN', `{tag}more:${stored - 1}`)).toBe(`:${VALUE.length}\r\n`);
   expect(await client.command('EXISTS', `{tag}more:${stored}`)).toBe(':0\r\n');
-  for (let i = 0; i < stored; i += 1) expect(await client.command('DEL', `{tag}more:${i}`)).toBe(':1\r\n');
+  const other = await RawClient.connect(cluster.servers[0]!.port);
+  for (let i = 0; i < stored; i += 1) {
+    // The other client's write is in the same turn, or waits for room before the removal.
+    const [removed, written] = await Promise.all([
+      client.command('DEL', `{tag}more:${i}`),
+      other.command('SET', '{tag}other', VALUE),
+    ]);
+    expect(removed).toBe(':1\r\n');
+    expect(written).toMatch(/^(\+OK|-OOM ERR_RDMC_LOG_FULL )/);
+  }
+  other.close();
   // Segments are freed at the backups as well before they are used again.
   do reply = await client.command('SET', '{tag}again', VALUE);
   while (reply !== '+OK\r\n');

@@ -13,6 +13,7 @@ import {
   PEER_COLLECT_TURNS,
 } from '../src/limits.js';
 import { encodeCommand } from './support/encode.js';
+import { RECEIVER } from './support/fake-link.js';
 
 /** Another server that answers when it is told to. */
 class FakeConnection {
@@ -58,7 +59,9 @@ function ask(member: number, { value = 'v', epoch = 1 } = {}): void {
     replies += 1;
   };
   const bytes = encodeCommand(['SET', 'k', value]);
-  links.link(member)!.send({ slot: 0, version: 2, writes: true, bytes, done }, epoch, asker);
+  links
+    .link(member)!
+    .send({ slot: 0, version: 2, receiver: RECEIVER, writes: true, bytes, done }, epoch, asker);
 }
 
 /** Makes the servers as busy as they can be without a delay of requests: `member` has the first ids. */

@@ -51,6 +51,22 @@ it('runs no more for a server that does not read its replies, and goes on when i
   expect(slow.replies).toBe(100);
 });
 
+it('gives others a turn where replies are too large to be sent, and given up', async () => {
+  await pair.ask([['SET', 'large', LARGE]]);
+  const { executor } = pair;
+  const hadToYield: boolean[] = [];
+  const endRun = executor.endRun.bind(executor);
+  executor.endRun = (length) => {
+    hadToYield.push(executor.mustYield);
+    endRun(length);
+  };
+  const tooLarge = ['MGET', ...Array(25).fill('large')];
+  const replies = await pair.ask([tooLarge, tooLarge, tooLarge]);
+  for (const reply of replies) expect(reply).toMatch(/^-ERR a reply between servers is over /);
+  // After the second one, and not after the third.
+  expect(hadToYield).toEqual([true, false]);
+});
+
 it('makes a connection again that broke, and says what was lost with it', async () => {
   expect(await pair.ask([['SET', 'k', '1']])).toEqual(['+OK\r\n']);
   const again = pair.linkedAgain();

@@ -1,7 +1,7 @@
 /** `kv` as a command, without a cluster: needs the built dist. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
@@ -20,6 +20,17 @@ it('--version prints the version of the package', () => {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   const { stdout, status } = spawnSync(process.execPath, [command, '--version'], { encoding: 'utf8' });
   expect([stdout, status]).toEqual([`${version}\n`, 0]);
+});
+
+it('ends with 1, and names the cause, where the disk of standard output is full', () => {
+  const full = openSync('/dev/full', 'w');
+  onTestFinished(() => closeSync(full));
+  const { stderr, status } = spawnSync(process.execPath, [command, '--help'], {
+    encoding: 'utf8',
+    stdio: ['ignore', full, 'pipe'],
+  });
+  expect(stderr).toBe('error ENOSPC: cannot write standard output: no space left on device\n');
+  expect(status).toBe(1);
 });
 
 it('ends with 0 after SIGTERM, and names the address that another server has', async () => {

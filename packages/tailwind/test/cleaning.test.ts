@@ -190,9 +190,12 @@ describe('cleaning', () => {
   it('is full only when all its entries are live; then it takes deletions, and continues', async () => {
     const { store } = await rig();
     const keys: string[] = [];
+    let wasShort = store.log.isShort;
+    expect(wasShort).toBe(false);
     const fill = async (prefix: string): Promise<unknown> => {
       try {
         for (let number = 0; ; number += 1) {
+          wasShort = store.log.isShort;
           await store.set(`${prefix} ${number}`, largeValue(number));
           keys.push(`${prefix} ${number}`);
         }
@@ -201,6 +204,8 @@ describe('cleaning', () => {
       }
     };
     expect(await fill('first')).toEqual(refusal('ERR_RDMC_LOG_FULL'));
+    // It was known before that this append might be refused.
+    expect(wasShort).toBe(true);
     const { liveBytes } = store.log.stats();
     expect(liveBytes).toBeGreaterThan((MAX_SEGMENTS / 2 - 1) * SEGMENT);
     const count = keys.length;

@@ -72,7 +72,7 @@ function row({ server, state, incarnation, address, slots, facts }: ServerStatus
   return [
     String(server),
     state,
-    address === null ? NOT_KNOWN : String(incarnation),
+    incarnation === 0 ? NOT_KNOWN : String(incarnation),
     String(slotCount(slots)),
     of(({ keys }) => String(keys)),
     of(({ bytes }) => (bytes / MIB).toFixed(1)),

@@ -116,7 +116,7 @@ const serverStatus = openRecord({
   state,
   /** Rises with each process of the server; 0: not known. */
   incarnation: whole(),
-  /** Where clients connect. Null: it is absent, so that is not known. */
+  /** Where clients connect; of a server that failed, where they did. Null: that is not known, as of an absent server. */
   address: nullable(openRecord({ host: text(), port: whole() })),
   /** That it serves. */
   slots: ranges,

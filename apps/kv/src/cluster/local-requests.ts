@@ -4,7 +4,7 @@ import type { RespVersion } from '../resp/writer.js';
 import type { Executor } from '../server/executor.js';
 import type { Chunk, Sink } from '../server/sink.js';
 import { INTERNAL_SESSION } from './internal-session.js';
-import type { Request } from './request.js';
+import { type Request, UNWANTED } from './request.js';
 
 /** Runs requests whose slot this server itself serves by now. */
 export class LocalRequests implements Sink {
@@ -30,23 +30,32 @@ export class LocalRequests implements Sink {
     this.executor.endRun();
   }
 
+  /** The reply counts as output of its client from now on, and as effort of the turn: many requests may run in one turn. */
   take(chunk: Chunk): void {
-    this.#waiting.push({ chunk, request: this.#current! });
+    const request = this.#current!;
+    const { length } = chunk.bytes!;
+    this.executor.spendOnReply(length);
+    if (!request.receiver.hold(length)) chunk.bytes = UNWANTED;
+    this.#waiting.push({ chunk, request });
   }
 
   flush(acknowledged: number, turn: number): boolean {
     const all = this.#waiting;
     this.#waiting = all.filter(({ chunk }) => !chunk.isReady(acknowledged, turn));
     for (const { chunk, request } of all) {
-      if (chunk.isReady(acknowledged, turn)) request.done(chunk.bytes!);
+      if (!chunk.isReady(acknowledged, turn)) continue;
+      request.receiver.hold(-chunk.bytes!.length);
+      request.done(chunk.bytes!);
     }
     return this.#waiting.length > 0;
   }
 
   refuse(which: (chunk: Chunk) => boolean, error: string): void {
-    this.#waiting = this.#waiting.map(({ chunk, request }) => ({
-      request,
-      chunk: which(chunk) ? chunk.failed(error, true) : chunk,
-    }));
+    this.#waiting = this.#waiting.map(({ chunk, request }) => {
+      if (!which(chunk)) return { chunk, request };
+      const failed = chunk.failed(error, true);
+      request.receiver.hold(failed.bytes!.length - chunk.bytes!.length);
+      return { chunk: failed, request };
+    });
   }
 }

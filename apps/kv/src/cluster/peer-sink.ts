@@ -184,14 +184,14 @@ export class PeerSink implements Sink {
     writer.frame(id, 0);
     executor.run(command, args, INTERNAL_SESSION, true);
     if (writer.length - at > FULL_FRAME_BYTES) {
-      writer.truncate(at + 8);
+      executor.takeBack(at + 8);
       writer.error(`ERR a reply between servers is over ${FULL_FRAME_BYTES} bytes`);
     }
     writer.patchU32(at + 4, writer.length - at - 8);
     // Replies that wait and those that do not are sent apart, and so are replies of different appends.
     const waits = executor.sequence > executor.store.acknowledged;
     const waited = before.sequence > executor.store.acknowledged;
-    if (waits !== waited || executor.isLater(before.sequence)) executor.splitRun(at, before);
+    if (waits !== waited || executor.mustSplit(before.sequence)) executor.splitRun(at, before);
   }
 
   /** Commands for all slots wait for the table: by an earlier one, a slot may be another server's. */

@@ -3,18 +3,21 @@ import { Buffer } from 'node:buffer';
 import type { Merge } from '../commands/command.js';
 import { parseInteger } from '../resp/arguments.js';
 import { ERROR_MARK } from '../resp/writer.js';
+import { type Receiver, UNWANTED } from './request.js';
 
 const LF = 10;
 const DOLLAR = 36;
 
-/** Collects the parts' replies. The first error is the reply of all. */
+/** Collects the parts' replies, which count as output of the client. The first error is the reply of all. */
 export class ReplyMerge {
   readonly #replies: (Buffer | undefined)[];
   #missing: number;
+  #heldBytes = 0;
 
   constructor(
     private readonly parts: readonly { positions: readonly number[] }[],
     private readonly merge: Merge,
+    private readonly receiver: Receiver,
     private readonly done: (reply: Buffer) => void,
   ) {
     this.#replies = new Array(parts.length).fill(undefined);
@@ -22,10 +25,13 @@ export class ReplyMerge {
   }
 
   take(index: number, reply: Buffer): void {
+    this.#heldBytes += reply.length;
     // A copy, so that the memory of a frame is not kept for a part of it.
-    this.#replies[index] = Buffer.from(reply);
+    this.#replies[index] = this.receiver.hold(reply.length) ? Buffer.from(reply) : UNWANTED;
     this.#missing -= 1;
-    if (this.#missing === 0) this.done(this.#merged(this.#replies as Buffer[]));
+    if (this.#missing > 0) return;
+    this.receiver.hold(-this.#heldBytes);
+    this.done(this.#merged(this.#replies as Buffer[]));
   }
 
   #merged(replies: readonly Buffer[]): Buffer {

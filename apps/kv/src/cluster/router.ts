@@ -203,7 +203,16 @@ export class Router implements Asker {
       const isServed = owner === self || peers?.link(owner) !== undefined;
       return isServed && (request.epoch ?? 0) < table.epoch && this.#order.mayLeave(request);
     };
-    for (const request of this.#waiting.release(mayGo)) this.#routeAgain(request);
+    const released = this.#waiting.release(mayGo);
+    let done = 0;
+    while (done < released.length && (done === 0 || !this.executor.mustYield)) {
+      this.#routeAgain(released[done]!);
+      done += 1;
+    }
+    if (done === released.length) return;
+    // The others return to their places, and go in the next turn: commands that run here may take long.
+    for (const request of released.slice(done)) this.#waiting.add(request);
+    setImmediate(() => this.#release());
   }
 
   /** Slots have other owners now: keys that were at one server may be at several. */
@@ -239,19 +248,22 @@ export class Router implements Asker {
     const { executor } = this;
     executor.endRun();
     const { length } = client.parser.command;
-    const chunk = client.expect(length);
-    const { version } = client;
     const writes = command.flags.includes('write');
-    const done = (reply: Buffer): void => client.answer(chunk, reply, length);
+    const isLong = !writes && mayReplyAtLength(command);
+    const chunk = client.expect(length, false, isLong);
+    const { version } = client;
+    const done = (reply: Buffer): void => client.answer(chunk, reply, length, isLong);
     const { arguments: args } = client.parser;
     if (command.route !== 'keys') {
       const slot = slotOfCommand(command, args);
-      this.route({ slot, version, writes, bytes: Buffer.from(client.parser.command), done });
+      const bytes = Buffer.from(client.parser.command);
+      this.route({ slot, version, receiver: client, writes, bytes, done });
     } else {
       const parts = splitByOwner(command, args, (slot) => this.table.owner(slot));
       this.#lastOrder += 1;
       const order = this.#lastOrder;
-      for (const part of requestsOf(parts, command, { version, writes, order, done })) this.#enter(part);
+      for (const part of requestsOf(parts, command, { version, receiver: client, writes, order, done }))
+        this.#enter(part);
     }
     executor.begin(client);
   }
@@ -269,19 +281,22 @@ export class Router implements Asker {
     }
     executor.endRun();
     const { length } = client.parser.command;
-    const chunk = client.expect(length, command.inSteps);
+    const isLong = mayReplyAtLength(command);
+    const chunk = client.expect(length, command.inSteps, isLong);
     const { epoch, members } = table;
     const failures = this.#failures;
     const isWhole = (): boolean => table.epoch === epoch && this.#failures === failures;
     const merge = new ReplyMerge(
       members.map(() => ({ positions: [] })),
       command.merge!,
+      client,
       // A slot that moved meanwhile may have been at neither server, or at both. An earlier command that was refused meanwhile
       // is done after this one.
-      (reply) => client.answer(chunk, isWhole() ? reply : errorReply(SLOTS_MOVE), length),
+      (reply) => client.answer(chunk, isWhole() ? reply : errorReply(SLOTS_MOVE), length, isLong),
     );
     const bytes = Buffer.from(client.parser.command);
-    const part = { slot: -1, version: client.version, writes: command.flags.includes('write'), bytes };
+    const writes = command.flags.includes('write');
+    const part = { slot: -1, version: client.version, receiver: client, writes, bytes };
     for (const [index, member] of members.entries()) {
       const ask = (done: Request['done']): void => this.#ask(member, { ...part, done });
       const take = (reply: Buffer): void => merge.take(index, reply);
@@ -290,13 +305,13 @@ export class Router implements Asker {
     executor.begin(client);
   }
 
-  /** The client's next command does not wait for the reply. */
+  /** The client's next command waits for the reply: a page of a snapshot counts as output only when it is there. */
   #askCluster(client: Client, admin: AdminService): void {
     const { executor } = this;
     executor.endRun();
     const { arguments: args, command } = client.parser;
     const { length } = command;
-    const chunk = client.expect(length);
+    const chunk = client.expect(length, true);
     const words = Array.from({ length: args.count - 1 }, (_, index) => args.string(index + 1));
     void admin.run(words).then((reply) => client.answer(chunk, reply, length));
     executor.begin(client);
@@ -317,13 +332,14 @@ export class Router implements Asker {
 function requestsOf(
   parts: readonly Part[],
   command: Command,
-  whole: Pick<Request, 'version' | 'writes' | 'order' | 'deadline' | 'done'>,
+  whole: Pick<Request, 'version' | 'receiver' | 'writes' | 'order' | 'deadline' | 'done'>,
 ): Request[] {
-  const { version, writes, order, deadline } = whole;
-  const merge = new ReplyMerge(parts, command.merge!, whole.done);
+  const { version, receiver, writes, order, deadline } = whole;
+  const merge = new ReplyMerge(parts, command.merge!, receiver, whole.done);
   return parts.map(({ slot, slots, bytes }, index) => ({
     slot,
     version,
+    receiver,
     bytes,
     writes,
     command,
@@ -332,6 +348,11 @@ function requestsOf(
     ...(deadline !== undefined && { deadline }),
     done: (reply) => merge.take(index, reply),
   }));
+}
+
+/** Whether a read may have a reply that is much longer than one value. */
+function mayReplyAtLength({ isBrief, merge }: Command): boolean {
+  return !isBrief && merge !== 'sum' && merge !== 'ok';
 }
 
 /** Sends the command again in another turn as long as the reply is a number; an error tells whether a part was done. */

@@ -58,7 +58,7 @@ function tellNode({ writer }: CommandContext, { member, host, port, connected }:
     ['endpoint', host],
     ['role', 'master'],
     ['replication-offset', 0],
-    ['health', connected ? 'online' : 'failed'],
+    ['health', connected ? 'online' : 'fail'],
   ];
   writer.map(fields.length);
   for (const [name, value] of fields) {
@@ -120,7 +120,8 @@ const subcommands: Record<string, { count: number; run: Subcommand }> = {
   KEYSLOT: { count: 3, run: (x, args) => x.writer.integer(x.slot(args, 2)) },
   COUNTKEYSINSLOT: {
     count: 3,
-    run: (x, args) => x.writer.integer(x.store.keyspace.sizeOf(slotArgument(args))),
+    // Of this server, as in Redis, whoever owns the slot.
+    run: (x, args) => x.writer.integer(x.sizeOf(slotArgument(args))),
   },
 };
 

@@ -15,6 +15,11 @@ export interface CommandContext {
   readonly nowMs: number;
   /** The append that the reply waits for. */
   sequence: number;
+  /**
+   * The reply depends on what this server has, or does not have: it needs the lease, unless it waits for a write of its turn.
+   * `find`, `look` and `sizeOf` set this.
+   */
+  reads: boolean;
   /** Steps that the commands of this turn took, where a command can take many. */
   effort: number;
   /** Whether the turn has so many writes that the log should get them now. */
@@ -25,6 +30,8 @@ export interface CommandContext {
   find(args: Arguments, index: number): KeyEntry | undefined;
   /** The same for a key whose slot is known. */
   look(slot: number, key: string): KeyEntry | undefined;
+  /** The number of keys of a slot, expired ones too; the reply waits until the log has acknowledged its last change. */
+  sizeOf(slot: number): number;
   put(slot: number, key: string, value: string, expiresAt: number): void;
   remove(slot: number, key: string): void;
   /** Gives a key another expiry, and the same value. */

@@ -3,7 +3,7 @@ import { CommandError, SYNTAX } from '../resp/command-error.js';
 import { NO_EXPIRY } from '../store/entry.js';
 import { type Command, define, keyCommand } from './command.js';
 import type { CommandContext } from './command-context.js';
-import { momentOf } from './expiry.js';
+import { expiryOf, momentOf } from './expiry.js';
 import { stringOf, typeOf } from './value.js';
 
 function del(x: CommandContext, args: Arguments): void {
@@ -74,8 +74,8 @@ function timeLeft(unitMs: number, absolute: boolean) {
     const entry = x.find(args, 1);
     if (!entry) x.writer.integer(-2);
     else if (entry.expiresAt === NO_EXPIRY) x.writer.integer(-1);
-    else if (absolute) x.writer.integer(Math.floor((entry.expiresAt + unitMs / 2) / unitMs));
-    else x.writer.integer(Math.floor((entry.expiresAt - x.nowMs + unitMs / 2) / unitMs));
+    else if (absolute) x.writer.integer(Math.round(entry.expiresAt / unitMs));
+    else x.writer.integer(Math.round((entry.expiresAt - x.nowMs) / unitMs));
   };
 }
 
@@ -93,7 +93,8 @@ function noSuchOption(): never {
 }
 
 /**
- * As Redis: the options are checked first, then the key, then the time. A new expiry is a change of the key also where it is
+ * As Redis: the options are checked first, then the key, then the time, which must be positive; the key is removed where EXAT or
+ * PXAT name a moment in the past. A new expiry is a change of the key also where it is
  * the moment that the key had: otherwise EXEC would depend on whether two commands ran in the same millisecond.
  */
 function getEx(x: CommandContext, args: Arguments): void {
@@ -106,7 +107,7 @@ function getEx(x: CommandContext, args: Arguments): void {
   const entry = x.look(slot, key);
   const value = stringOf(entry);
   if (entry && word !== undefined) {
-    const at = isPersist ? NO_EXPIRY : momentOf(args, 3, unit!, word.endsWith('AT') ? 0 : x.nowMs, 'getex');
+    const at = isPersist ? NO_EXPIRY : expiryOf(args, 3, unit!, word.endsWith('AT') ? 0 : x.nowMs, 'getex');
     if (!isPersist && at <= x.nowMs) x.remove(slot, key);
     else if (!isPersist || entry.expiresAt !== NO_EXPIRY) x.retime(slot, key, entry, at);
   }

@@ -11,7 +11,7 @@ function dbSize(x: CommandContext): void {
   let size = 0;
   for (const { from, to, member } of x.node.ranges()) {
     if (member !== x.node.member) continue;
-    for (let slot = from; slot <= to; slot += 1) size += x.store.keyspace.sizeOf(slot);
+    for (let slot = from; slot <= to; slot += 1) size += x.sizeOf(slot);
   }
   x.writer.integer(size);
 }
@@ -31,10 +31,9 @@ function flush(x: CommandContext, args: Arguments): void {
   if (args.count > 2 || (word !== 'SYNC' && word !== 'ASYNC')) throw new CommandError(SYNTAX);
   let [room, left] = [FLUSH_STEP_KEYS, 0];
   for (let slot = 0; slot < SLOTS; slot += 1) {
-    if (x.store.keyspace.sizeOf(slot) > 0 && x.node.isOwn(slot)) {
-      room -= removeSome(x, slot, room);
-      left += x.store.keyspace.sizeOf(slot);
-    }
+    if (!x.node.isOwn(slot)) continue;
+    if (x.store.keyspace.sizeOf(slot) > 0) room -= removeSome(x, slot, room);
+    left += x.sizeOf(slot);
   }
   if (left > 0) x.writer.integer(left);
   else x.writer.ok();

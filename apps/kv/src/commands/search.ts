@@ -21,6 +21,8 @@ export class Search {
   ) {
     if (pattern.length > MAX_PATTERN_BYTES)
       throw new CommandError(`ERR a pattern is over ${MAX_PATTERN_BYTES} bytes`);
+    // Also where no key matches: another server may own the slots by now, and have such keys.
+    x.reads = true;
   }
 
   /** @throws CommandError when matching has taken too long */
@@ -33,9 +35,10 @@ export class Search {
 
   /** The keys of a slot that match and have not expired. */
   slot(slot: number): void {
-    for (const [key] of this.x.store.keyspace.entries(slot)) this.key(slot, key);
+    for (const [key] of this.x.store.keyspace.all(slot)) this.key(slot, key);
   }
 
+  /** Where the key matches and was removed, the reply waits for its removal. */
   key(slot: number, key: string): void {
     if (!globMatches(this.pattern, key, this)) return;
     const entry = this.x.look(slot, key);

@@ -23,6 +23,8 @@ export interface CommitLog {
     readonly segments: number;
     readonly limitBytes: number;
   };
+  /** An append with a value may be refused as the log is full, or wait for room; removals have more room. */
+  readonly isShort: boolean;
   /** @throws an error with a code, when nothing was appended */
   append(entries: readonly LogEntry[]): CommitTicket;
   /** The same for entries as a segment has them: each piece has whole entries with their headers. */

@@ -9,6 +9,7 @@ export class NoLog implements CommitLog {
   readonly replicas = 0;
   readonly maxAppendBytes = MAX_APPEND_BYTES;
   readonly ended: AbortSignal = new AbortController().signal;
+  readonly isShort = false;
   readonly usage = { bytes: 0, liveBytes: 0, segments: 0, limitBytes: Number.POSITIVE_INFINITY };
 
   append(_entries: readonly LogEntry[]): CommitTicket {

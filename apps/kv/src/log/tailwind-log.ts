@@ -20,6 +20,10 @@ export class TailwindLog implements CommitLog {
     return this.log.stats();
   }
 
+  get isShort(): boolean {
+    return this.log.isShort;
+  }
+
   append(entries: readonly LogEntry[]): CommitTicket {
     return this.log.append(...entries);
   }

@@ -20,7 +20,7 @@ export interface Membership {
   readonly clusterId: string;
   /** Ids of all servers, of those that joined later too. */
   servers(): number[];
-  /** The addresses of all servers for clients. */
+  /** The addresses for clients of the servers that are known: a server that failed keeps its last one. */
   nodes(): NodeAddress[];
 }
 
@@ -68,12 +68,10 @@ function serversOf({ peers }: Mesh, listed: readonly number[]): number[] {
   return [...all].sort((a, b) => a - b);
 }
 
-function otherNodes(mesh: Mesh): NodeAddress[] {
-  const others = [...mesh.peers.values()].filter(({ id }) => isServer(id));
-  return others.map(({ id, attributes, state }) => ({
-    member: id,
-    host: String(attributes.kvHost),
-    port: Number(attributes.kvPort),
-    connected: state === 'connected',
-  }));
+/** Without those that this server knows from others only: nobody told it where clients connect with them. */
+function otherNodes({ peers }: Mesh): NodeAddress[] {
+  return [...peers.values()].flatMap(({ id, attributes: { kvHost, kvPort }, state }) => {
+    if (!isServer(id) || typeof kvHost !== 'string' || typeof kvPort !== 'number') return [];
+    return [{ member: id, host: kvHost, port: kvPort, connected: state === 'connected' }];
+  });
 }

@@ -17,7 +17,12 @@ export type RespVersion = 2 | 3;
  */
 export class ReplyWriter {
   version: RespVersion = 2;
-  #slab = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  /** The slab of short runs. */
+  #shared = Buffer.allocUnsafeSlow(SLAB_BYTES);
+  /** The slab of the run: the shared one, or for a long run one of its own. A short run must not keep the memory of a long one. */
+  #slab = this.#shared;
+  /** Where the shared slab is free, while the run has its own. */
+  #sharedAt = 0;
   #start = 0;
   #at = 0;
 
@@ -27,6 +32,10 @@ export class ReplyWriter {
   }
 
   begin(): void {
+    if (this.#slab !== this.#shared) {
+      this.#slab = this.#shared;
+      this.#at = this.#sharedAt;
+    }
     this.#start = this.#at;
   }
 
@@ -56,7 +65,9 @@ export class ReplyWriter {
     this.#text(`-${text.replace(/[\r\n]+/g, ' ')}${CRLF}`);
   }
 
+  /** @throws CommandError for a number that is not an integer: the client could not read the reply, nor those behind it */
   integer(value: number): void {
+    if (!Number.isInteger(value)) throw new CommandError(`ERR a reply has ${value} in place of an integer`);
     this.#header(COLON, value);
   }
 
@@ -158,10 +169,28 @@ export class ReplyWriter {
     const run = this.#slab.subarray(this.#start, this.#at);
     const needed = run.length + bytes;
     if (needed > MAX_OUTPUT_BYTES) throw new CommandError(`ERR a reply is over ${MAX_OUTPUT_BYTES} bytes`);
-    this.#slab = Buffer.allocUnsafeSlow(Math.max(needed * 2, SLAB_BYTES));
-    run.copy(this.#slab);
+    const slab = allocate(slabBytes(run.length, needed));
+    run.copy(slab);
+    if (this.#slab === this.#shared) this.#sharedAt = this.#start;
+    if (needed <= SLAB_BYTES) this.#shared = slab;
+    this.#slab = slab;
     this.#start = 0;
     this.#at = run.length;
+  }
+}
+
+/** A long run has room to grow to twice its length. */
+function slabBytes(length: number, needed: number): number {
+  if (needed <= SLAB_BYTES) return SLAB_BYTES;
+  return Math.min(Math.max(2 * length, needed) + SLAB_BYTES, MAX_OUTPUT_BYTES);
+}
+
+/** @throws CommandError where there is no memory: a command must not end the server */
+function allocate(bytes: number): Buffer<ArrayBuffer> {
+  try {
+    return Buffer.allocUnsafeSlow(bytes);
+  } catch {
+    throw new CommandError(`ERR the server does not have the memory for a reply of ${bytes} bytes`);
   }
 }
 

@@ -14,6 +14,7 @@ import { CLIENT_LIMITS, RequestParser, UNAUTHENTICATED_LIMITS } from '../resp/pa
 import type { RespVersion } from '../resp/writer.js';
 import type { Transaction } from '../transactions/transaction.js';
 import type { Executor } from './executor.js';
+import { LongReplies } from './long-replies.js';
 import { Chunk, type Sink } from './sink.js';
 import type { UnfinishedCommands } from './unfinished-commands.js';
 
@@ -37,7 +38,9 @@ export class Client implements Sink, Session {
   transaction: Transaction | undefined = undefined;
   readonly address: string;
   #queue: Chunk[] = [];
+  /** Of replies that were not written: those in the queue, and those that `hold` counts. */
   #queuedBytes = 0;
+  readonly #longReplies = new LongReplies();
   #unanswered = 0;
   #forwardedBytes = 0;
   /** The commands after it run when it is answered. */
@@ -106,26 +109,36 @@ export class Client implements Sink, Session {
 
   /**
    * Reserves the place of another server's reply to a command of this size; `answer` fills it. The commands after a barrier
-   * run when it is answered.
+   * run when it is answered. Where the reply may be long, few are asked for at once.
    */
-  expect(bytes: number, isBarrier = false): Chunk {
+  expect(bytes: number, isBarrier = false, isLong = false): Chunk {
     const chunk = new Chunk(undefined, { sequence: 0, replies: 1, reads: false, turn: 0 });
     this.#queue.push(chunk);
     this.#unanswered += 1;
     this.#forwardedBytes += bytes;
     if (isBarrier) this.#barrier = chunk;
+    if (isLong) this.#longReplies.asked();
     return chunk;
   }
 
-  /** A client is disconnected when it does not read many large replies of other servers. */
-  answer(chunk: Chunk, reply: Buffer, bytes: number): void {
+  /** @param bytes and `isLong` are those that were given to `expect` */
+  answer(chunk: Chunk, reply: Buffer, bytes: number, isLong = false): void {
     chunk.bytes = reply;
     if (chunk === this.#barrier) this.#barrier = undefined;
     this.#unanswered -= 1;
     this.#forwardedBytes -= bytes;
-    this.#queuedBytes += reply.length;
+    if (isLong) this.#longReplies.answered(reply.length);
+    if (this.hold(reply.length)) this.host.executor.touch(this);
+  }
+
+  /**
+   * Counts bytes that are kept for this client, and that are not in its queue. A client that does not read many large replies of other
+   * servers is disconnected. Returns whether it is connected.
+   */
+  hold(bytes: number): boolean {
+    this.#queuedBytes += bytes;
     if (this.#queuedBytes + this.socket.writableLength > MAX_OUTPUT_BYTES) this.socket.destroy();
-    if (!this.socket.destroyed) this.host.executor.touch(this);
+    return !this.socket.destroyed;
   }
 
   take(chunk: Chunk): void {
@@ -216,7 +229,7 @@ export class Client implements Sink, Session {
 
   #mustWait(unsentBytes: number): boolean {
     if (this.#barrier) return true;
-    const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes;
+    const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes + this.#longReplies.bytes;
     if (bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED) return true;
     return this.#forwardedBytes > PAUSE_FORWARDED_BYTES;
   }

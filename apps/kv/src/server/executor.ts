@@ -3,19 +3,22 @@ import type { CommandContext, Runnable } from '../commands/command-context.js';
 import type { NodeView } from '../commands/node-view.js';
 import type { Session } from '../commands/session.js';
 import { KvError } from '../errors.js';
-import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES } from '../limits.js';
+import { MATCH_STEPS_PER_TURN, MAX_BATCH_BYTES, REPLY_BYTES_PER_STEP } from '../limits.js';
 import type { Arguments } from '../resp/arguments.js';
 import { CommandError, LEASE_EXPIRED, OUTCOME_UNKNOWN, replyOf } from '../resp/command-error.js';
 import { ReplyWriter } from '../resp/writer.js';
 import type { KeyEntry } from '../store/hash.js';
 import { slotOfKey } from '../store/slot.js';
 import type { Store } from '../store/store.js';
-import { Chunk, type Sink } from './sink.js';
+import { Chunk, type ChunkFacts, type Sink } from './sink.js';
 
 /** The right to serve reads. */
 export interface ReadLease {
   readonly valid: boolean;
 }
+
+/** The replies of a run so far: see `ChunkFacts`. */
+type RunState = Pick<ChunkFacts, 'sequence' | 'since' | 'reads' | 'replies'>;
 
 const NONE_WAITS: readonly number[] = [];
 
@@ -28,13 +31,19 @@ export class Executor implements CommandContext {
   readonly writer = new ReplyWriter();
   /** Milliseconds since 1970 at the beginning of the turn. */
   nowMs = 0;
-  /** The append that the current command's reply waits for, and whether the command read. */
+  /** The append that the current command's reply waits for, and whether the command has read. */
   sequence = 0;
   reads = false;
   /** Steps that the commands of this turn took, where a command can take many. */
   effort = 0;
+  /** The first append that the current command's reply depends on. */
+  #since = 0;
+  /** Appends may be apart from others: replies that wait are each in a run of their own. */
+  #isApart = false;
   #sink: Sink | undefined;
   #runSequence = 0;
+  /** Undefined: as `#runSequence`. */
+  #runSince: number | undefined;
   #runReads = false;
   #runReplies = 0;
   #runWaiting: number[] = [];
@@ -79,6 +88,17 @@ export class Executor implements CommandContext {
     return this.effort >= MATCH_STEPS_PER_TURN;
   }
 
+  /** Counts a reply as steps: one that a request of this server makes, or that is not sent. The bound of a client's output counts others. */
+  spendOnReply(bytes: number): void {
+    this.effort += bytes / REPLY_BYTES_PER_STEP;
+  }
+
+  /** Removes the bytes of the run beyond a length. They count as effort all the same. */
+  takeBack(length: number): void {
+    this.spendOnReply(this.writer.length - length);
+    this.writer.truncate(length);
+  }
+
   /** Whether the turn has so many writes that the log should get them now. */
   get isFull(): boolean {
     return this.store.batchBytes >= MAX_BATCH_BYTES;
@@ -95,11 +115,12 @@ export class Executor implements CommandContext {
     writer.version = this.#sink!.version;
     this.sequence = 0;
     this.reads = false;
-    this.attempt(command, args, session);
-    if (!isFramed && this.isLater(this.#runSequence)) {
+    this.#attemptApart(command, args, session);
+    if (!isFramed && this.mustSplit(this.#runSequence)) {
       this.endRun(before);
       before = 0;
     }
+    if (this.#isApart && this.#runReplies === 0) this.#runSince = this.#since;
     this.#runReplies += 1;
     if (this.sequence > this.store.acknowledged) this.#runWaiting.push(before, writer.length);
     if (this.sequence > this.#runSequence) this.#runSequence = this.sequence;
@@ -118,9 +139,21 @@ export class Executor implements CommandContext {
     this.#runReplies += 1;
   }
 
-  /** Whether the command that was run is in a later append than a write of this turn with that number. */
-  isLater(sequence: number): boolean {
-    return this.sequence > sequence && sequence >= this.store.firstSequence;
+  /**
+   * Whether the command that was run must not be in a run with replies that wait for that append: it is in a later one than this
+   * write of the turn, or one of them may be refused and the other not.
+   */
+  mustSplit(sequence: number): boolean {
+    if (this.sequence > sequence && sequence >= this.store.firstSequence) return true;
+    return this.#isApart && this.sequence > this.store.acknowledged;
+  }
+
+  #attemptApart(command: Command, args: Arguments, session: Session): void {
+    const { separation } = this.store;
+    this.#isApart = separation.isOn;
+    if (this.#isApart) separation.begin(keysOf(command, args));
+    this.attempt(command, args, session);
+    if (this.#isApart) this.#since = separation.end(this.sequence);
   }
 
   /** Gives the run's replies, or the first bytes of them, to the sink. The next replies are another run of the same sink. */
@@ -131,7 +164,7 @@ export class Executor implements CommandContext {
       const waiting = this.#runWaiting.length > 0 ? this.#runWaiting : NONE_WAITS;
       // Without a spread: one here took 6% of a server's time under many SETs.
       const [sequence, replies, reads] = [this.#runSequence, this.#runReplies, this.#runReads];
-      const facts = { sequence, replies, reads, turn: this.#turn, waiting };
+      const facts = { sequence, since: this.#runSince, replies, reads, turn: this.#turn, waiting };
       sink.take(new Chunk(this.writer.end(length), facts));
       this.#touched.add(sink);
     }
@@ -140,27 +173,33 @@ export class Executor implements CommandContext {
 
   #resetRun(): void {
     this.#runSequence = 0;
+    this.#runSince = undefined;
     this.#runReads = false;
     this.#runReplies = 0;
     if (this.#runWaiting.length > 0) this.#runWaiting = [];
   }
 
   /** Ends the run before the last command, so that the replies before it are sent apart from its own. */
-  splitRun(length: number, before: { sequence: number; reads: boolean; replies: number }): void {
+  splitRun(length: number, before: RunState): void {
     if (length > 0) {
       const bytes = this.writer.end(length);
       if (before.reads) this.#turnReads = true;
-      const { sequence, replies, reads } = before;
-      this.#sink!.take(new Chunk(bytes, { sequence, replies, reads, turn: this.#turn }));
+      this.#sink!.take(new Chunk(bytes, { ...before, turn: this.#turn }));
       this.#touched.add(this.#sink!);
     }
     this.#runSequence = this.sequence;
+    this.#runSince = this.#isApart ? this.#since : undefined;
     this.#runReads = this.reads;
     this.#runReplies = 1;
   }
 
-  get runState(): { sequence: number; reads: boolean; replies: number } {
-    return { sequence: this.#runSequence, reads: this.#runReads, replies: this.#runReplies };
+  get runState(): RunState {
+    return {
+      sequence: this.#runSequence,
+      since: this.#runSince,
+      reads: this.#runReads,
+      replies: this.#runReplies,
+    };
   }
 
   /** A sink has an answer to send. */
@@ -178,6 +217,7 @@ export class Executor implements CommandContext {
     if (this.#scheduled) return;
     this.#scheduled = true;
     this.nowMs = Date.now();
+    this.store.beginTurn();
     setImmediate(() => this.end());
   }
 
@@ -222,7 +262,7 @@ export class Executor implements CommandContext {
     try {
       command.run(this, args, session);
     } catch (error) {
-      writer.truncate(before);
+      this.takeBack(before);
       writer.error(replyToThrown(error));
     }
     if (isTimed) monitor.ran(command, args, session, performance.now() - started);
@@ -245,6 +285,13 @@ export class Executor implements CommandContext {
     return entry.value === undefined ? undefined : entry;
   }
 
+  sizeOf(slot: number): number {
+    const { keyspace } = this.store;
+    this.reads = true;
+    this.waitFor(keyspace.sizedBy(slot));
+    return keyspace.sizeOf(slot);
+  }
+
   put(slot: number, key: string, value: string, expiresAt: number): void {
     this.sequence = this.store.put(slot, key, value, expiresAt).sequence;
   }
@@ -259,6 +306,7 @@ export class Executor implements CommandContext {
 
   waitFor(sequence: number): void {
     if (sequence > this.sequence) this.sequence = sequence;
+    this.store.separation.reads(sequence);
   }
 
   /** Replies of this turn's reads stay: the lease is checked when the turn ends. */
@@ -269,7 +317,7 @@ export class Executor implements CommandContext {
   }
 
   #refused(sequence: number, error: string): void {
-    this.#refuseWaiting((chunk) => chunk.sequence === sequence, error);
+    this.#refuseWaiting((chunk) => chunk.dependsOn(sequence), error);
     for (const sink of this.#waiting) this.touch(sink);
   }
 
@@ -285,6 +333,12 @@ export class Executor implements CommandContext {
   #refuse(sinks: Iterable<Sink>, which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
     for (const sink of sinks) sink.refuse(which, error, all);
   }
+}
+
+/** How many keys the command may look at; a transaction counts as one key, whose writes are in one append. */
+function keysOf({ route }: Command, args: Arguments): 'one' | 'some' | 'all' {
+  if (route === 'key' || (route === 'keys' && args.count === 2)) return 'one';
+  return route === 'keys' ? 'some' : 'all';
 }
 
 /** The error reply of a command that failed. @throws errors that commands must not throw */

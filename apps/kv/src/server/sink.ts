@@ -5,6 +5,8 @@ import type { RespVersion } from '../resp/writer.js';
 export interface ChunkFacts {
   /** The chunk may be sent when the log has acknowledged this append; 0: at once. */
   readonly sequence: number;
+  /** The replies depend on appends from this one up to `sequence`; undefined: on that one only, as far as they wait. */
+  readonly since?: number | undefined;
   readonly replies: number;
   /** Something was read for the replies, so the server needs its lease. */
   readonly reads: boolean;
@@ -17,6 +19,7 @@ export interface ChunkFacts {
 /** Replies of one run, which are sent together. */
 export class Chunk {
   readonly sequence: number;
+  readonly since: number;
   readonly replies: number;
   readonly reads: boolean;
   readonly turn: number;
@@ -25,9 +28,10 @@ export class Chunk {
   /** @param bytes undefined: another server has not answered yet */
   constructor(
     public bytes: Buffer | undefined,
-    { sequence, replies, reads, turn, waiting }: ChunkFacts,
+    { sequence, since = sequence, replies, reads, turn, waiting }: ChunkFacts,
   ) {
     this.sequence = sequence;
+    this.since = since;
     this.replies = replies;
     this.reads = reads;
     this.turn = turn;
@@ -40,6 +44,11 @@ export class Chunk {
    */
   isReady(acknowledged: number, turn: number): boolean {
     return this.bytes !== undefined && this.sequence <= acknowledged && this.turn < turn;
+  }
+
+  /** Whether its replies may depend on this append. */
+  dependsOn(sequence: number): boolean {
+    return this.since <= sequence && sequence <= this.sequence;
   }
 
   /** The same chunk with an error in place of each reply that waits, or of all. It does not wait for the log any more. */

@@ -8,6 +8,8 @@ import type { KeyPlace } from './record.js';
 /** Number of slots whose order is kept for scans. */
 const ORDERED_SLOTS = 4;
 
+const NO_KEYS: readonly [string, KeyEntry][] = [];
+
 export interface HashedKey {
   readonly key: string;
   /** From 1 to 2^32 − 1. */
@@ -29,6 +31,8 @@ export class Keyspace {
   /** Of slots without an index. */
   readonly #packed = new PackedKeys();
   readonly #live = new Int32Array(SLOTS);
+  /** The append that last changed the number of keys of each slot; NaN: such a change was undone, so an earlier one was the last. */
+  readonly #sized = new Float64Array(SLOTS);
   /** Keys with an expiry, of all slots, in the order in which the expiry was set. */
   readonly expiring = new Map<string, number>();
   /** Keys whose removal is not acknowledged, with their slots. */
@@ -48,6 +52,16 @@ export class Keyspace {
 
   sizeOf(slot: number): number {
     return this.#live[slot]!;
+  }
+
+  /** The append that a reply with `sizeOf` waits for. Strings that are packed do not count: their slot is not served before. */
+  sizedBy(slot: number): number {
+    if (Number.isNaN(this.#sized[slot])) {
+      let last = 0;
+      for (const [, { sequence }] of this.all(slot)) last = Math.max(last, sequence);
+      this.#sized[slot] = last;
+    }
+    return this.#sized[slot]!;
   }
 
   get(slot: number, key: string): KeyEntry | undefined {
@@ -98,18 +112,24 @@ export class Keyspace {
     if (keys.size === 0) this.#slots[slot] = undefined;
   }
 
+  /** Keys that have a value. */
   *entries(slot: number): Generator<[string, KeyEntry], void> {
-    for (const pair of this.#keysOf(slot) ?? []) if (pair[1].value !== undefined) yield pair;
+    for (const pair of this.all(slot)) if (pair[1].value !== undefined) yield pair;
+  }
+
+  /** Keys with those that were removed: a reply without these waits for their removal. */
+  all(slot: number): Iterable<[string, KeyEntry]> {
+    return this.#keysOf(slot) ?? NO_KEYS;
   }
 
   /**
-   * The keys of a slot in the order of their hashes, as they were when this was last asked for with `fresh`, or anew where
-   * that is forgotten. Sorting takes long, and a scan asks for the same slot again and again.
+   * The keys of a slot, as `all`, in the order of their hashes, as they were when this was last asked for with `fresh`, or anew
+   * where that is forgotten. Sorting takes long, and a scan asks for the same slot again and again.
    */
   byHash(slot: number, fresh: boolean): readonly HashedKey[] {
     const known = this.#ordered.get(slot);
     if (known && !fresh) return known;
-    const keys = [...this.entries(slot)].map(([key]) => ({ key, hash: hashOf(key) }));
+    const keys = Array.from(this.all(slot), ([key]) => ({ key, hash: hashOf(key) }));
     keys.sort((a, b) => a.hash - b.hash);
     this.#ordered.delete(slot);
     this.#ordered.set(slot, keys);
@@ -135,6 +155,10 @@ export class Keyspace {
     const change = Number(after?.value !== undefined) - Number(before?.value !== undefined);
     this.#size += change;
     this.#live[slot]! += change;
+    if (change !== 0) {
+      const isUndone = !after || (before !== undefined && after.sequence < before.sequence);
+      this.#sized[slot] = isUndone ? Number.NaN : after.sequence;
+    }
     if (after && after.value === undefined) this.removed.set(key, slot);
     else if (before && before.value === undefined) this.removed.delete(key);
     const expires = after?.value !== undefined && after.expiresAt !== NO_EXPIRY;

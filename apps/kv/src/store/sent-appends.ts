@@ -79,10 +79,12 @@ export class SentAppends {
    */
   async settled(): Promise<void> {
     this.send(this.turn.take());
-    const last = this.#outstanding.at(-1)?.sequence;
-    if (last === undefined) return;
-    await this.whenAcknowledged(last).catch(() => {});
-    if (this.log.ended.aborted) throw this.log.ended.reason;
+    const last = this.#outstanding.at(-1)?.sequence ?? 0;
+    // Where one is refused, some of the others may stay.
+    for (let next = this.#lastUpTo(last); next; next = this.#lastUpTo(last)) {
+      await this.whenAcknowledged(next.sequence).catch(() => {});
+      if (this.log.ended.aborted) throw this.log.ended.reason;
+    }
   }
 
   /** The entry leaves the index, and its place in the log is garbage. */
@@ -95,12 +97,40 @@ export class SentAppends {
     for (let index = 0; index < appends.length; index += 1) {
       const error = this.#send(appends[index]!);
       if (error === undefined) continue;
-      // Later appends may depend on it.
-      for (let last = appends.length - 1; last >= index; last -= 1) this.#undo(appends[last]!, error);
-      this.#waiters.refused(appends[index]!.sequence, error);
+      this.#sendBelow(Number.POSITIVE_INFINITY, this.#refuse(appends.slice(index), error));
       return error;
     }
     return undefined;
+  }
+
+  /** Sends the appends that are below a number, without those that the log refuses. Returns the others that stay. */
+  #sendBelow(sequence: number, appends: readonly Append[]): readonly Append[] {
+    let rest = appends;
+    while (rest.length > 0 && rest[0]!.sequence < sequence) {
+      const error = this.#send(rest[0]!);
+      rest = error === undefined ? rest.slice(1) : this.#refuse(rest, error);
+    }
+    return rest;
+  }
+
+  /**
+   * The first of these appends did not happen, nor did those that need it. Returns the others, which come after it. Their
+   * acknowledgement must come later: a reply that waits for one that did not happen would be sent with it.
+   */
+  #refuse(appends: readonly Append[], error: unknown): Append[] {
+    const refused = new Set<number>();
+    const [undone, kept]: [Append[], Append[]] = [[], []];
+    for (const append of appends) {
+      const { sequence, needs } = append;
+      if (refused.size > 0 && needs && !needs.some((need) => refused.has(need))) kept.push(append);
+      else {
+        refused.add(sequence);
+        undone.push(append);
+      }
+    }
+    for (const append of undone.reverse()) this.#undo(append, error);
+    this.#waiters.refused(appends[0]!.sequence, error);
+    return kept;
   }
 
   /** Returns the log's error where it refuses the append. */
@@ -132,17 +162,24 @@ export class SentAppends {
   }
 
   /**
-   * The log refused an append that waited for room: it did not happen, nor did the appends behind it, nor may the turn's
-   * writes that depend on them. Where the log has ended the append may have happened; `Executor.logEnded` reports that.
+   * The log refused an append that waited for room, and with it all that wait behind it: those of them that do not need it are
+   * sent again. The turn's writes that need it must not be sent. Where the log has ended the append may have happened;
+   * `Executor.logEnded` reports that.
    */
-  #refused({ sequence }: Append, error: unknown): void {
+  #refused(append: Append, error: unknown): void {
     if (this.log.ended.aborted) return;
-    const refused = this.#outstanding.filter((append) => append.sequence >= sequence);
-    if (refused.length === 0) return;
-    this.#outstanding = this.#outstanding.filter((append) => append.sequence < sequence);
-    refused.push(...this.turn.take());
-    for (const append of refused.reverse()) this.#undo(append, error);
-    this.#waiters.refused(sequence, error);
+    const index = this.#outstanding.indexOf(append);
+    if (index === -1) return;
+    const sent = this.#outstanding.splice(index);
+    const turn = this.turn.take();
+    // Copies: the refusals of the first attempts are still to come.
+    const kept = this.#refuse([...sent, ...turn], error).map((again) => ({ ...again }));
+    const first = turn[0]?.sequence ?? Number.POSITIVE_INFINITY;
+    this.turn.putBack(this.#sendBelow(first, kept));
+  }
+
+  #lastUpTo(sequence: number): Append | undefined {
+    return this.#outstanding.findLast((append) => append.sequence <= sequence);
   }
 
   /** Entries are superseded only by entries in the log. */

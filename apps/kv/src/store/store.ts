@@ -22,6 +22,7 @@ import {
   removalBytes,
 } from './record.js';
 import { type AppendFollower, SentAppends, type StoreListener } from './sent-appends.js';
+import { Separation } from './separation.js';
 import { tooLarge } from './too-large.js';
 import { AppendOverflow, TurnAppends } from './turn-appends.js';
 
@@ -32,7 +33,8 @@ import { AppendOverflow, TurnAppends } from './turn-appends.js';
  *
  * Before a write that does not fit into the append, a new one begins: a turn makes as many as its writes need, and a
  * write is refused only where it does not fit into an append of its own. `together` reserves room in one append, and
- * `atomically` keeps writes in one whose size is not known before.
+ * `atomically` keeps writes in one whose size is not known before. While the log is short of room, removals have appends of
+ * their own: see `Separation`.
  */
 export class Store {
   /** Versions of two stores cannot be compared: this tells them apart. */
@@ -40,6 +42,7 @@ export class Store {
   readonly #maxAppendBytes: number;
   #lastVersion = 0;
   readonly #turn = new TurnAppends();
+  readonly separation: Separation;
   readonly #fate: SentAppends;
   readonly #forgetting = new SerialQueue();
 
@@ -48,6 +51,7 @@ export class Store {
     private readonly log: CommitLog,
   ) {
     this.#maxAppendBytes = log.maxAppendBytes;
+    this.separation = new Separation(keyspace, this.#turn);
     this.#fate = new SentAppends(keyspace, log, this.#turn);
   }
 
@@ -154,6 +158,14 @@ export class Store {
     }
   }
 
+  /** A turn begins, or goes on: removals are kept apart from other writes from now on where the log is short of room. */
+  beginTurn(): void {
+    const { isShort } = this.log;
+    if (isShort === this.#turn.isApart) return;
+    this.#turn.advance();
+    this.#turn.isApart = isShort;
+  }
+
   /** Versions that come must be above this. */
   raiseVersion(version: number): void {
     if (version > this.#lastVersion) this.#lastVersion = version;
@@ -162,6 +174,7 @@ export class Store {
   /** The entry of a key at a time. Removes an expired key, so that it is not found again when a clock is set back. */
   find(slot: number, key: string, nowMs: number): KeyEntry | undefined {
     const entry = this.keyspace.get(slot, key);
+    if (entry) this.separation.reads(entry.sequence);
     if (!entry || entry.expiresAt === NO_EXPIRY || entry.expiresAt > nowMs || entry.value === undefined)
       return entry;
     return this.remove(slot, key);
@@ -173,6 +186,7 @@ export class Store {
     // A key that cannot be removed must not be stored.
     const removal = removalBytes(key.length);
     this.#reserve(bytes, Math.max(bytes, removal));
+    this.#place(false);
     this.#lastVersion += 1;
     const after = new Entry(value, this.#lastVersion, expiresAt, this.#turn.sequence);
     const before = this.keyspace.set(slot, key, after);
@@ -184,7 +198,9 @@ export class Store {
   /** Leaves an entry without a value; the key must have one. */
   remove(slot: number, key: string): KeyEntry {
     const bytes = removalBytes(key.length);
+    if (this.#turn.isApart) this.separation.removes(this.keyspace.get(slot, key));
     this.#reserve(bytes);
+    this.#place(true);
     this.#lastVersion += 1;
     const after = new Entry<KeyValue>(undefined, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
     const before = this.keyspace.set(slot, key, after);
@@ -210,6 +226,7 @@ export class Store {
   putField(hash: Hash, key: string, field: string, value: string): Entry {
     const bytes = fieldBytes(key.length, field.length, value.length);
     this.#reserve(bytes, Math.max(bytes, fieldRemovalBytes(key.length, field.length)));
+    this.#place(false);
     const change = this.#change(hash, field, value);
     this.#turn.add(change, encodeField(key, field, hash.version, value), bytes);
     return change.after;
@@ -218,7 +235,9 @@ export class Store {
   /** The field must have a value, and another field of the hash too: a hash is not empty. */
   removeField(hash: Hash, key: string, field: string): Entry {
     const bytes = fieldRemovalBytes(key.length, field.length);
+    if (this.#turn.isApart) this.separation.removesField(hash);
     this.#reserve(bytes);
+    this.#place(true);
     const segmentId = hash.get(field)?.segmentId ?? 0n;
     const change = this.#change(hash, field, undefined);
     this.#turn.add(change, encodeFieldRemoval(key, field, hash.version, segmentId), bytes);
@@ -241,6 +260,8 @@ export class Store {
    * @throws KvError ERR_RDMC_ENTRY_TOO_LARGE: no append has room for them; what `work` throws. Then nothing was changed
    */
   atomically(work: () => void, undone: () => void): void {
+    // Whether these are removals only shows at their end.
+    if (this.#turn.isApart) this.#turn.advance();
     if (this.#isWhole(work, undone)) return;
     this.#turn.advance();
     if (this.#isWhole(work, undone)) return;
@@ -288,6 +309,7 @@ export class Store {
   #putHead(slot: number, key: string, hash: Hash, expiresAt: number): KeyEntry {
     const bytes = headBytes(key.length, expiresAt);
     this.#reserve(bytes, Math.max(bytes, removalBytes(key.length)));
+    this.#place(false);
     this.#lastVersion += 1;
     const after = new Entry<KeyValue>(hash, this.#lastVersion, expiresAt, this.#turn.sequence);
     const before = this.keyspace.set(slot, key, after);
@@ -315,12 +337,17 @@ export class Store {
       return true;
     } catch (error) {
       for (const change of this.#turn.takeSince(mark)) undoChange(this.keyspace, change);
+      this.separation.undone();
       undone();
       if (error instanceof AppendOverflow) return false;
       throw error;
     } finally {
       this.#turn.isWhole = false;
     }
+  }
+
+  #place(isRemoval: boolean): void {
+    if (this.#turn.isApart) this.separation.place(isRemoval);
   }
 
   /** Room for so many bytes in one append; `least` is what an append must have room for. */

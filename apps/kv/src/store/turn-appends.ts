@@ -21,6 +21,8 @@ export interface Append {
   readonly entries: readonly LogEntry[];
   /** Entries as another log had them; then `entries` is empty, and only some of these have changes. */
   readonly run?: AdoptedRun;
+  /** The earlier appends without which it must not happen; undefined: all of them. Only appends of removals have this. */
+  readonly needs?: readonly number[] | undefined;
   /** The moment at which the log got it, by `performance.now`; 0: it was acknowledged at once. */
   sentAt: number;
 }
@@ -50,6 +52,12 @@ export class TurnAppends {
   sequence = 1;
   /** All writes from now on must be in the append that is being filled. */
   isWhole = false;
+  /** Removals have appends of their own: see `Separation`. */
+  isApart = false;
+  /** As `Append.needs`, of the append that is being filled. */
+  needs: number[] | undefined;
+  /** The last append that does not need all those before it. */
+  lastApart = 0;
   #changes: Change[] = [];
   #entries: LogEntry[] = [];
   #fillingBytes = 0;
@@ -59,6 +67,11 @@ export class TurnAppends {
   /** Number of the turn's first append. */
   get firstSequence(): number {
     return this.#full.length === 0 ? this.sequence : this.#full[0]!.sequence;
+  }
+
+  /** Whether the append that is being filled does not have a write yet. */
+  get isEmpty(): boolean {
+    return this.#changes.length === 0;
   }
 
   /**
@@ -108,6 +121,11 @@ export class TurnAppends {
     return all;
   }
 
+  /** The first appends of the turn, which were taken and were not sent. */
+  putBack(appends: readonly Append[]): void {
+    this.#full = [...appends, ...this.#full];
+  }
+
   /** An append behind those that were taken: the one that is being filled, which must be empty, comes after it. */
   whole(adopted: Adopted): Append {
     const { changes, positions, packed } = adopted;
@@ -119,7 +137,10 @@ export class TurnAppends {
 
   /** Takes the append that was being filled; the next one begins. */
   #next(): Append {
-    const append = { sequence: this.sequence, changes: this.#changes, entries: this.#entries, sentAt: 0 };
+    const { sequence, needs } = this;
+    const append = { sequence, changes: this.#changes, entries: this.#entries, needs, sentAt: 0 };
+    if (needs) this.lastApart = sequence;
+    this.needs = undefined;
     this.sequence += 1;
     this.#changes = [];
     this.#entries = [];

@@ -155,9 +155,10 @@ export class Transactions {
   ): void {
     const { executor } = this.host;
     executor.endRun();
-    const chunk = client.expect(bytes.length, isBarrier);
-    const done = (reply: Buffer): void => client.answer(chunk, take(reply), bytes.length);
-    const request = { slot, version: client.version, writes, bytes, done };
+    const isLong = !isBarrier;
+    const chunk = client.expect(bytes.length, isBarrier, isLong);
+    const done = (reply: Buffer): void => client.answer(chunk, take(reply), bytes.length, isLong);
+    const request = { slot, version: client.version, receiver: client, writes, bytes, done };
     if (slot < 0) this.host.runHere(request);
     else this.host.route(request);
     executor.begin(client);

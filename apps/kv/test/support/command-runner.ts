@@ -17,6 +17,7 @@ const commands = createCommandTable();
 export class CommandRunner implements Sink {
   readonly version = 2;
   readonly executor: Executor;
+  readonly lease = { valid: true };
   readonly #parser = new RequestParser();
   #chunks: Chunk[] = [];
   #replies = '';
@@ -29,7 +30,7 @@ export class CommandRunner implements Sink {
     }
     const view = viewOf(SlotTable.of(0), 0, monitor);
     const store = new Store(new Keyspace(), over);
-    this.executor = new Executor(store, { valid: true }, view, () => {}, isCollecting);
+    this.executor = new Executor(store, this.lease, view, () => {}, isCollecting);
   }
 
   get store(): Store {

@@ -1,5 +1,8 @@
 import type { Asker } from '../../src/cluster/peer-link.js';
-import type { Request } from '../../src/cluster/request.js';
+import type { Receiver, Request } from '../../src/cluster/request.js';
+
+/** Waits for whatever comes, and does not count it. */
+export const RECEIVER: Receiver = { hold: () => true };
 
 /** A link to another server that keeps the requests: the test answers them. */
 export class FakeLink {

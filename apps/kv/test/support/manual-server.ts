@@ -1,4 +1,5 @@
 import type { LogEntry } from '@rdmc/tailwind';
+import type { AdminService } from '../../src/admin/admin-service.js';
 import type { PeerLinks } from '../../src/cluster/peer-links.js';
 import { Router } from '../../src/cluster/router.js';
 import { SlotTable } from '../../src/cluster/slot-table.js';
@@ -18,6 +19,7 @@ import { locationOf } from './recorded-log.js';
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
 export class ManualLog implements CommitLog {
   readonly replicas = 3;
+  isShort = false;
   readonly usage = { bytes: 0, liveBytes: 0, segments: 0, limitBytes: 1e9 };
   readonly #ended = new AbortController();
   /** Thrown by the next appends. */
@@ -128,11 +130,13 @@ export async function startManualServer({
   table = SlotTable.of(0),
   log = new ManualLog(),
   onHttp = () => {},
+  admin,
 }: {
   peers?: PeerLinks;
   table?: SlotTable;
   log?: ManualLog;
   onHttp?: (address: string) => void;
+  admin?: AdminService;
 } = {}): Promise<ManualServer> {
   const clientPort = await ClientPort.listen({ host: '127.0.0.1', port: 0, maxClients: 100 });
   const { port } = clientPort;
@@ -142,7 +146,8 @@ export async function startManualServer({
   const view = new View({ member: 0, table, clients, port, password: undefined, nodes: () => [] });
   const executor = new Executor(store, lease, view, () => peers?.flush());
   const commands = createCommandTable();
-  const router = new Router({ executor, commands, self: 0, table, peers, slotWaitMs: 30_000, onHttp });
+  const slotWaitMs = 30_000;
+  const router = new Router({ executor, commands, self: 0, table, peers, slotWaitMs, onHttp, admin });
   const server = new RespServer({ port: clientPort, executor, router, clients, isPasswordNeeded: false });
   return { log, lease, executor, store, server, router };
 }

@@ -14,6 +14,7 @@ import { Keyspace } from '../../src/store/keyspace.js';
 import { slotOf } from '../../src/store/slot.js';
 import { Store } from '../../src/store/store.js';
 import { encodeCommand } from './encode.js';
+import { RECEIVER } from './fake-link.js';
 import { viewOf } from './manual-server.js';
 import { WireEnd } from './wire.js';
 
@@ -119,7 +120,7 @@ export class MovingSlots {
       this.answered += 1;
     };
     const slot = SLOTS_OF_KEYS[both ? 0 : index]!;
-    const common = { slot, version: 2, writes: true, bytes, done } as const;
+    const common = { slot, version: 2, receiver: RECEIVER, writes: true, bytes, done } as const;
     this.#router.route(both ? { ...common, slots: SLOTS_OF_KEYS, command: MSET } : common);
   }
 

@@ -14,6 +14,7 @@ import { Executor } from '../../src/server/executor.js';
 import { Keyspace } from '../../src/store/keyspace.js';
 import { Store } from '../../src/store/store.js';
 import { encodeCommand } from './encode.js';
+import { RECEIVER } from './fake-link.js';
 import { viewOf } from './manual-server.js';
 
 /** Member 1 asks, member 2 has all keys, in memory only. */
@@ -99,7 +100,8 @@ export class PeerPair implements Asker {
       (words) =>
         new Promise<string>((resolve) => {
           const done = (reply: Buffer): void => resolve(reply.toString('latin1'));
-          link.send({ slot: 0, version: 2, writes: false, bytes: encodeCommand(words), done }, 1, this);
+          const bytes = encodeCommand(words);
+          link.send({ slot: 0, version: 2, receiver: RECEIVER, writes: false, bytes, done }, 1, this);
         }),
     );
     this.asking.flush();

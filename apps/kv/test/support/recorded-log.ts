@@ -28,6 +28,7 @@ export class RecordedLog implements CommitLog {
   readonly replicas = 0;
   readonly maxAppendBytes = 1024 * 1024;
   readonly ended = new AbortController().signal;
+  readonly isShort = false;
   readonly usage = { bytes: 0, liveBytes: 0, segments: 0, limitBytes: 1e9 };
   /** Entries of each append, in order. */
   readonly appends: RecordedEntry[][] = [];

@@ -48,6 +48,14 @@ export class LogHead {
     return this.#head;
   }
 
+  /** Whether the segments that heads may still become have no room for objects beyond those that wait. */
+  get isShort(): boolean {
+    const { maxSegments, segmentBytes } = this.environment.options;
+    const isReady = this.#next !== undefined && this.#next !== this.#forRemovals;
+    const left = maxSegments - (this.cleaner?.reserve ?? 0) - this.table.count + Number(isReady);
+    return left <= Math.ceil(this.queue.heldBytes / segmentBytes);
+  }
+
   /** Opens the first segment. */
   async begin(): Promise<void> {
     const head = await this.#open();

@@ -132,6 +132,15 @@ export class Log {
     return Math.floor((this.options.segmentBytes - OPENING_OVERHEAD_BYTES) / ENTRIES_PER_SEGMENT);
   }
 
+  /**
+   * Whether no segment is left for objects behind those that the log has: an append with an object may have to wait for the
+   * cleaner, or be refused (ERR_RDMC_LOG_FULL). Appends of tombstones have a segment more, so a full log still takes them: keep them
+   * apart from objects now.
+   */
+  get isShort(): boolean {
+    return this.#head.isShort;
+  }
+
   /** Aborted with the reason when the log ends: closed, or fenced. Its data must not be served any more then. */
   get signal(): AbortSignal {
     return this.#lifetime.signal;
