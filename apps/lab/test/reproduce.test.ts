@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SimulateOptions } from '@rdmc/simulator';
 import { refusal, temporaryDirectory, thrown } from '@rdmc/testing';
@@ -133,6 +133,18 @@ describe('the command line', () => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], { encoding: 'utf8' });
     return { status, stdout, stderr };
   }
+
+  it('ends with 1, and names the cause, where the disk of standard output is full', () => {
+    const full = openSync('/dev/full', 'w');
+    const command = join(root, 'apps/lab/dist/reproduce.js');
+    const { stderr, status } = spawnSync(process.execPath, [command, '--help'], {
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect(stderr).toBe('error ENOSPC: cannot write standard output: no space left on device\n');
+    expect(status).toBe(1);
+  });
 
   it('takes several figures', () => {
     const { figures } = reproduceOptions(['--figure', 'rdmc-4,rdmc-5', '--figure', 'tailwind-7']);

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +14,18 @@ const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 const DEVICE = process.env.RDMC_TEST_DEVICE ?? 'soft';
 
 describe('rdmc-paramserver, built', () => {
+  it('ends with 1, and names the cause, where the disk of standard output is full', () => {
+    const args = ['--iterations', '1', '--workers', '1', '--tensors', '10', '--device', DEVICE, '--json'];
+    const full = openSync('/dev/full', 'w');
+    const { stderr, status } = spawnSync('node', [MAIN, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect(stderr).toBe('error ENOSPC: cannot write standard output: no space left on device\n');
+    expect(status).toBe(1);
+  });
+
   // The differences of the protocols do not depend on the size.
   it.each([
     ['push', TENSORS],

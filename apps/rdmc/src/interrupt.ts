@@ -1,4 +1,4 @@
-import { CliError, withoutAbort } from './errors.js';
+import { CliError, fileError, withoutAbort } from './errors.js';
 import { ExitCode } from './exit-codes.js';
 
 const SIGNALS: Readonly<Record<string, ExitCode>> = {
@@ -14,21 +14,40 @@ interface InterruptOptions {
 
 /** Controller of the work that can be interrupted. */
 let current: AbortController | undefined;
+/** The first failure of standard output. */
+let outputFailure: CliError | undefined;
+
+function outputError(cause: NodeJS.ErrnoException): CliError {
+  if (cause.code !== 'EPIPE') return fileError('cannot write standard output', cause);
+  const exitCode = ExitCode.OUTPUT_CLOSED;
+  return new CliError('ERR_RDMC_INTERRUPTED', 'the reader of the output closed it', { exitCode });
+}
 
 /**
- * The reader of standard output has closed it, as in `rdmc … | head`: aborts the work in progress so that it cleans up,
- * or ends the process where there is none.
+ * Standard output cannot be written: its reader has closed it, as in `rdmc … | head`, or its disk is full. Aborts the work
+ * in progress so that it cleans up, or calls `end` where there is none. Failures that follow the first change nothing.
  */
-export function outputClosed(): void {
-  const exitCode = ExitCode.OUTPUT_CLOSED;
-  if (!current) process.exit(exitCode);
-  const message = 'the reader of the output closed it';
-  current.abort(new CliError('ERR_RDMC_INTERRUPTED', message, { exitCode }));
+export function outputFailed(cause: NodeJS.ErrnoException, end: (failure: CliError) => void): void {
+  if (outputFailure) return;
+  outputFailure = outputError(cause);
+  if (current) current.abort(outputFailure);
+  else end(outputFailure);
+}
+
+/**
+ * Ends the process at once: as by `process.exit`, whose listeners kill other processes, but by the signal. Node.js would
+ * wait for the threads of its pool, where a read of a pipe may never end.
+ */
+function endBy(name: string): never {
+  process.removeAllListeners(name);
+  process.once('exit', () => process.kill(process.pid, name));
+  // Where the signal is ignored, as by the first process of a container.
+  return process.exit(SIGNALS[name]);
 }
 
 /**
  * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the command then ends with
- * the reason as its error. A second signal ends the process immediately.
+ * the reason as its error. A second signal ends the process immediately, by the action that the system has for it.
  * @param options `advice` is printed below the error: what is left, and how to go on
  */
 export async function interruptible<Result>(
@@ -38,13 +57,16 @@ export async function interruptible<Result>(
   const controller = new AbortController();
   current = controller;
   const onSignal = (name: string): void => {
+    if (controller.signal.aborted) endBy(name);
     const exitCode = codes[name]!;
-    if (controller.signal.aborted) process.exit(exitCode);
     controller.abort(new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, { exitCode, advice }));
   };
   for (const name of Object.keys(SIGNALS)) process.on(name, onSignal);
   try {
-    return await work(controller.signal);
+    const result = await work(controller.signal);
+    // The last lines may have failed, too late for the work to see it.
+    if (outputFailure) throw outputFailure;
+    return result;
   } catch (error) {
     throw withoutAbort(error);
   } finally {

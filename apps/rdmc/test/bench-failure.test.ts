@@ -23,11 +23,14 @@ describe('when a benchmark is disturbed', () => {
     expect(stderr).toContain(`the other process (pid ${peer}) was killed by SIGKILL`);
   });
 
-  it('SIGINT ends both with 130', async () => {
-    const cli = new Cli(LONG);
+  it.each([
+    ['bandwidth', LONG],
+    ['latency', ['bench', 'latency', '--sizes', '4', '--rounds', '10000000']],
+  ])('SIGINT ends both with 130, without a result: %s', async (_, args) => {
+    const cli = new Cli(args);
     const peer = await peerOf(cli);
     cli.child.kill('SIGINT');
-    expect((await cli.ended).code).toBe(130);
+    expect(await cli.ended).toMatchObject({ code: 130, stdout: '' });
     expect(isRunning(peer)).toBe(false);
   });
 

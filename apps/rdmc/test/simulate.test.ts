@@ -86,7 +86,18 @@ describe('rdmc simulate', () => {
     ['racks for other members', ['--racks', '0,1'], 2, 'ERR_RDMC_INVALID_OPTION'],
     ['hybrid without racks', ['-a', 'hybrid'], 2, 'ERR_RDMC_INVALID_RACKS'],
     ['a simulation larger than memory', ['-n', '65536', '-s', '64GiB'], 1, 'ERR_RDMC_SIMULATION_TOO_LARGE'],
-    ['a trace in no folder', ['--trace', '/nonexistent/trace'], 1, 'ERR_RDMC_FILE'],
+    [
+      'a trace in no folder',
+      ['--trace', '/no/trace'],
+      1,
+      'ENOENT: cannot write the trace /no/trace: no such',
+    ],
+    [
+      'a trace on a full disk',
+      ['--trace', '/dev/full'],
+      5,
+      'ENOSPC: cannot write the trace /dev/full: no space',
+    ],
   ])('answers %s with its code', async (_, args, exitCode, message) => {
     const { code, stderr, stdout } = await answer('simulate', ...args);
     expect(code).toBe(exitCode);

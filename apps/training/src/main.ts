@@ -1,11 +1,12 @@
 #!/usr/bin/env node
-import { codeOf, messageOf } from '@rdmc/common';
+import { codeOf, messageOf, systemReason } from '@rdmc/common';
 import { CommanderError } from 'commander';
 import { TrainingError } from './errors.js';
 import { createProgram } from './program.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+const EXIT_OUTPUT_CLOSED = 141;
 /** Everything is closed at the end. A defect that leaves something open must not block the shell. */
 const LINGER_MS = 3000;
 
@@ -18,9 +19,12 @@ function exitCodeOf(error: unknown): number {
 
 // `rdmc-training | head` ends as other tools do when their reader has ended; its workers end with it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(141);
+  if (error.code === 'EPIPE') process.exit(EXIT_OUTPUT_CLOSED);
+  process.stderr.write(`error ${error.code}: cannot write standard output: ${systemReason(error)}\n`);
+  process.exit(EXIT_FAILED);
 });
+// Nobody can read that stderr has failed: the run goes on without it.
+process.stderr.on('error', () => {});
 try {
   await createProgram((line) => process.stdout.write(`${line}\n`)).parseAsync();
 } catch (error) {

@@ -1,6 +1,6 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -46,6 +46,17 @@ describe('rdmc-training', () => {
     expect(records.length).toBe(3);
     expect(losses).toEqual([]);
     expect(log).toEqual({ replicas: 1, backupsAtStart: [1], backupsAtEnd: [1], recovered: 3 });
+  });
+
+  it('ends with 1, and names the cause, where the disk of standard output is full', () => {
+    const full = openSync('/dev/full', 'w');
+    const { stderr, status } = spawnSync('node', [MAIN, '--help'], {
+      encoding: 'utf8',
+      stdio: ['ignore', full, 'pipe'],
+    });
+    closeSync(full);
+    expect(stderr).toBe('error ENOSPC: cannot write standard output: no space left on device\n');
+    expect(status).toBe(1);
   });
 
   it.each([

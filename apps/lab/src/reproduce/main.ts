@@ -1,5 +1,5 @@
 /** `npm run reproduce`: runs figures of the papers again, and records them. */
-import { codeOf, messageOf } from '@rdmc/common';
+import { codeOf, messageOf, systemReason } from '@rdmc/common';
 import { runProgram } from '../benchmark/command.js';
 import { catalogue } from '../catalogue/catalogue.js';
 import type { Bench } from '../catalogue/figure.js';
@@ -68,9 +68,12 @@ async function main(): Promise<number> {
 
 // `npm run reproduce -- --list | head` ends as other tools do whose reader has closed the pipe.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(EXIT_OUTPUT_CLOSED);
+  if (error.code === 'EPIPE') process.exit(EXIT_OUTPUT_CLOSED);
+  say(`error ${error.code}: cannot write standard output: ${systemReason(error)}`);
+  process.exit(EXIT_FAILED);
 });
+// Nobody can read that stderr has failed: the runs go on without it.
+process.stderr.on('error', () => {});
 try {
   process.exitCode = await main();
 } catch (error) {

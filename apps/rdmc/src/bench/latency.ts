@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Operation } from './endpoint.js';
 import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
-import { SEND_DEPTH } from './limits.js';
+import { SEND_DEPTH, TURN_MS } from './limits.js';
 import type { Pair } from './pair.js';
 
 export interface LatencyResult {
@@ -34,6 +34,26 @@ function summarise(times: readonly number[]): LatencyResult {
   };
 }
 
+/** Runs one request, and returns its seconds. */
+type Round = (round: number) => number;
+
+/** Runs requests for about `TURN_MS`, at most up to the last one. Synchronous, so that all of it is compiled for speed. */
+function runSome(times: number[], rounds: number, once: Round): void {
+  const until = performance.now() + TURN_MS;
+  while (times.length < rounds && performance.now() < until) times.push(once(times.length + 1));
+}
+
+/** Runs all requests. Between them, outside of the measured times, the event loop handles Ctrl-C. */
+async function runRounds(pair: Pair, rounds: number, once: Round): Promise<number[]> {
+  const times: number[] = [];
+  while (times.length < rounds) {
+    runSome(times, rounds, once);
+    await setImmediate();
+    pair.check();
+  }
+  return times;
+}
+
 /** Ping-pong by WRITE, detected by polling memory, or by SEND, detected by polling the completion queue. */
 async function pingPong(
   pair: Pair,
@@ -49,8 +69,7 @@ async function pingPong(
   const own = endpoint.region.remote(0);
   pair.command({ type: 'answer', operation, rounds, byteLength, remote: own });
   await running;
-  const times: number[] = [];
-  for (let round = 1; round <= rounds; round += 1) {
+  const times = await runRounds(pair, rounds, (round) => {
     if (operation === 'send') endpoint.beginReceive(byteLength, 0);
     endpoint.flush();
     const start = performance.now();
@@ -61,25 +80,24 @@ async function pingPong(
     endpoint.flush();
     if (operation === 'write') endpoint.spinUntil(() => word.holds(round));
     else endpoint.spinUntil(() => endpoint.received() > 0);
-    times.push((performance.now() - start) / 2000);
+    const seconds = (performance.now() - start) / 2000;
     if (signaled) endpoint.spinUntil(() => endpoint.sent() > 0);
-  }
+    return seconds;
+  });
   await done;
   return times;
 }
 
-function repeatRead(pair: Pair, byteLength: number, rounds: number): number[] {
+function repeatRead(pair: Pair, byteLength: number, rounds: number): Promise<number[]> {
   const { endpoint, remote } = pair;
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
+  return runRounds(pair, rounds, () => {
     const start = performance.now();
     endpoint.begin('read', byteLength, 0, true);
     endpoint.to(remote);
     endpoint.flush();
     endpoint.spinUntil(() => endpoint.sent() > 0);
-    times.push((performance.now() - start) / 1000);
-  }
-  return times;
+    return (performance.now() - start) / 1000;
+  });
 }
 
 /** @param byteLength a multiple of 4 */
@@ -92,8 +110,7 @@ export async function measureLatency(
   pair.check();
   const times =
     operation === 'read'
-      ? repeatRead(pair, byteLength, rounds)
+      ? await repeatRead(pair, byteLength, rounds)
       : await pingPong(pair, operation, byteLength, rounds);
-  await setImmediate();
   return summarise(times);
 }

@@ -80,12 +80,14 @@ async function measureSize(
   groups: ReadonlyMap<Algorithm, Group>,
   plan: MulticastPlan,
   byteLength: number,
+  signal: AbortSignal,
 ): Promise<Result[]> {
   const { node } = cluster;
   const region = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const target = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const blockBytes = blockBytesOf(plan, byteLength);
-  const oneCopySeconds = timeOneCopy(node.device, region, target, Math.max(byteLength, 1), blockBytes);
+  const copy = { from: region, to: target, byteLength: Math.max(byteLength, 1), blockBytes };
+  const oneCopySeconds = await timeOneCopy(node.device, copy, signal);
   await target.close();
   const times = new Map<Algorithm, Reception[]>(plan.algorithms.map((algorithm) => [algorithm, []]));
   // The first round is warm-up.
@@ -120,7 +122,7 @@ export async function measureMulticast(
     await cluster.join();
     const groups = await openGroups(cluster, plan);
     for (const byteLength of plan.sizes) {
-      for (const result of await measureSize(cluster, groups, plan, byteLength)) onResult(result);
+      for (const result of await measureSize(cluster, groups, plan, byteLength, signal)) onResult(result);
     }
     await cluster.leave([...groups.values()]);
     return cluster.traces;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Operation } from './endpoint.js';
-import { REGION_BYTES, SEND_DEPTH } from './limits.js';
+import { REGION_BYTES, SEND_DEPTH, TURN_MS } from './limits.js';
 import type { Pair } from './pair.js';
 
 /** Many requests of one kind. */
@@ -26,41 +26,82 @@ const SIGNAL_EVERY = 16;
 const SIGNAL_ALL_FROM_BYTES = 64 << 10;
 const FLUSH_EVERY = 16;
 
-/** Posts `messages` requests and waits until all have completed; returns the seconds. */
-function post(pair: Pair, { operation, byteLength }: Stream, messages: number): number {
-  const { endpoint, remote } = pair;
-  const signalEvery = byteLength >= SIGNAL_ALL_FROM_BYTES ? 1 : SIGNAL_EVERY;
-  const flushEvery = byteLength >= SIGNAL_ALL_FROM_BYTES ? 1 : FLUSH_EVERY;
-  const places = Math.floor(REGION_BYTES / byteLength);
-  let posted = 0;
-  let completed = 0;
-  const start = performance.now();
-  while (completed < messages) {
-    const most = Math.min(messages, completed + SEND_DEPTH);
-    for (; posted < most; posted += 1) {
-      const offset = (posted % places) * byteLength;
-      const signaled = (posted + 1) % signalEvery === 0 || posted + 1 === messages;
+/** The requests of one round. */
+class Round {
+  #posted = 0;
+  #completed = 0;
+  readonly #signalEvery: number;
+  readonly #flushEvery: number;
+  readonly #places: number;
+
+  constructor(
+    private readonly pair: Pair,
+    private readonly stream: Stream,
+    private readonly messages: number,
+  ) {
+    const isLarge = stream.byteLength >= SIGNAL_ALL_FROM_BYTES;
+    this.#signalEvery = isLarge ? 1 : SIGNAL_EVERY;
+    this.#flushEvery = isLarge ? 1 : FLUSH_EVERY;
+    this.#places = Math.floor(REGION_BYTES / stream.byteLength);
+  }
+
+  /**
+   * Posts requests, and waits for their completions; returns the seconds. The event loop has turns while requests are in
+   * progress: it handles Ctrl-C and the exit of the other process.
+   */
+  async run(): Promise<number> {
+    const start = performance.now();
+    for (;;) {
+      if (this.#runSome()) break;
+      await setImmediate();
+      this.pair.check();
+    }
+    return (performance.now() - start) / 1000;
+  }
+
+  /** Goes on for about `TURN_MS`; returns whether all requests have completed. */
+  #runSome(): boolean {
+    const until = performance.now() + TURN_MS;
+    while (this.#completed < this.messages && performance.now() < until) {
+      this.#post();
+      this.#completed = Math.min(this.messages, this.#completed + this.#awaitCompletions());
+    }
+    return this.#completed === this.messages;
+  }
+
+  #post(): void {
+    const { endpoint, remote } = this.pair;
+    const { operation, byteLength } = this.stream;
+    const most = Math.min(this.messages, this.#completed + SEND_DEPTH);
+    for (; this.#posted < most; this.#posted += 1) {
+      const offset = (this.#posted % this.#places) * byteLength;
+      const next = this.#posted + 1;
+      const signaled = next % this.#signalEvery === 0 || next === this.messages;
       endpoint.begin(operation, byteLength, offset, signaled);
       if (operation !== 'send') endpoint.to(remote, offset);
-      if ((posted + 1) % flushEvery === 0) endpoint.flush();
+      if (next % this.#flushEvery === 0) endpoint.flush();
     }
     endpoint.flush();
+  }
+
+  /** Returns the number of requests that have completed, at least one. */
+  #awaitCompletions(): number {
+    const { endpoint } = this.pair;
     let fresh = 0;
     endpoint.spinUntil(() => {
       fresh = endpoint.sent();
       return fresh > 0;
     });
-    completed = Math.min(messages, completed + fresh * signalEvery);
+    return fresh * this.#signalEvery;
   }
-  return (performance.now() - start) / 1000;
 }
 
 /** Runs one round. For SEND, the other process receives. */
 async function runRound(pair: Pair, stream: Stream, messages: number): Promise<number> {
   pair.check();
   if (stream.operation !== 'send') {
-    const seconds = post(pair, stream, messages);
-    // Lets the event loop handle Ctrl-C and the exit of the other process.
+    const seconds = await new Round(pair, stream, messages).run();
+    // Short rounds do not have a turn of the event loop of their own.
     await setImmediate();
     return seconds;
   }
@@ -68,7 +109,7 @@ async function runRound(pair: Pair, stream: Stream, messages: number): Promise<n
   done.catch(() => {});
   pair.command({ type: 'take', messages, byteLength: stream.byteLength });
   await running;
-  const seconds = post(pair, stream, messages);
+  const seconds = await new Round(pair, stream, messages).run();
   await done;
   return seconds;
 }

@@ -176,7 +176,9 @@ async function optionsOf(
   const gathering = gatheringOf(raw, targets.length);
   const selection = await selectionOf(raw, signal);
   const remote = remoteOf(raw);
-  const key = ssh ? undefined : await findKey(raw, process.env, () => firstLine(process.stdin, signal));
+  const key = ssh
+    ? undefined
+    : await findKey(raw, process.env, () => firstLine(process.stdin, signal), { signal });
   return {
     ...{
       paths,

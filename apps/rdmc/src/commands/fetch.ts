@@ -49,7 +49,7 @@ async function optionsOf(source: string, raw: Raw, signal: AbortSignal): Promise
     compare: c ? 'content' : compare,
     waitMs: raw.wait,
     serveOnMs: raw.serveOn,
-    key: await findKey(raw, process.env, () => firstLine(process.stdin, signal), 'fetch'),
+    key: await findKey(raw, process.env, () => firstLine(process.stdin, signal), { use: 'fetch', signal }),
   };
 }
 

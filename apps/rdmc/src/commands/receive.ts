@@ -54,7 +54,7 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
   const { listen, dir, mkdir, stdout, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   checkDestination(raw);
   const { host, port } = listenAddress(listen);
-  const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal));
+  const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal), { signal });
   return {
     ...{ host, port, key, fsync, meshPorts, device, transport, verbose, quiet, json, stdout },
     once: raw.once || stdout,

@@ -41,7 +41,7 @@ async function optionsOf(directory: string, raw: Raw, signal: AbortSignal): Prom
   return {
     ...{ directory, host, port, encrypt, bandwidthLimit, meshPorts, advertise, device, transport },
     ...{ verbose, quiet, json, logJson },
-    key: await findKey(raw, process.env, () => firstLine(process.stdin, signal)),
+    key: await findKey(raw, process.env, () => firstLine(process.stdin, signal), { signal }),
     stallTimeoutMs: raw.stallTimeout,
     metrics: await metricsAddress(raw.metrics),
   };

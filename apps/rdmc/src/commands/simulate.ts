@@ -85,7 +85,7 @@ async function runSimulate(options: Options, terminal: Terminal): Promise<void> 
   const file = trace === undefined || isLive(trace) ? undefined : openTrace(trace);
   const head = headOf(options);
   const report = advised('schedule', () => simulateWith(options, head));
-  if (file !== undefined) writeTrace(file, report.trace!);
+  if (file !== undefined) writeTrace(file, trace!, report.trace!);
   if (report.records) await writeLive(report.records, trace!, terminal);
   const document = toSimulationDocument(head, validated, report);
   if (options.json) terminal.json(document);

@@ -1,45 +1,68 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { CliError, codeOf, fileError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { type KeyUse, keyError, newKey, parseKey } from './key.js';
+import { pipeText } from './pipe-text.js';
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
 /** Much more than a key: a longer file is not a key file. */
 const MOST_TEXT_BYTES = 4096;
 
-async function textOf(file: FileHandle, path: string): Promise<string> {
-  const { mode, size } = await file.stat();
-  if ((mode & constants.S_IFMT) === constants.S_IFREG) {
-    if ((mode & OTHERS) !== 0) {
-      const found = (mode & 0o777).toString(8).padStart(4, '0');
-      throw keyError(
-        `the key file ${path} can be read or changed by others (mode ${found})`,
-        `chmod 600 ${path}`,
-      );
-    }
-    if (size > MOST_TEXT_BYTES)
-      throw keyError(`${path} has ${size} bytes, so it is not a key file`, 'check the path');
-  } else if ((mode & constants.S_IFMT) === constants.S_IFDIR) {
-    throw keyError(`the key file ${path} is a directory`, 'give the path of the file');
+/** A pipe that is opened with O_NONBLOCK does not wait for its writer, in a thread where no signal can end the wait. */
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
+
+function requireOwnFile(path: string, { mode, size }: Stats): void {
+  if ((mode & OTHERS) !== 0) {
+    const found = (mode & 0o777).toString(8).padStart(4, '0');
+    throw keyError(
+      `the key file ${path} can be read or changed by others (mode ${found})`,
+      `chmod 600 ${path}`,
+    );
   }
-  return await file.readFile('utf8');
+  if (size > MOST_TEXT_BYTES) throw tooLong(path, size);
+}
+
+function tooLong(path: string, size: number | string): CliError {
+  return keyError(`${path} has ${size} bytes, so it is not a key file`, 'check the path');
+}
+
+async function textIn(path: string, signal: AbortSignal | undefined): Promise<string> {
+  const file = openSync(path, READ_FLAGS);
+  let isOpen = true;
+  try {
+    const facts = fstatSync(file);
+    if (facts.isDirectory())
+      throw keyError(`the key file ${path} is a directory`, 'give the path of the file');
+    if (facts.isFile()) {
+      requireOwnFile(path, facts);
+      return readFileSync(file, 'utf8');
+    }
+    isOpen = false;
+    const limit = {
+      mostBytes: MOST_TEXT_BYTES,
+      tooLong: () => tooLong(path, `more than ${MOST_TEXT_BYTES}`),
+    };
+    return await pipeText(file, facts.isFIFO(), limit, signal);
+  } finally {
+    if (isOpen) closeSync(file);
+  }
 }
 
 /**
  * Reads the key in a file. A file that others can read is refused, as ssh refuses such keys. The mode of pipes, as of
  * the shell's `<(command)`, is not checked.
- * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE, or the system's code
+ * @param signal ends the wait for the writer of a pipe
+ * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE, or the system's code; the reason of the signal
  */
-export async function readKeyFile(path: string, use: KeyUse = 'other'): Promise<Uint8Array> {
+export async function readKeyFile(
+  path: string,
+  use: KeyUse = 'other',
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
   try {
-    const file = await open(path, constants.O_RDONLY);
-    try {
-      return parseKey(await textOf(file, path), `in ${path}`, use);
-    } finally {
-      await file.close();
-    }
+    return parseKey(await textIn(path, signal), `in ${path}`, use);
   } catch (error) {
     if (error instanceof CliError) throw error;
     const advice = codeOf(error) === 'ENOENT' ? { advice: `make one with: rdmc key ${path}` } : {};

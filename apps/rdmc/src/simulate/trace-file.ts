@@ -1,7 +1,7 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { SIMULATED_CLOCK, type TraceEvent } from '@rdmc/dataplane/trace';
 import type { TraceRecord } from '@rdmc/simulator';
-import { CliError, systemReason } from '../errors.js';
+import { type CliError, fileError } from '../errors.js';
 import { traceDocument } from '../trace/document.js';
 import { writeTrace as saveTrace } from '../trace/files.js';
 import { describeDelays } from '../trace/report.js';
@@ -24,17 +24,21 @@ export function openTrace(path: string): number {
   try {
     return openSync(path, 'w');
   } catch (error) {
-    throw new CliError('ERR_RDMC_FILE', `cannot write the trace: ${systemReason(error)}`, { cause: error });
+    throw writeError(path, error);
   }
 }
 
 /** One line of JSON per member and step; closes the file. */
-export function writeTrace(file: number, records: readonly TraceRecord[]): void {
+export function writeTrace(file: number, path: string, records: readonly TraceRecord[]): void {
   try {
-    for (const record of records) writeSync(file, `${JSON.stringify(record)}\n`);
+    for (const record of records) writeFileSync(file, `${JSON.stringify(record)}\n`);
   } catch (error) {
-    throw new CliError('ERR_RDMC_FILE', `cannot write the trace: ${systemReason(error)}`, { cause: error });
+    throw writeError(path, error);
   } finally {
     closeSync(file);
   }
+}
+
+function writeError(path: string, cause: unknown): CliError {
+  return fileError(`cannot write the trace ${path}`, cause);
 }
