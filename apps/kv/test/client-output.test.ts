@@ -61,6 +61,23 @@ it('what is kept for replies that are not whole counts: for the limit of replies
   expect(socket.destroyed).toBe(true);
 });
 
+it('a short reply does not keep the frame in which it came, while it waits for others or for the client', () => {
+  const frame = Buffer.alloc(100 * COPIED_OUTPUT_BYTES, 'x');
+  const write = vi.spyOn(socket, 'write');
+  const [first, second] = [client.expect(10), client.expect(10)];
+  client.answer(second, frame.subarray(5, 10), 10);
+  expect(client.flush(0, LAST_TURN)).toBe(true);
+  expect(second.bytes!.buffer.byteLength).toBeLessThan(COPIED_OUTPUT_BYTES);
+  client.answer(first, Buffer.from('+one\r\n'), 10);
+  client.flush(0, LAST_TURN);
+  socket.writableLength = 1;
+  const third = client.expect(10);
+  client.answer(third, frame.subarray(5, 10), 10);
+  client.flush(0, LAST_TURN);
+  expect(socket.written).toEqual(['+one\r\nxxxxx', 'xxxxx']);
+  for (const [bytes] of write.mock.calls) expect(bytes.buffer.byteLength).toBeLessThan(COPIED_OUTPUT_BYTES);
+});
+
 it('commands that arrive whole are not in the account of unfinished ones; one that does not arrive whole is', () => {
   const set = vi.spyOn(unfinished, 'set');
   const command = encodeCommand(['PING']);

@@ -1,7 +1,7 @@
 /** Restores into servers whose answers the test decides. */
 import { Buffer } from 'node:buffer';
 import { temporaryDirectory } from '@rdmc/testing';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ClusterStatus } from '../src/admin/status.js';
 import type { Connection } from '../src/client/connection.js';
 import { type Reply, ReplyReader } from '../src/client/reply-reader.js';
@@ -11,9 +11,11 @@ import { NoLog } from '../src/log/no-log.js';
 import { RequestParser } from '../src/resp/parser.js';
 import type { ClusterAccess } from '../src/snapshot/cluster-access.js';
 import { restoreSnapshot } from '../src/snapshot/restore.js';
+import { SlotServers } from '../src/snapshot/slot-servers.js';
 import { SnapshotService } from '../src/snapshot/snapshot-service.js';
 import { takeSnapshot } from '../src/snapshot/take.js';
 import { CommandRunner } from './support/command-runner.js';
+import { encodeCommand } from './support/encode.js';
 import { contentOf, slotOfKey } from './support/recorded-log.js';
 
 const NEVER = 99_999_999_999_999;
@@ -185,4 +187,19 @@ it('the slots of a server that is lost are restored at the one that the status n
   };
   await restoreSnapshot(cluster, directory);
   expect(contentOf(second!.store).get('key')).toBe('value');
+});
+
+it('nothing is sent any more, and no connection is made, when the restore has ended', async () => {
+  const cluster = new FakeCluster(1);
+  const [server] = cluster.servers;
+  const servers = await SlotServers.connect(cluster);
+  const connect = vi.spyOn(cluster, 'connect');
+  server!.intercept = () => {
+    servers.close();
+    server!.isLost = true;
+    return '-TRYAGAIN ERR_RDMC_LOG_BACKPRESSURE later\r\n';
+  };
+  const bytes = encodeCommand(['SET', 'key', 'value']);
+  await expect(servers.send([{ slot: slotOfKey('key'), bytes }])).rejects.toThrow();
+  expect([server!.received.length, connect.mock.calls.length]).toEqual([1, 0]);
 });

@@ -247,6 +247,22 @@ describe('pages', () => {
     expect(store.keyspace.get(slot, keys[0]!)?.value).toBe('value');
   });
 
+  it('are refused with an expiry that the log refuses, where it is over: the key is there again', async () => {
+    const { store, service, log } = rig();
+    const { slot, keys } = keysOfOneSlot(1);
+    store.put(slot, keys[0]!, 'value', 0);
+    store.commit();
+    log.acknowledgeAll();
+    await store.settled();
+    const refusing = new HeldLog();
+    log.append = (entries) => refusing.append(entries);
+    store.put(slot, keys[0]!, 'value', 999);
+    store.commit();
+    const page = service.page({ slot, after: 0 }, slot);
+    refusing.refuseAll();
+    await expect(page).rejects.toThrow('refused');
+  });
+
   it('are refused with a write of the same turn that the log does not take', async () => {
     const { store, service, log } = rig();
     const { slot, keys } = keysOfOneSlot(1);

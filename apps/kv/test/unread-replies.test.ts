@@ -7,10 +7,12 @@ import type { PeerLinks } from '../src/cluster/peer-links.js';
 import { ReplyMerge } from '../src/cluster/reply-merge.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import {
+  FLUSH_STEP_KEYS,
   LONG_REPLY_BYTES,
   MATCH_STEPS_PER_TURN,
   PAUSE_OUTPUT_BYTES,
   REPLY_BYTES_PER_STEP,
+  SLOTS,
 } from '../src/limits.js';
 import { Arguments } from '../src/resp/arguments.js';
 import { CommandError } from '../src/resp/command-error.js';
@@ -174,6 +176,30 @@ it('requests that waited for their slot, and run here, run in several turns', as
   await rest();
   expect(count('get')).toBe(2 * perTurn + 1);
   expect(socket.drain() === `${bulk(VALUE).repeat(2 * perTurn)}+OK\r\n${bulk('x')}`).toBe(true);
+});
+
+it('FLUSHALL goes on to its end where its client has gone', async () => {
+  const { store, log } = manual;
+  table.update(2, [{ from: 0, to: SLOTS - 1, member: 0 }]);
+  for (let i = 0; i < 2 * FLUSH_STEP_KEYS; i += 1) store.put(slot('near'), `key:${i}`, '1', 0);
+  store.commit();
+  await send('FLUSHALL');
+  socket.destroy();
+  for (let step = 0; step < 4; step += 1) {
+    log.acknowledge();
+    await rest();
+  }
+  expect(store.keyspace.size).toBe(0);
+});
+
+it('requests run no more in one turn where more tables come in it', async () => {
+  own(2, { far: 2 });
+  const perTurn = Math.ceil((MATCH_STEPS_PER_TURN * REPLY_BYTES_PER_STEP) / VALUE.length);
+  await send(...times(2 * perTurn, 'GET near'));
+  for (const epoch of [3, 4, 5]) own(epoch, { near: 0, far: 2 });
+  expect(count('get')).toBe(perTurn);
+  await rest();
+  expect(count('get')).toBe(2 * perTurn);
 });
 
 it('a reply that is given up is effort: others have a turn', () => {

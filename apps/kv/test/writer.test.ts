@@ -54,3 +54,37 @@ it('a reply for which there is no memory is an error, and the run goes on', () =
   writer.integer(1);
   expect(writer.end().toString()).toBe('+OK\r\n:1\r\n');
 });
+
+it.each([10, 3 * SLAB_BYTES])(
+  'what is left of a run, %d bytes, does not keep the memory of what was removed',
+  (left) => {
+    const writer = new ReplyWriter();
+    writer.begin();
+    writer.ok();
+    const first = writer.end();
+    writer.raw(Buffer.alloc(left, 'x'));
+    writer.raw(Buffer.alloc(100 * SLAB_BYTES));
+    writer.truncate(left);
+    writer.ok();
+    const run = writer.end();
+    expect(run.buffer.byteLength).toBeLessThanOrEqual(3 * left + 2 * SLAB_BYTES);
+    writer.begin();
+    writer.integer(1);
+    const all = [first, run, writer.end()].map((bytes) => bytes.toString());
+    expect(all).toEqual(['+OK\r\n', `${'x'.repeat(left)}+OK\r\n`, ':1\r\n']);
+  },
+);
+
+it('short replies that are removed behind a long one do not move it each time', () => {
+  const writer = new ReplyWriter();
+  writer.begin();
+  writer.raw(Buffer.alloc(10 * SLAB_BYTES));
+  const allocate = vi.spyOn(Buffer, 'allocUnsafeSlow');
+  for (let i = 0; i < 1000; i += 1) {
+    const { length } = writer;
+    writer.bulk('x'.repeat(1000));
+    writer.truncate(length);
+    writer.ok();
+  }
+  expect(allocate.mock.calls.length).toBeLessThan(3);
+});

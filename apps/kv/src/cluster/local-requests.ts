@@ -30,12 +30,15 @@ export class LocalRequests implements Sink {
     this.executor.endRun();
   }
 
-  /** The reply counts as output of its client from now on, and as effort of the turn: many requests may run in one turn. */
+  /**
+   * The reply counts as output of its client from now on, and as effort of the turn: many requests may run in one turn. A short one
+   * is kept also where the client has gone: FLUSHALL goes on as long as the reply to each step is a number.
+   */
   take(chunk: Chunk): void {
     const request = this.#current!;
     const { length } = chunk.bytes!;
     this.executor.spendOnReply(length);
-    if (!request.receiver.hold(length)) chunk.bytes = UNWANTED;
+    if (!request.receiver.hold(length) && length > UNWANTED.length) chunk.bytes = UNWANTED;
     this.#waiting.push({ chunk, request });
   }
 

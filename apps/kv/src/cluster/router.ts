@@ -51,6 +51,8 @@ export class Router implements Asker {
   /** Requests of slots that were refused or lost: commands on all keys may have passed them. */
   #failures = 0;
   #isReleasing = false;
+  /** Others of the requests that may go are sent in the next turn. */
+  #releasesLater = false;
   readonly #transactions: Transactions;
   readonly #parser = new RequestParser();
   /** Whether a command may run here at once. */
@@ -197,6 +199,7 @@ export class Router implements Asker {
 
   /** Sends the requests whose slots have a server now, and no earlier request without an answer. */
   #release(): void {
+    if (this.#releasesLater) return;
     const { table, self, peers } = this;
     const mayGo = (request: Request): boolean => {
       const owner = table.owner(request.slot);
@@ -212,7 +215,11 @@ export class Router implements Asker {
     if (done === released.length) return;
     // The others return to their places, and go in the next turn: commands that run here may take long.
     for (const request of released.slice(done)) this.#waiting.add(request);
-    setImmediate(() => this.#release());
+    this.#releasesLater = true;
+    setImmediate(() => {
+      this.#releasesLater = false;
+      this.#release();
+    });
   }
 
   /** Slots have other owners now: keys that were at one server may be at several. */

@@ -46,9 +46,13 @@ export class ReplyWriter {
     return run;
   }
 
-  /** Removes the bytes of the run beyond a length. */
+  /** Removes the bytes of the run beyond a length. What is left does not keep the memory of a much longer run. */
   truncate(length: number): void {
     this.#at = this.#start + length;
+    if (this.#slab === this.#shared || this.#slab.length <= 2 * length + SLAB_BYTES) return;
+    const left = this.#slab.subarray(this.#start, this.#at);
+    this.begin();
+    this.raw(left);
   }
 
   ok(): void {

@@ -156,7 +156,18 @@ export class Client implements Sink, Session {
     if (ready > 0) this.#queue = ready === queue.length ? [] : queue.slice(ready);
     if (this.#queue.length === 0 && this.#ending) this.socket.end();
     else this.#resume();
-    return this.#queue.some(({ bytes }) => bytes !== undefined);
+    return this.#keepQueue();
+  }
+
+  /** Keeps replies that cannot be sent yet, and those of other servers without their frames. Returns whether there are any. */
+  #keepQueue(): boolean {
+    let isAny = false;
+    for (const chunk of this.#queue) {
+      if (!chunk.bytes) continue;
+      isAny = true;
+      if (chunk.turn === 0) chunk.bytes = withoutRest(chunk.bytes);
+    }
+    return isAny;
   }
 
   refuse(which: (chunk: Chunk) => boolean, error: string, all: boolean): void {
@@ -188,7 +199,8 @@ export class Client implements Sink, Session {
 
   #write(bytes: Buffer): void {
     this.#queuedBytes -= bytes.length;
-    this.socket.write(bytes);
+    // The socket keeps what its other side has not read.
+    this.socket.write(this.socket.writableLength > 0 ? withoutRest(bytes) : bytes);
   }
 
   #process(): void {
@@ -269,4 +281,10 @@ export class Client implements Sink, Session {
     this.host.executor.forget(this);
     this.host.closed(this);
   }
+}
+
+/** A copy of what is a small part of a large memory: it would keep all of that. */
+function withoutRest(bytes: Buffer): Buffer {
+  const { byteLength } = bytes.buffer;
+  return byteLength > COPIED_OUTPUT_BYTES && 4 * bytes.length < byteLength ? Buffer.from(bytes) : bytes;
 }

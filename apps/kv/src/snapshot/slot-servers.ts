@@ -31,6 +31,7 @@ export class SlotServers {
   /** By slot. Undefined: it does not have a server at present, and any server waits for it. */
   readonly #endpoints: (Endpoint | undefined)[] = new Array(SLOTS).fill(undefined);
   #wasLost = false;
+  readonly #closed = new AbortController();
 
   private constructor(
     private readonly access: ClusterAccess,
@@ -69,7 +70,7 @@ export class SlotServers {
   /**
    * Sends writes until each of them is acknowledged. Those of a slot are done in order: from one that was refused on, all are sent
    * again. Otherwise a hash could get its expiry, which does nothing before the hash is there, and its fields afterwards.
-   * @throws KvError ERR_RDMC_KV_RESTORE_REFUSED
+   * @throws KvError ERR_RDMC_KV_RESTORE_REFUSED; the reason of `close`
    */
   async send(writes: readonly SlotWrite[]): Promise<void> {
     const deadline = performance.now() + SNAPSHOT_WAIT_MS;
@@ -83,10 +84,14 @@ export class SlotServers {
       if (!isMoved || wasMoved) await delay(SNAPSHOT_RETRY_MS);
       wasMoved = isMoved;
       if (this.#wasLost) await this.#placeAgain();
+      // The end of a connection looks like the loss of its server.
+      this.#closed.signal.throwIfAborted();
     }
   }
 
+  /** Nothing is sent from now on, and no connection is made. */
   close(): void {
+    this.#closed.abort();
     for (const connection of this.#connections.values())
       connection.then(
         (open) => open.close(),

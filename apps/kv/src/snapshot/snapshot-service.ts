@@ -34,8 +34,8 @@ export class SnapshotService {
 
   /**
    * A page of the slots that this server has, from a place on: about SNAPSHOT_PAGE_BYTES, and at least one key. A key is in it as it
-   * is at one moment, with all fields. Resolves when the log has acknowledged what is in it. Pages are made one at a time, so that
-   * the memory of a page is there once: that of the largest hash.
+   * is at one moment, with all fields. Resolves when the log has acknowledged what is in it. Pages are made one at a time:
+   * each may take the memory of the largest hash.
    * @param to the last slot
    * @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: this server does not have a lease; the log's refusal: ask again.
    *   ERR_RDMC_ENTRY_TOO_LARGE: a hash does not fit into a page
@@ -90,9 +90,10 @@ export class SnapshotService {
       if (filling.content.isFull && hash !== last) return last;
       last = hash;
       const entry = keyspace.get(slot, key);
-      if (entry === undefined || !this.#lives(entry)) continue;
-      filling.content.add(key, entry);
+      if (entry?.value === undefined) continue;
+      // Also of a key that has expired: where the log refuses the expiry, the key is there again.
       filling.sequence = Math.max(filling.sequence, entry.sequence, sequenceOf(entry));
+      if (this.#lives(entry)) filling.content.add(key, entry);
     }
     keyspace.forgetOrder(slot);
     return undefined;
@@ -107,9 +108,9 @@ export class SnapshotService {
     }
   }
 
-  #lives({ value, expiresAt }: KeyEntry): boolean {
+  #lives({ expiresAt }: KeyEntry): boolean {
     const { now = Date.now } = this.options;
-    return value !== undefined && (expiresAt === NO_EXPIRY || expiresAt > now());
+    return expiresAt === NO_EXPIRY || expiresAt > now();
   }
 }
 
