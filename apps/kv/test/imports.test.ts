@@ -227,6 +227,51 @@ it('a removal that the log refused is done again by the one behind it', async ()
   expect([store.keyspace.size, log.appends.length]).toEqual([0, made + 2]);
 });
 
+/** A removal of these keys and, in an append before them, of one that fills it. The log is short of room. */
+async function removalUnderWay(behind: readonly string[]): Promise<{ removal: Promise<void>; made: number }> {
+  const keys = [`{0}${'x'.repeat(400_000)}`, ...behind];
+  await through(
+    take(
+      1,
+      keys.map((key, index) => record(key, index + 1, 'old')),
+    ),
+  );
+  const made = log.appends.length + 1;
+  log.isShort = true;
+  store.beginTurn();
+  const removal = imports.abandon(1, [[0, 16_383]]);
+  await log.made(made);
+  return { removal, made };
+}
+
+it('a removal waits for what one before it has sent, also where that was told of a refusal', async () => {
+  const behind = ['{1}', '{2}', '{3}', '{4}'].find((key) => slot(key) > slot('{0}'))!;
+  const { removal, made } = await removalUnderWay([behind]);
+  const second = imports.abandon(1, [[0, 16_383]]);
+  // The log refuses this, and takes the removal behind it.
+  store.put(slot('other'), 'other', 'v', 0);
+  log.acknowledge();
+  await log.made(made + 2);
+  log.refuseAll(full());
+  await expect(removal).rejects.toMatchObject({ code: 'ERR_RDMC_LOG_FULL' });
+  expect([await soon(second), log.appends.length]).toEqual(['it still waits', made + 3]);
+  // Not this time.
+  log.refuseAll(full());
+  await through(second);
+  expect([store.keyspace.size, log.appends.length]).toEqual([0, made + 4]);
+});
+
+it('a removal ends where the turn has begun an append that nobody writes to', async () => {
+  const { removal, made } = await removalUnderWay([]);
+  store.put(slot('other'), 'other', 'v', 0);
+  log.isShort = false;
+  store.beginTurn();
+  log.acknowledge();
+  await log.made(made + 1);
+  log.acknowledge();
+  expect(await soon(removal)).toBeUndefined();
+});
+
 it.each([
   [8, 950_000, 1024 * 1024],
   [4, 500_000, 500_000],

@@ -1,7 +1,7 @@
 /** Removals while the log is full: they happen, whatever other clients write in the same turn. */
 import { subscription } from '@rdmc/common';
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { INTERNAL_SESSION } from '../src/cluster/internal-session.js';
 import { repliesIn, u32 } from '../src/cluster/peer-frames.js';
 import { PeerSink } from '../src/cluster/peer-sink.js';
@@ -414,6 +414,31 @@ it('DBSIZE does not count a key whose SET is refused, also where another change 
   expect(fixture.store.keyspace.size).toBe(3);
 });
 
+it('DBSIZE does not wait for an append that was refused', async () => {
+  const fixture = await filled();
+  fixture.log.isShort = false;
+  const refused = fixture.ask(0, ['SET', 'a', '9'], ['DEL', 'a']);
+  fixture.executor.end();
+  const asked = fixture.ask(1, ['DBSIZE']);
+  fixture.executor.end();
+  expect(repliesOf([...refused, ...asked])).toEqual(['OOM', 'OOM', ':4']);
+});
+
+it('DBSIZE does not wait for a refused change of a value that one before it has waited for', async () => {
+  const fixture = await filled();
+  // Which change was the last one of the slot is not known any more.
+  const asked = [...fixture.ask(0, ['SET', '{a}1', '1'])];
+  fixture.executor.end();
+  fixture.log.isCleaning = true;
+  asked.push(...fixture.ask(0, ['SET', 'a', '9'], ['DBSIZE']));
+  fixture.executor.end();
+  fixture.log.cleaned();
+  await fixture.settle();
+  asked.push(...fixture.ask(0, ['DBSIZE']));
+  fixture.executor.end();
+  expect(repliesOf(asked)).toEqual(['OOM', 'OOM', 'OOM', ':4']);
+});
+
 it('keys that expire are removed beside the SETs of others', async () => {
   const fixture = await filled();
   fixture.log.room = 1;
@@ -427,6 +452,42 @@ it('keys that expire are removed beside the SETs of others', async () => {
   await fixture.end();
   expect(repliesOf(asked)).toEqual(['OOM', 'OOM']);
   expect([...contentOf(fixture.store).keys()].sort()).toEqual(['c', 'd']);
+});
+
+it('a write behind a transaction that was given up is refused with the writes before it', async () => {
+  const fixture = await filled();
+  const { log } = fixture;
+  log.isCleaning = true;
+  const asked = [...fixture.ask(0, ['SET', 'b', '8'])];
+  fixture.executor.end();
+  // An append has room for this alone.
+  const large = 'x'.repeat(log.maxAppendBytes - 30);
+  const [givenUp] = fixture.ask(0, {
+    exec: [
+      ['DEL', 'a'],
+      ['SET', 'a', large],
+    ],
+  });
+  fixture.executor.end();
+  log.isShort = false;
+  asked.push(...fixture.ask(1, ['SET', 'b', '9']));
+  fixture.executor.end();
+  log.cleaned();
+  log.room = 1;
+  await fixture.end();
+  expect(givenUp!.reply).toMatch(/^-ERR ERR_RDMC_ENTRY_TOO_LARGE /);
+  expect(repliesOf(asked)).toEqual(['OOM', 'OOM']);
+  for (const store of [fixture.store, await recover(log.entries)]) {
+    expect([contentOf(store).get('a'), contentOf(store).get('b')]).toEqual(['1', '2']);
+  }
+});
+
+it('commands that do not remove keys do not look at those that others remove', async () => {
+  const fixture = await filled();
+  fixture.ask(0, ['DEL', 'a', 'b', 'c']);
+  const get = vi.spyOn(fixture.store.keyspace, 'get');
+  fixture.ask(1, ['PING'], ['DBSIZE']);
+  expect(get).not.toHaveBeenCalled();
 });
 
 it('while the log has room, the writes and removals of a turn are one append', async () => {

@@ -56,6 +56,25 @@ it('keeps the newest tombstone of a key while an older object of the key may be 
   expect(await kept([tombstones, segment(2n, entry('b', 6))])).toEqual([0, 0]);
 });
 
+it('keeps a tombstone beside an older object of its key that is kept because of a waiting append', async () => {
+  // A write waits, and may yet be lost: then the key must not have what was removed before.
+  const segments = [
+    segment(2n, entry('a', 6), entry('b', 1)),
+    segment(5n, entry('a', 7, 2n), entry('b', 8, 2n)),
+  ];
+  const cleaner: LogCleaner = {
+    ...NOTHING_LIVES,
+    followsPlacement: true,
+    isLive: ({ payload }) => Buffer.from(payload).includes('a'),
+  };
+  expect(await kept(segments, [], { cleaner })).toEqual([1, 1]);
+  expect(await kept([...segments].reverse(), [], { cleaner })).toEqual([1, 1]);
+  expect(await kept(segments, [], { queued: ['a'] })).toEqual([1, 1]);
+  // The object is newer.
+  const newer = [segment(2n, entry('a', 9)), segment(5n, entry('a', 7, 1n))];
+  expect(await kept(newer, [], { cleaner })).toEqual([1, 0]);
+});
+
 it('drops a tombstone whose key holds a newer object, unless that one waits for its segment', async () => {
   const tombstones = segment(5n, entry('a', 7, 2n));
   const others = [segment(3n, entry('a', 1))];

@@ -181,6 +181,9 @@ export class Imports {
   }
 
   async #removeNow(ranges: readonly (readonly [number, number])[]): Promise<void> {
+    // Removals may be on their way: those of others, and those of an attempt that failed with a write before them. If the log refuses
+    // them their keys are back.
+    await this.store.settled();
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
         for (const [key] of [...this.store.keyspace.entries(slot)]) {
@@ -267,10 +270,10 @@ export class Imports {
   /** Every append is waited for: the log may refuse one that waits for room, and take a later one. */
   async #commit(): Promise<void> {
     if (this.store.batchBytes === 0) return;
-    const { sequence } = this.store;
+    const { lastSequence } = this.store;
     const error = this.store.commit();
     if (error) throw error;
-    await this.store.whenAcknowledged(sequence);
+    await this.store.whenAcknowledged(lastSequence);
   }
 }
 

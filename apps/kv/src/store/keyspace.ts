@@ -155,14 +155,19 @@ export class Keyspace {
     const change = Number(after?.value !== undefined) - Number(before?.value !== undefined);
     this.#size += change;
     this.#live[slot]! += change;
-    if (change !== 0) {
-      const isUndone = !after || (before !== undefined && after.sequence < before.sequence);
-      this.#sized[slot] = isUndone ? Number.NaN : after.sequence;
-    }
+    // Also of a change that left the number: where others were undone it counted as the last one.
+    const isUndone = before !== undefined && before.sequence > this.acknowledged && isBefore(after, before);
+    if (isUndone || (change !== 0 && !after)) this.#sized[slot] = Number.NaN;
+    else if (change !== 0) this.#sized[slot] = after!.sequence;
     if (after && after.value === undefined) this.removed.set(key, slot);
     else if (before && before.value === undefined) this.removed.delete(key);
     const expires = after?.value !== undefined && after.expiresAt !== NO_EXPIRY;
     if (expires) this.expiring.set(key, slot);
     else if (before && before.expiresAt !== NO_EXPIRY) this.expiring.delete(key);
   }
+}
+
+/** Whether this was the entry of the key before. Versions tell that: both may be of one append. */
+function isBefore(after: KeyEntry | undefined, before: KeyEntry): boolean {
+  return !after || after.version < before.version;
 }

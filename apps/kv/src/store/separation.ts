@@ -41,9 +41,6 @@ export class Separation {
     this.#reset();
     this.#isRunning = true;
     this.#keys = keys;
-    if (keys !== 'all') return;
-    // It depends on removed keys without looking at them.
-    for (const [key, slot] of this.keyspace.removed) this.reads(this.keyspace.get(slot, key)!.sequence);
   }
 
   /**
@@ -84,6 +81,7 @@ export class Separation {
   /** A write is about to be added to the turn's appends, for which there is room: begins a new append where it must. */
   place(isRemoval: boolean): void {
     const { turn } = this;
+    if (this.#keys === 'all' && this.#wrote === 0) this.#addRemoved();
     if (!turn.isWhole && !this.#mayJoin(isRemoval)) turn.advance();
     if (!isRemoval) turn.needs = undefined;
     else if (turn.isEmpty) turn.needs = this.#wrote === 0 ? [...this.#needs] : [...this.#needs, this.#wrote];
@@ -102,6 +100,11 @@ export class Separation {
     if (!isRemoval || !needs) return !isRemoval && !needs;
     if (this.#wrote > 0) return this.#wrote === sequence;
     return this.#keys === 'one' && this.#needs.size === 0 && needs.length === 0;
+  }
+
+  /** The command depends on removed keys without looking at them. There may be very many: so only for commands that write. */
+  #addRemoved(): void {
+    for (const [key, slot] of this.keyspace.removed) this.#add(this.keyspace.get(slot, key)!.sequence);
   }
 
   #add(sequence: number): void {

@@ -98,9 +98,9 @@ export class Store {
     return this.log.usage;
   }
 
-  /** The number of the append that the next small write joins. */
-  get sequence(): number {
-    return this.#turn.sequence;
+  /** The number of the last append of the writes that were not committed yet; there must be one. */
+  get lastSequence(): number {
+    return this.#turn.lastSequence;
   }
 
   /** The number of the first append of the writes that were not committed yet. */

@@ -69,6 +69,11 @@ export class TurnAppends {
     return this.#full.length === 0 ? this.sequence : this.#full[0]!.sequence;
   }
 
+  /** Number of the turn's last append that has a write; the turn must have one. */
+  get lastSequence(): number {
+    return this.isEmpty ? this.sequence - 1 : this.sequence;
+  }
+
   /** Whether the append that is being filled does not have a write yet. */
   get isEmpty(): boolean {
     return this.#changes.length === 0;
@@ -106,6 +111,8 @@ export class TurnAppends {
     this.#entries.length = changes;
     this.#fillingBytes = fillingBytes;
     this.bytes = bytes;
+    // The next write says what it needs, or needs all where removals are not apart any more.
+    if (changes === 0) this.needs = undefined;
     return taken.reverse();
   }
 

@@ -1,4 +1,5 @@
 import { EntryType } from '../format/layout.js';
+import { decodeObject, keyText } from '../format/payloads.js';
 import type { SegmentEntry } from '../format/scan.js';
 import type { LogCleaner } from './log-cleaner.js';
 import { Pace } from './pace.js';
@@ -36,7 +37,8 @@ export async function measure(
 ): Promise<Kept[]> {
   const pace = new Pace(ended);
   const rule = new TombstoneRule(others, cleaner);
-  if (await showTombstones(segments, rule, pace)) await makeFilters(others, pace);
+  const hasTombstones = await showTombstones(segments, rule, pace);
+  if (hasTombstones) await makeFilters(others, pace);
   const waiting = new WaitingKeys(queued);
   for (const segment of staying) {
     for (const entry of segment.contents.data()) {
@@ -48,24 +50,43 @@ export async function measure(
   for (const segment of segments) {
     const offsets: number[] = [];
     for (const entry of segment.contents.data()) {
-      if (isKept(segment, entry)) offsets.push(entry.offset);
+      if (entry.type === EntryType.OBJECT && staysLive(segment, entry)) offsets.push(entry.offset);
       if (pace.isDue) await pace.yield();
     }
     kept.push({ segment, offsets });
   }
-  for (const { segment, offset } of waiting.superseded()) {
+  for (const { segment, offset, text, version } of waiting.superseded()) {
     kept.find((one) => one.segment === segment)!.offsets.push(offset);
+    rule.stays(text, version);
   }
+  if (hasTombstones) await keepTombstones(kept, (entry) => rule.keeps(entry, (key) => queued.has(key)), pace);
   for (const { segment, offsets } of kept) {
     segment.contents.liveBytes = offsets.reduce((sum, offset) => sum + segment.contents.lengthAt(offset), 0);
   }
   return kept;
 
-  function isKept(segment: Segment, entry: SegmentEntry): boolean {
-    if (entry.type === EntryType.TOMBSTONE) return rule.keeps(entry, (key) => queued.has(key));
+  function staysLive(segment: Segment, entry: SegmentEntry): boolean {
     const isLive = cleaner.isLive(entry, { segmentId: segment.id, offset: entry.offset });
     if (queued.size > 0) waiting.note(segment, entry, isLive);
+    if (isLive && hasTombstones) {
+      const { key, version } = decodeObject(entry.payload);
+      rule.stays(keyText(key), version);
+    }
     return isLive;
+  }
+}
+
+/** Behind all objects: an older one that stays decides. */
+async function keepTombstones(
+  kept: readonly Kept[],
+  keeps: (entry: SegmentEntry) => boolean,
+  pace: Pace,
+): Promise<void> {
+  for (const { segment, offsets } of kept) {
+    for (const entry of segment.contents.data()) {
+      if (entry.type === EntryType.TOMBSTONE && keeps(entry)) offsets.push(entry.offset);
+      if (pace.isDue) await pace.yield();
+    }
   }
 }
 

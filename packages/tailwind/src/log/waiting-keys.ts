@@ -3,6 +3,8 @@ import type { SegmentEntry } from '../format/scan.js';
 import type { Segment } from './segment.js';
 
 interface Newest {
+  /** The key. */
+  readonly text: string;
   readonly version: number;
   readonly segment: Segment;
   readonly offset: number;
@@ -22,7 +24,7 @@ export class WaitingKeys {
     const { key, version } = decodeObject(payload);
     const text = keyText(key);
     if (!this.queued.has(text) || version <= (this.#newest.get(text)?.version ?? -1)) return;
-    this.#newest.set(text, { version, segment, offset, isLive });
+    this.#newest.set(text, { text, version, segment, offset, isLive });
   }
 
   /** Objects that the application reported dead. */

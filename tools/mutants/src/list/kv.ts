@@ -118,7 +118,7 @@ export const kv: readonly Mutant[] = [
     id: 'kv/removal-not-durable',
     package: PACKAGE,
     function: 'Imports.#commit',
-    find: 'await this.store.whenAcknowledged(sequence);',
+    find: 'await this.store.whenAcknowledged(lastSequence);',
     replace: '',
     fault: 'A removal, or an import of a hash, is answered before its append is acknowledged.',
     tests: IMPORTS,
