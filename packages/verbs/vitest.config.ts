@@ -14,6 +14,7 @@ export default suite({
     'test/ibverbs-library.test.ts',
     'test/ibverbs-open.test.ts',
     'test/refused-posts.test.ts',
+    'test/registered-memory.test.ts',
     'test/registering-worker.test.ts',
     'test/soft-exhausted.test.ts',
     'test/soft-faults.test.ts',

@@ -78,6 +78,8 @@ describe.skipIf(fakeLibrary.missing)(`the same on an RDMA device ${fakeLibrary.m
   const onFake = (scenario: string, limits = 'dereg=0') =>
     result(scenario, FAKE, { RDMC_IBVERBS_LIBRARY: fakeLibrary.path, FAKE_IBVERBS_LIMITS: limits });
 
+  const NOT_REACHED = expect.stringMatching(/^(RETRY_EXCEEDED|REMOTE_ACCESS_ERROR)$/);
+
   it('is not written any more', async () => {
     expect(await onFake('a peer writes')).toEqual(['SUCCESS', 'REMOTE_ACCESS_ERROR']);
   });
@@ -91,8 +93,13 @@ describe.skipIf(fakeLibrary.missing)(`the same on an RDMA device ${fakeLibrary.m
   });
 
   it('is out of reach if the device keeps the registration as long as its queue pairs work, or for ever', async () => {
-    const statuses = ['SUCCESS', expect.stringMatching(/^(RETRY_EXCEEDED|REMOTE_ACCESS_ERROR)$/)];
+    const statuses = ['SUCCESS', NOT_REACHED];
     expect(await onFake('a peer writes', 'dereg=1')).toEqual(statuses);
     expect(await onFake('a peer writes', 'dereg=2')).toEqual(statuses);
+  });
+
+  it('is out of reach for a shared receive queue whose queue pair has another domain', async () => {
+    expect(await onFake('a shared receive queue has it')).toBe('REMOTE_OPERATION_ERROR');
+    expect(await onFake('a shared receive queue has it', 'dereg=2')).toEqual(NOT_REACHED);
   });
 });

@@ -13,6 +13,8 @@ Descriptors& Descriptors::all() {
 int Descriptors::add(Fd fd, napi_env owner) {
   const int number = fd.get();
   std::lock_guard guard(mutex_);
+  // One that is here was closed by somebody else: its number is that of the new one now.
+  if (const auto stale = owned_.find(number); stale != owned_.end()) stale->second.fd.release();
   owned_.insert_or_assign(number, Owned{std::move(fd), owner});
   return number;
 }

@@ -59,7 +59,8 @@ Napi::Value deviceClose(const Napi::CallbackInfo& info) {
   const int handle = i32(info, 0);
   Environment& mine = Environment::of(info.Env());
   std::erase(mine.devices, handle);
-  if (const auto device = closeDevice(handle)) mine.memory.removeAll(device);
+  closeDevice(handle);
+  mine.memory.forgetGone();
   return info.Env().Undefined();
 }
 

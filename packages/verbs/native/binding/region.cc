@@ -163,9 +163,11 @@ Napi::Value regionRevoke(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value regionClose(const Napi::CallbackInfo& info) {
+  RegisteredMemory& mine = Environment::of(info.Env()).memory;
+  mine.forgetGone();  // another thread may have closed the device
   const auto device = deviceArgument(info);
   device->closeRegion(u32(info, 1));
-  Environment::of(info.Env()).memory.remove(device, u32(info, 1));
+  mine.remove(device, u32(info, 1));
   return info.Env().Undefined();
 }
 

@@ -18,13 +18,19 @@ class RegisteredMemory {
  public:
   void add(const std::shared_ptr<Device>& device, uint32_t region, Napi::ObjectReference view);
   void remove(const std::shared_ptr<Device>& device, uint32_t region);
-  // The device is closed: it uses no memory any more.
-  void removeAll(const std::shared_ptr<Device>& device);
+  // Devices that are closed, and in which no thread is any more: a copy, for one, goes on while another thread closes
+  // the device. Those in which one is are for a later call.
+  void forgetGone();
   // The environment ends. Regions that another thread has closed, and devices that it has closed, are left alone.
   void end() noexcept;
 
  private:
-  using Views = std::unordered_map<uint32_t, Napi::ObjectReference>;
+  struct Registered {
+    uint32_t region;
+    Napi::ObjectReference view;
+  };
+  // By slot: the next region in the slot takes the place of one that another thread has closed.
+  using Views = std::unordered_map<uint32_t, Registered>;
   // Weak: a device ends when it is closed. One that is being closed by another thread can still be locked.
   std::map<std::weak_ptr<Device>, Views, std::owner_less<>> views_;
 };

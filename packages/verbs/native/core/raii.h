@@ -30,6 +30,8 @@ class Fd {
   ~Fd() { reset(); }
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  // It is not closed any more.
+  void release() { fd_ = -1; }
   void reset() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;

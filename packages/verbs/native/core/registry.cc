@@ -36,17 +36,16 @@ std::shared_ptr<Device> findDevice(int handle) {
   return devices[size_t(handle)];
 }
 
-std::shared_ptr<Device> closeDevice(int handle) {
+void closeDevice(int handle) {
   std::shared_ptr<Device> device;
   {
     std::lock_guard guard(registry().mutex);
     auto& devices = registry().devices;
-    if (handle < 0 || size_t(handle) >= devices.size()) return nullptr;
+    if (handle < 0 || size_t(handle) >= devices.size()) return;
     device = std::move(devices[size_t(handle)]);
   }
   // Views and queues of other threads may keep the object; it stops working now.
   if (device) device->close();
-  return device;
 }
 
 }  // namespace rdmc

@@ -10,7 +10,6 @@ namespace rdmc {
 int addDevice(std::shared_ptr<Device> device);
 // Throws Failure ERR_RDMC_DEVICE_CLOSED.
 std::shared_ptr<Device> findDevice(int handle);
-// Returns it; nullptr: it is closed already.
-std::shared_ptr<Device> closeDevice(int handle);
+void closeDevice(int handle);
 
 }  // namespace rdmc

@@ -87,8 +87,8 @@ void IbvDevice::evictRegion(uint32_t region) {
   try {
     registrations_.takeBack(index);
   } catch (const Failure&) {
-    // The memory is freed nevertheless. Nothing reaches it without a queue pair of its domain; the registration ends
-    // with the device.
+    // The memory is freed nevertheless. Nothing reaches it without a queue pair of its domain, or one that receives
+    // from a shared receive queue of it; the registration ends with the device.
     const uint32_t pd = regions_.domainOf(index);
     domains_.seal(pd);
     errors_.loseDomain(pd);

@@ -30,6 +30,12 @@ void nap() {
   ::nanosleep(&time, nullptr);
 }
 
+// Whether peers reach memory of the protection domain through it: what it receives goes where its shared receive queue
+// says, and that may have another domain.
+bool reaches(const IbvQueuePair& qp, uint32_t pd) {
+  return qp.parameters.pd == pd || (qp.shared && qp.shared->pd == pd);
+}
+
 bool uses(IbvQueuePair& qp, const Region& region) {
   std::lock_guard guard(qp.posting);
   const auto names = [&](IbvCompletionQueue& cq, const RequestRing& ring) {
@@ -79,14 +85,14 @@ void IbvErrorState::fail(IbvQueuePair& qp) {
 
 void IbvErrorState::breakDomain(uint32_t pd) {
   for (const auto& each : table_.all()) {
-    if (each->parameters.pd == pd) toError(*each);
+    if (reaches(*each, pd)) toError(*each);
   }
 }
 
 void IbvErrorState::loseDomain(uint32_t pd) {
   std::shared_lock gate(context_.gate);
   for (const auto& each : table_.all()) {
-    if (each->parameters.pd != pd) continue;
+    if (!reaches(*each, pd)) continue;
     std::lock_guard control(each->control);
     lose(*each, kFlushed);
   }

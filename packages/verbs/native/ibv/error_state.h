@@ -20,7 +20,8 @@ class IbvErrorState {
   void fail(IbvQueuePair& qp);
   // Sets the error state; not a barrier.
   void toError(IbvQueuePair& qp);
-  void breakDomain(uint32_t pd);  // the queue pairs of a protection domain
+  // The queue pairs through which memory of a protection domain can be reached.
+  void breakDomain(uint32_t pd);
   // The same, and none of them is left in the device.
   void loseDomain(uint32_t pd);
   // A barrier for a region that was evicted: the queue pairs whose requests name it fail.

@@ -156,7 +156,7 @@ void IbvRegistrations::deregister(ibv_mr*& mr, uint32_t pd) {
   int error = context_.library().dereg_mr(mr);
   if (error != 0) {
     // A driver may refuse in the middle of a peer's WRITE, which never ends if the peer died there. Peers reach the
-    // region through queue pairs of its protection domain only.
+    // region through queue pairs of its protection domain, or with a shared receive queue of it, only.
     errors_.breakDomain(pd);
     const timespec pause{0, kDeregisterPauseNs};
     for (int i = 0; i < kDeregisterTries && (error = context_.library().dereg_mr(mr)) != 0; ++i)

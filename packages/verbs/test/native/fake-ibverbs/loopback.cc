@@ -108,7 +108,8 @@ Done deliver(Qp& qp, Qp& peer, const ibv_send_wr& request, uint8_t* bytes, uint6
     failHead(qp, IBV_WC_REM_INV_REQ_ERR);
     return Done::kBroken;
   }
-  if (!write && !scatter(receive.entries, bytes, length, peer.base.pd, true)) {
+  ibv_pd* const pd = peer.base.srq ? peer.base.srq->pd : peer.base.pd;
+  if (!write && !scatter(receive.entries, bytes, length, pd, true)) {
     complete(peer, true, receive.id, IBV_WC_LOC_PROT_ERR, IBV_WC_RECV, 0, true);
     toError(peer);
     failHead(qp, IBV_WC_REM_OP_ERR);

@@ -230,6 +230,69 @@ void barriers(const std::string& transport, uint64_t rounds) {
   }
 }
 
+// Memory of the program is freed in the middle of transfers, of copies, and while another thread tries to close its
+// region: after its eviction nothing touches it.
+void evictions(const std::string& transport, uint64_t rounds) {
+  const bool reachable = transport != "shm";
+  for (uint64_t round = 0; round < rounds; ++round) {
+    Side a(transport), b(transport);
+    connectBoth(a, a.qp, b, b.qp);
+    const Memory own(*a.device, a.pd, kLargeBytes), target(*a.device, a.pd, kLargeBytes),
+        copied(*b.device, b.pd, kLargeBytes);
+    // A part for each of those that use it.
+    auto memory = std::make_unique<uint8_t[]>(4 * kLargeBytes);
+    const uint32_t region = b.device->registerRegion(b.pd, memory.get(), 4 * kLargeBytes, kLocalWrite | kRemoteWrite);
+    const auto address = reinterpret_cast<uint64_t>(memory.get());
+    std::thread peer([&] {
+      for (uint64_t i = 0; reachable && i < 8; ++i) {
+        WorkRequestSlot write = request(kWrite, a.qp, i);
+        local(write, own, 0, kLargeBytes);
+        write.remoteLow = uint32_t(address);
+        write.remoteHigh = uint32_t(address >> 32);
+        write.rkey = region;
+        post(a, write);
+      }
+      take(a, reachable ? 8 : 0, [](const CompletionSlot&) {});
+    });
+    std::thread sender([&] {
+      uint64_t posted = 0;
+      for (uint64_t i = 0; i < 8; ++i) {
+        WorkRequestSlot write = request(i % 2 ? kRead : kWrite, b.qp, i);
+        const uint64_t at = address + (1 + i % 2) * kLargeBytes;
+        write.sge[write.sgeCount++] = {uint32_t(at), uint32_t(at >> 32), kLargeBytes, region};
+        remote(write, i % 2 ? own : target, 0);
+        if (b.device->post(&write, 1) == 0) ++posted;
+      }
+      take(b, posted, [](const CompletionSlot&) {});
+    });
+    std::thread copier([&] {
+      RegionTable& regions = b.device->regions();
+      while (Region* from = regions.beginCopy(address + 3 * kLargeBytes, kLargeBytes)) {
+        std::memcpy(copied.data(), memory.get() + 3 * kLargeBytes, kLargeBytes);
+        RegionTable::endCopy(from);
+      }
+    });
+    std::thread closer([&] {
+      for (int i = 0; i < 100; ++i) {
+        try {
+          b.device->closeRegion(region);
+          return;
+        } catch (const Failure&) {
+          // Busy, or evicted.
+        }
+      }
+    });
+    std::this_thread::yield();
+    b.device->evictRegion(region);
+    std::memset(memory.get(), 0x55, 4 * kLargeBytes);
+    copier.join();
+    memory.reset();
+    for (std::thread* each : {&peer, &sender, &closer}) each->join();
+    a.device->close();
+    b.device->close();
+  }
+}
+
 // A device is closed while others use it.
 void closing(const std::string& transport, uint64_t rounds) {
   for (uint64_t round = 0; round < rounds; ++round) {
@@ -300,6 +363,7 @@ int main(int count, char** arguments) {
   lifecycle(transport, rounds * 4);
   barriers(transport, rounds);
   closing(transport, rounds);
+  evictions(transport, rounds);
   if (transport == "tcp") copiedSockets();
   std::printf("soft-driver: %s passed\n", arguments[1]);
   return 0;
