@@ -189,8 +189,8 @@ export const SNAPSHOT_RETRY_MS = 200;
 /** Commands of a restore that one server gets at once. */
 export const RESTORE_BATCH_BYTES = 256 * 1024;
 /**
- * Fields of a hash that one command of a restore writes: so many, and of so many bytes as the log counts them. They are one append,
- * whose limit is 1 MiB where segments are smallest, and each is two arguments.
+ * The largest number of fields that one HSET of a restore writes, and the largest size of their log entries. One HSET is one append:
+ * the limit of an append is 1 MiB with the smallest segments. Each field is two arguments.
  */
 export const RESTORE_HSET_FIELDS = 1000;
 export const RESTORE_HSET_BYTES = 256 * 1024;

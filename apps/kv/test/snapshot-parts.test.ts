@@ -140,6 +140,25 @@ function keysOfOneSlot(count: number): { slot: number; keys: string[] } {
   return { slot: slotOfText(TAG), keys: Array.from({ length: count }, (_, index) => `${TAG}:${index}`) };
 }
 
+/** A page of a slot with one key is refused, since the log refuses a write of that key that it does not have yet. */
+async function refusedWith(write: (of: { store: Store; slot: number; key: string }) => void) {
+  const { store, service, log } = rig();
+  const { slot, keys } = keysOfOneSlot(1);
+  const key = keys[0]!;
+  store.put(slot, key, 'value', 0);
+  store.commit();
+  log.acknowledgeAll();
+  await store.settled();
+  const refusing = new HeldLog();
+  log.append = (entries) => refusing.append(entries);
+  write({ store, slot, key });
+  store.commit();
+  const page = service.page({ slot, after: 0 }, slot);
+  refusing.refuseAll();
+  await expect(page).rejects.toThrow('refused');
+  return { store, slot, key };
+}
+
 async function recordsOfPages(service: SnapshotService) {
   const records: { slot: number; key: string; field?: string | undefined; value: unknown }[] = [];
   let pages = 0;
@@ -231,36 +250,12 @@ describe('pages', () => {
   });
 
   it('are refused with a removal that the log refuses: the key is there again', async () => {
-    const { store, service, log } = rig();
-    const { slot, keys } = keysOfOneSlot(1);
-    store.put(slot, keys[0]!, 'value', 0);
-    store.commit();
-    log.acknowledgeAll();
-    await store.settled();
-    const refusing = new HeldLog();
-    log.append = (entries) => refusing.append(entries);
-    store.remove(slot, keys[0]!);
-    store.commit();
-    const page = service.page({ slot, after: 0 }, slot);
-    refusing.refuseAll();
-    await expect(page).rejects.toThrow('refused');
-    expect(store.keyspace.get(slot, keys[0]!)?.value).toBe('value');
+    const { store, slot, key } = await refusedWith(({ store, slot, key }) => store.remove(slot, key));
+    expect(store.keyspace.get(slot, key)?.value).toBe('value');
   });
 
   it('are refused with an expiry that the log refuses, where it is over: the key is there again', async () => {
-    const { store, service, log } = rig();
-    const { slot, keys } = keysOfOneSlot(1);
-    store.put(slot, keys[0]!, 'value', 0);
-    store.commit();
-    log.acknowledgeAll();
-    await store.settled();
-    const refusing = new HeldLog();
-    log.append = (entries) => refusing.append(entries);
-    store.put(slot, keys[0]!, 'value', 999);
-    store.commit();
-    const page = service.page({ slot, after: 0 }, slot);
-    refusing.refuseAll();
-    await expect(page).rejects.toThrow('refused');
+    await refusedWith(({ store, slot, key }) => store.put(slot, key, 'value', 999));
   });
 
   it('are refused with a write of the same turn that the log does not take', async () => {

@@ -24,8 +24,8 @@ function outputError(cause: NodeJS.ErrnoException): CliError {
 }
 
 /**
- * Standard output cannot be written: its reader has closed it, as in `rdmc … | head`, or its disk is full. Aborts the work
- * in progress so that it cleans up, or calls `end` where there is none. Failures that follow the first change nothing.
+ * Standard output cannot be written: its reader has closed it, as in `rdmc … | head`, or its disk is full. Aborts the work in
+ * progress, which then cleans up. If no work is in progress, calls `end`. Later failures are ignored.
  */
 export function outputFailed(cause: NodeJS.ErrnoException, end: (failure: CliError) => void): void {
   if (outputFailure) return;

@@ -57,7 +57,7 @@ it('keeps the newest tombstone of a key while an older object of the key may be 
 });
 
 it('keeps a tombstone beside an older object of its key that is kept because of a waiting append', async () => {
-  // A write waits, and may yet be lost: then the key must not have what was removed before.
+  // A write of the key waits. If it is lost, a recovery must not find the removed object.
   const segments = [
     segment(2n, entry('a', 6), entry('b', 1)),
     segment(5n, entry('a', 7, 2n), entry('b', 8, 2n)),

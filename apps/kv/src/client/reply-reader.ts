@@ -13,7 +13,7 @@ export class ReplyReader {
   /** Chunks behind the buffer, and the bytes of both. They are joined when a bulk string is whole: it may have many chunks. */
   readonly #later: Buffer[] = [];
   #bytes = 0;
-  /** So many bytes are needed for the next reply, at least. */
+  /** The least number of bytes that the next reply needs. */
   #needed = 0;
 
   push(chunk: Buffer): void {

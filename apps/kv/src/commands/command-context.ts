@@ -16,7 +16,8 @@ export interface CommandContext {
   /** The append that the reply waits for. */
   sequence: number;
   /**
-   * The reply depends on what this server has, or does not have: it needs the lease, unless it waits for a write of its turn.
+   * The reply depends on the keys of this server, also where it says that a key does not exist. It needs the lease, unless it waits
+   * for a write of its turn.
    * `find`, `look` and `sizeOf` set this.
    */
   reads: boolean;

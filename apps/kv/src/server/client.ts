@@ -199,7 +199,7 @@ export class Client implements Sink, Session {
 
   #write(bytes: Buffer): void {
     this.#queuedBytes -= bytes.length;
-    // The socket keeps what its other side has not read.
+    // The socket keeps these bytes until its peer has read them, and with them the memory that they are a part of.
     this.socket.write(this.socket.writableLength > 0 ? withoutRest(bytes) : bytes);
   }
 

@@ -33,9 +33,9 @@ export class SnapshotService {
   constructor(private readonly options: SnapshotServiceOptions) {}
 
   /**
-   * A page of the slots that this server has, from a place on: about SNAPSHOT_PAGE_BYTES, and at least one key. A key is in it as it
-   * is at one moment, with all fields. Resolves when the log has acknowledged what is in it. Pages are made one at a time:
-   * each may take the memory of the largest hash.
+   * A page of the slots that this server has, from a place on: about SNAPSHOT_PAGE_BYTES, and at least one key. The page has the
+   * state of a key, with all fields, at one moment. Resolves when the log has acknowledged the content. Pages are made one at a
+   * time: each may take the memory of the largest hash.
    * @param to the last slot
    * @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: this server does not have a lease; the log's refusal: ask again.
    *   ERR_RDMC_ENTRY_TOO_LARGE: a hash does not fit into a page
@@ -52,8 +52,8 @@ export class SnapshotService {
 
   /**
    * The page is read in one turn, in which commands on the same slots would run here: the slot table does not name an owner of slots
-   * that are being handed over, and the lease is checked right behind the reads. What happens while the log is waited for, and while
-   * the page is encoded, leaves it what an owner read after the request.
+   * that are being handed over, and the lease is checked directly after the reads. Later events, such as the loss of a slot while the
+   * log is awaited or the page is encoded, do not change that: an owner read the page after the request.
    */
   async #page(from: Place, to: number): Promise<Buffer> {
     const { store, lease } = this.options;

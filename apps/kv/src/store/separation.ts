@@ -34,7 +34,7 @@ export class Separation {
   }
 
   /**
-   * A command begins. What it or another one writes outside of commands is a command of its own.
+   * A command begins. A write outside of `begin` and `end` counts as a command of its own.
    * @param keys how many keys it may look at
    */
   begin(keys: 'one' | 'some' | 'all'): void {
@@ -110,7 +110,7 @@ export class Separation {
   #add(sequence: number): void {
     const { turn } = this;
     if (sequence <= this.keyspace.acknowledged || this.#needs.has(sequence)) return;
-    // Its own: what is in one append happens together.
+    // The command itself wrote to that append, and writes of one append happen together.
     if (sequence === this.#wrote) return;
     this.#needs.add(sequence);
     if (this.#wrote === turn.sequence) turn.needs?.push(sequence);

@@ -111,7 +111,7 @@ export class TurnAppends {
     this.#entries.length = changes;
     this.#fillingBytes = fillingBytes;
     this.bytes = bytes;
-    // The next write says what it needs, or needs all where removals are not apart any more.
+    // The append is empty again: the next write sets its needs. Undefined, all earlier appends, is right where it does not.
     if (changes === 0) this.needs = undefined;
     return taken.reverse();
   }

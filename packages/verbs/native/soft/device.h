@@ -133,7 +133,7 @@ class SoftDevice final : public Device {
   DeviceCounters counters;
 
  private:
-  // Without a list of them, because memory may have run out; so is the exception that is ignored.
+  // Allocates nothing, since memory may have run out. Exceptions of `visit` are ignored for the same reason.
   template <typename Visit>
   void eachQpWithoutMemory(Visit visit) noexcept {
     for (uint32_t i = 0; i <= highestQp_.load(); ++i) {

@@ -10,6 +10,12 @@
 
 namespace rdmc {
 
+namespace {
+bool names(std::span<Region* const> regions, const Region& region) {
+  return std::ranges::find(regions, &region) != regions.end();
+}
+}  // namespace
+
 QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
                      std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq)
     : device_(device),
@@ -282,8 +288,7 @@ void QueuePair::fail(Status status) {
 bool QueuePair::sendsUse(const Region& region) {
   for (uint32_t i = 0; i < size_; ++i) {
     const WorkRequest& request = ring_[(head_ + i) % ring_.depth()];
-    const std::span used(request.regions, request.sgeCount);
-    if (std::ranges::find(used, &region) != used.end()) return true;
+    if (names(std::span(request.regions, request.sgeCount), region)) return true;
   }
   return false;
 }
@@ -295,8 +300,7 @@ bool QueuePair::receivesUse(const Region& region) {
   const uint32_t done = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
   for (uint32_t i = receivesFlushed_ || done > posted ? 0 : done; i < posted; ++i) {
     const ReceiveRecord& record = receives_[(receivesConsumed_ + i) % receives_.size()];
-    const std::span used(record.regions, record.regionCount);
-    if (std::ranges::find(used, &region) != used.end()) return true;
+    if (names(std::span(record.regions, record.regionCount), region)) return true;
   }
   return false;
 }
