@@ -162,9 +162,9 @@ it('a command that takes long is in the replies of SLOWLOG and LATENCY', () => {
   const clock = ownClock();
   const runner = new CommandRunner(new ManualLog(), { slowLogUs: 2000, latencyMs: 2 });
   const { keyspace } = runner;
-  vi.spyOn(keyspace, 'all').mockImplementation(() => {
+  vi.spyOn(keyspace, 'allKeys').mockImplementation(() => {
     clock.pass(3);
-    return [][Symbol.iterator]() as ReturnType<typeof keyspace.all>;
+    return [][Symbol.iterator]() as ReturnType<typeof keyspace.allKeys>;
   });
   vi.spyOn(keyspace, 'sizeOf').mockReturnValue(0);
   runner.run('SCAN', '0', 'COUNT', '1');

@@ -3,7 +3,8 @@
 // `--on-one` all at the server that is killed with -9. The time is from the end of its lease to the answer of the last of 200 GETs,
 // which are spread over all of its slots and wait for their new servers. With `--cpu` each server is held to that share of one
 // processor from the kill on, by a control group (root; cgroup 1 or 2). `--other` names another checkout, which takes turns with this
-// one. Prints each round, with the keys and the CPU time of the servers that are left: the most of one, over the mean. Needs the dist.
+// one. Prints each round, with the keys and the CPU time of the servers that are left, the most of one over the mean, and their memory before
+// the kill, with that of the log (rss). Replica files are in TMPDIR. Needs the dist.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -161,12 +162,15 @@ async function event(child, name) {
   }
 }
 
-async function keysAt(port) {
+async function infoAt(port, section, field) {
   const client = new Client(port);
-  const info = await client.ask('INFO', 'keyspace');
+  const info = await client.ask('INFO', section);
   client.socket.destroy();
-  return Number(/keys=(\d+)/.exec(info)?.[1] ?? 0);
+  return Number(new RegExp(`${field}(\\d+)`).exec(info)?.[1] ?? 0);
 }
+
+const keysAt = (port) => infoAt(port, 'keyspace', 'keys=');
+const memoryAt = (port) => infoAt(port, 'memory', 'used_memory_rss:');
 
 /** The first slots are one server's: the list of slots is cut into equal parts. That server is killed. */
 function ofVictim(slot) {
@@ -260,6 +264,7 @@ async function measure(root) {
     await delay(2000);
     const before = {
       keys: await Promise.all(leftPorts.map(keysAt)),
+      memory: await Promise.all(leftPorts.map(memoryAt)),
       cpu: left.map(({ pid }) => cpuSeconds(pid)),
     };
     if (values.cpu !== undefined) {
@@ -277,7 +282,7 @@ async function measure(root) {
     client.socket.destroy();
     const cpu = left.map(({ pid }, index) => cpuSeconds(pid) - before.cpu[index]);
     const keys = (await Promise.all(leftPorts.map(keysAt))).map((count, index) => count - before.keys[index]);
-    return { seconds: (done - leaseEnd) / 1000, keys, cpu };
+    return { seconds: (done - leaseEnd) / 1000, keys, memory: before.memory, cpu };
   } finally {
     for (const child of children) child.kill('SIGKILL');
     await Promise.all(
@@ -314,7 +319,8 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
     seconds.push(result.seconds);
     say(
       `${name.padEnd(5)}  ${result.seconds.toFixed(2)} s for ${sum(result.keys)} keys; most keys ${most(result.keys).toFixed(2)}, ` +
-        `most CPU ${most(result.cpu).toFixed(2)} of the mean; ${sum(result.cpu).toFixed(2)} CPU s; load ${loadavg()[0].toFixed(1)}`,
+        `most CPU ${most(result.cpu).toFixed(2)} of the mean; ${sum(result.cpu).toFixed(2)} CPU s; ` +
+        `${(sum(result.memory) / result.memory.length / 2 ** 20).toFixed(0)} MiB of memory each before; load ${loadavg()[0].toFixed(1)}`,
     );
   }
 }

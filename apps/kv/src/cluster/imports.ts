@@ -186,7 +186,7 @@ export class Imports {
     await this.store.settled();
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
-        for (const [key] of [...this.store.keyspace.entries(slot)]) {
+        for (const key of [...this.store.keyspace.keys(slot)]) {
           this.store.remove(slot, key);
           if (this.#isAppendFull) await this.#commit();
         }

@@ -51,7 +51,7 @@ function info(x: CommandContext, args: Arguments): void {
 function infoSections({ store, node }: CommandContext): Record<string, Record<string, string | number>> {
   const { heapUsed, rss } = process.memoryUsage();
   const { bytes, liveBytes, segments } = store.usage;
-  const { size, expiring } = store.keyspace;
+  const { size, expiring, indexBytes } = store.keyspace;
   return {
     Server: {
       redis_version: SERVER_VERSION,
@@ -61,7 +61,7 @@ function infoSections({ store, node }: CommandContext): Record<string, Record<st
       uptime_in_seconds: Math.floor((Date.now() - node.startedAt) / 1000),
     },
     Clients: { connected_clients: node.clients },
-    Memory: { used_memory: heapUsed, used_memory_rss: rss },
+    Memory: { used_memory: heapUsed + indexBytes + bytes, used_memory_rss: rss },
     Stats: { total_commands_processed: node.commandsProcessed },
     Replication: { role: 'master', connected_slaves: store.replicas, log_acknowledged: store.acknowledged },
     Log: { log_segments: segments, log_bytes: bytes, log_live_bytes: liveBytes },

@@ -42,7 +42,7 @@ function flush(x: CommandContext, args: Arguments): void {
 /** Removes keys of a slot, as long as the append has room; returns how many. */
 function removeSome(x: CommandContext, slot: number, most: number): number {
   let removed = 0;
-  for (const [key] of x.store.keyspace.entries(slot)) {
+  for (const key of x.store.keyspace.keys(slot)) {
     if (removed >= most || x.isFull) break;
     x.remove(slot, key);
     removed += 1;

@@ -35,7 +35,7 @@ export class Search {
 
   /** The keys of a slot that match and have not expired. */
   slot(slot: number): void {
-    for (const [key] of this.x.store.keyspace.all(slot)) this.key(slot, key);
+    for (const key of this.x.store.keyspace.allKeys(slot)) this.key(slot, key);
   }
 
   /** Where the key matches and was removed, the reply waits for its removal. */

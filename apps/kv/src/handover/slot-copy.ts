@@ -84,7 +84,7 @@ export class SlotCopy implements AppendFollower {
 
   *#all(): Generator<void, void> {
     for (const slot of this.#slots) {
-      for (const [key] of this.store.keyspace.entries(slot)) {
+      for (const key of this.store.keyspace.keys(slot)) {
         if (!this.#copied.has(key)) yield* this.#copy(slot, key);
       }
     }

@@ -1,3 +1,4 @@
+import type { Buffer } from 'node:buffer';
 import type { AppendLocation, EntryLocation, LogEntry } from '@rdmc/tailwind';
 
 /** An append: after a failure all of its entries are stored, or none. */
@@ -29,6 +30,11 @@ export interface CommitLog {
   append(entries: readonly LogEntry[]): CommitTicket;
   /** The same for entries as a segment has them: each piece has whole entries with their headers. */
   appendRun(pieces: readonly Uint8Array[]): CommitTicket;
+  /**
+   * The bytes of a segment, in which entries are at their places with their headers, as long as it has a live entry; undefined: they
+   * are not in memory.
+   */
+  memory(segmentId: bigint): Buffer | undefined;
   /** An entry is superseded. */
   dead(location: EntryLocation): void;
 }

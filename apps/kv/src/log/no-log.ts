@@ -20,5 +20,9 @@ export class NoLog implements CommitLog {
     return DONE;
   }
 
+  memory(): undefined {
+    return undefined;
+  }
+
   dead(): void {}
 }

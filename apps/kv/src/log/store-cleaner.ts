@@ -30,8 +30,9 @@ export class StoreCleaner implements LogCleaner {
     const found = decodeKey(entry.type, entry.payload)!;
     const current = this.#find(found);
     const holder = found.field ? fieldOf(found.field, current) : current;
-    if (holder?.version === found.version) holder.locate(to);
-    else this.dead(to);
+    if (holder?.version !== found.version) this.dead(to);
+    else if (found.field) holder.locate(to);
+    else this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);
   }
 
   needsTombstone({ key: bytes, version }: LogTombstone): boolean {

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { EntryLocation, Log, LogEntry } from '@rdmc/tailwind';
 import type { CommitLog, CommitTicket } from './commit-log.js';
 
@@ -30,6 +31,11 @@ export class TailwindLog implements CommitLog {
 
   appendRun(pieces: readonly Uint8Array[]): CommitTicket {
     return this.log.appendRun(pieces);
+  }
+
+  memory(segmentId: bigint): Buffer | undefined {
+    const bytes = this.log.segmentBytes(segmentId);
+    return bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   dead(location: EntryLocation): void {

@@ -24,10 +24,11 @@ export interface FieldChange {
 
 export type Change = KeyChange | FieldChange;
 
-/** The change is acknowledged: the entry of a removal is not needed any more. */
+/** The change is acknowledged: the entry of a removal is not needed any more, and that of a string may be read from the log. */
 export function settleChange(keyspace: Keyspace, change: Change): void {
-  if (change.after.value !== undefined) return;
-  if (change.hash) {
+  if (change.after.value !== undefined) {
+    if (!change.hash) keyspace.settled(change.slot, change.key, change.after);
+  } else if (change.hash) {
     if (change.hash.get(change.field) === change.after) change.hash.delete(change.field);
   } else if (keyspace.get(change.slot, change.key) === change.after) {
     keyspace.delete(change.slot, change.key);

@@ -1,14 +1,18 @@
-import { SLOTS } from '../limits.js';
-import { NO_EXPIRY } from './entry.js';
+import type { EntryLocation } from '@rdmc/tailwind';
+import { MAX_INDEXED_BYTES, SLOTS } from '../limits.js';
+import type { CommitLog } from '../log/commit-log.js';
+import { Entry, NO_EXPIRY } from './entry.js';
 import type { KeyEntry } from './hash.js';
+import { LogIndex } from './log-index.js';
 import type { PackedAppend } from './packed-append.js';
 import { PackedKeys } from './packed-keys.js';
-import type { KeyPlace } from './record.js';
+import { type KeyPlace, objectBytes, readString } from './record.js';
 
 /** Number of slots whose order is kept for scans. */
 const ORDERED_SLOTS = 4;
 
-const NO_KEYS: readonly [string, KeyEntry][] = [];
+/** Keyspaces without a log have all keys in the heap. */
+const NO_LOG: Pick<CommitLog, 'memory'> = { memory: () => undefined };
 
 export interface HashedKey {
   readonly key: string;
@@ -23,12 +27,18 @@ function hashOf(key: string): number {
   return hash >>> 0 || 1;
 }
 
-/** Keys and their entries, by hash slot, with removed keys whose removal is not acknowledged. */
+/**
+ * Keys and their entries, by hash slot, with removed keys whose removal is not acknowledged.
+ *
+ * A key is in one of three places: in a `Map` of its slot; in `LogIndex`, when its write is acknowledged and the log has it in
+ * memory; or in `PackedKeys`, after a takeover, until a key of its slot is asked for. Nobody outside sees a difference.
+ */
 export class Keyspace {
   /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
   acknowledged = 0;
   readonly #slots: (Map<string, KeyEntry> | undefined)[] = new Array(SLOTS).fill(undefined);
-  /** Of slots without an index. */
+  #index = new LogIndex(NO_LOG);
+  /** Of slots that have no key elsewhere. */
   readonly #packed = new PackedKeys();
   readonly #live = new Int32Array(SLOTS);
   /** The append that last changed the number of keys of each slot; NaN: such a change was undone, so an earlier one was the last. */
@@ -50,6 +60,21 @@ export class Keyspace {
     return this.#packed.size;
   }
 
+  /** Number of keys whose entries are read from the log. */
+  get indexed(): number {
+    return this.#index.size;
+  }
+
+  /** Memory of the places of these entries, which is not in the heap. */
+  get indexBytes(): number {
+    return this.#index.bytes;
+  }
+
+  /** The log that has the writes of all keys. There must be no key yet. */
+  readFrom(log: CommitLog): void {
+    this.#index = new LogIndex(log);
+  }
+
   sizeOf(slot: number): number {
     return this.#live[slot]!;
   }
@@ -57,25 +82,29 @@ export class Keyspace {
   /** The append that a reply with `sizeOf` waits for. Strings that are packed do not count: their slot is not served before. */
   sizedBy(slot: number): number {
     if (Number.isNaN(this.#sized[slot])) {
+      this.#unpack(slot);
       let last = 0;
-      for (const [, { sequence }] of this.all(slot)) last = Math.max(last, sequence);
+      // All others are acknowledged.
+      for (const { sequence } of this.#slots[slot]?.values() ?? []) last = Math.max(last, sequence);
       this.#sized[slot] = last;
     }
     return this.#sized[slot]!;
   }
 
+  /** The entry of a key. One of an acknowledged string may be another object with each call. */
   get(slot: number, key: string): KeyEntry | undefined {
-    return this.#keysOf(slot)?.get(key);
+    this.#unpack(slot);
+    return this.#slots[slot]?.get(key) ?? this.#index.get(slot, key);
   }
 
   /**
    * Keeps a string without an expiry in its bytes until a key of its slot is asked for. The slot must not have the key.
    * @param position of the entry in the append
-   * @returns false: nothing was kept, because the slot has an index
+   * @returns false: nothing was kept, because the slot has keys elsewhere
    */
   pack(slot: number, place: Readonly<KeyPlace>, append: PackedAppend, position: number): boolean {
     if (!this.#packed.mayGrow(slot, append.origin)) this.#unpack(slot);
-    if (this.#slots[slot]) return false;
+    if (this.#slots[slot]?.size || this.#index.has(slot)) return false;
     this.#packed.add(slot, place, append, position);
     append.slots.add(slot);
     this.#size += 1;
@@ -83,7 +112,7 @@ export class Keyspace {
     return true;
   }
 
-  /** Makes the index of one slot that has none, in which keys are packed. Returns false when there is none. */
+  /** Unpacks one slot in which keys are packed. Returns false when there is none. */
   unpackOne(): boolean {
     const slot = this.#packed.lowest;
     if (slot !== undefined) this.#unpack(slot);
@@ -92,44 +121,70 @@ export class Keyspace {
 
   /** Returns the previous entry. */
   set(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
-    let keys = this.#keysOf(slot);
-    if (!keys) {
-      keys = new Map();
-      this.#slots[slot] = keys;
-    }
-    const before = keys.get(key);
+    this.#unpack(slot);
+    const keys = this.#mapOf(slot);
+    const before = keys.get(key) ?? this.#index.take(slot, key);
     keys.set(key, entry);
     this.#count(slot, key, before, entry);
     return before;
   }
 
   delete(slot: number, key: string): void {
-    const keys = this.#keysOf(slot);
-    const before = keys?.get(key);
-    if (!keys || !before) return;
-    keys.delete(key);
-    this.#count(slot, key, before, undefined);
-    if (keys.size === 0) this.#slots[slot] = undefined;
+    this.#unpack(slot);
+    const keys = this.#slots[slot];
+    const known = keys?.get(key);
+    if (known) keys!.delete(key);
+    const before = known ?? this.#index.take(slot, key);
+    if (before) this.#count(slot, key, before, undefined);
   }
 
-  /** Keys that have a value. */
-  *entries(slot: number): Generator<[string, KeyEntry], void> {
-    for (const pair of this.all(slot)) if (pair[1].value !== undefined) yield pair;
+  /** The write of an entry is acknowledged. Where the log has it in memory it is read from there from now on. */
+  settled(slot: number, key: string, entry: KeyEntry): void {
+    const { value, expiresAt, location } = entry;
+    if (typeof value !== 'string' || expiresAt !== NO_EXPIRY || !location) return;
+    if (objectBytes(key.length, value.length, NO_EXPIRY) > MAX_INDEXED_BYTES) return;
+    const keys = this.#slots[slot];
+    if (keys?.get(key) === entry && this.#index.add(slot, key, location)) keys.delete(key);
   }
 
-  /** Keys with those that were removed: a reply without these waits for their removal. */
-  all(slot: number): Iterable<[string, KeyEntry]> {
-    return this.#keysOf(slot) ?? NO_KEYS;
+  /** The log has moved the entry of a key; `entry` is what `get` has returned for it. */
+  moved(slot: number, key: string, entry: KeyEntry, to: EntryLocation): void {
+    if (this.#slots[slot]?.get(key) === entry) entry.locate(to);
+    else this.#index.move(slot, key, to);
   }
 
   /**
-   * The keys of a slot, as `all`, in the order of their hashes, as they were when this was last asked for with `fresh`, or anew
+   * Keys that have a value, with their entries as they were a moment before. Others may be written and removed meanwhile; one that is
+   * acknowledged meanwhile may come twice.
+   */
+  *entries(slot: number): Generator<[string, KeyEntry], void> {
+    this.#unpack(slot);
+    for (const pair of this.#slots[slot] ?? []) if (pair[1].value !== undefined) yield pair;
+    yield* this.#index.entries(slot);
+  }
+
+  /** The same without the entries. */
+  *keys(slot: number): Generator<string, void> {
+    this.#unpack(slot);
+    for (const [key, { value }] of this.#slots[slot] ?? []) if (value !== undefined) yield key;
+    yield* this.#index.keys(slot);
+  }
+
+  /** The same with keys that were removed: a reply without these waits for their removal. */
+  *allKeys(slot: number): Generator<string, void> {
+    this.#unpack(slot);
+    yield* this.#slots[slot]?.keys() ?? [];
+    yield* this.#index.keys(slot);
+  }
+
+  /**
+   * The keys of a slot, as `allKeys`, in the order of their hashes, as they were when this was last asked for with `fresh`, or anew
    * where that is forgotten. Sorting takes long, and a scan asks for the same slot again and again.
    */
   byHash(slot: number, fresh: boolean): readonly HashedKey[] {
     const known = this.#ordered.get(slot);
     if (known && !fresh) return known;
-    const keys = Array.from(this.all(slot), ([key]) => ({ key, hash: hashOf(key) }));
+    const keys = Array.from(this.allKeys(slot), (key) => ({ key, hash: hashOf(key) }));
     keys.sort((a, b) => a.hash - b.hash);
     this.#ordered.delete(slot);
     this.#ordered.set(slot, keys);
@@ -141,14 +196,26 @@ export class Keyspace {
     this.#ordered.delete(slot);
   }
 
-  #keysOf(slot: number): Map<string, KeyEntry> | undefined {
-    return this.#slots[slot] ?? (this.#packed.has(slot) ? this.#unpack(slot) : undefined);
+  #mapOf(slot: number): Map<string, KeyEntry> {
+    let keys = this.#slots[slot];
+    if (!keys) {
+      keys = new Map();
+      this.#slots[slot] = keys;
+    }
+    return keys;
   }
 
-  #unpack(slot: number): Map<string, KeyEntry> {
-    const keys = this.#packed.take(slot);
-    this.#slots[slot] = keys;
-    return keys;
+  /** The keys of a slot are not packed any more. */
+  #unpack(slot: number): void {
+    if (!this.#packed.has(slot)) return;
+    this.#packed.take(slot, (place, append, position) => {
+      const location = append.sequence <= this.acknowledged ? append.placeOf(position) : undefined;
+      if (location && this.#index.addPlace(slot, place, location)) return;
+      const { value, expiresAt } = readString(place);
+      const entry: KeyEntry = new Entry(value, place.version, expiresAt, append.sequence);
+      append.locate(entry, position);
+      this.#mapOf(slot).set(place.bytes.toString('latin1', place.keyStart, place.keyEnd), entry);
+    });
   }
 
   #count(slot: number, key: string, before: KeyEntry | undefined, after: KeyEntry | undefined): void {

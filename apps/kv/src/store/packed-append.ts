@@ -22,6 +22,11 @@ export class PackedAppend {
     readonly origin: symbol,
   ) {}
 
+  /** The place of an entry in the log, once that is known. */
+  placeOf(position: number): EntryLocation | undefined {
+    return this.#location && locationAt(this.#location, position);
+  }
+
   /** Tells an entry of the append its place, now or as soon as that is known. */
   locate(entry: KeyEntry, position: number): void {
     if (this.#location) entry.locate(locationAt(this.#location, position));

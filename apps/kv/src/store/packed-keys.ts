@@ -1,10 +1,8 @@
 import type { Buffer } from 'node:buffer';
 import { MAX_PACKED_KEYS, SLOTS } from '../limits.js';
 import { resized } from './columns.js';
-import { Entry } from './entry.js';
-import type { KeyEntry } from './hash.js';
 import type { PackedAppend } from './packed-append.js';
-import { entryEnd, type KeyPlace, NO_BYTES, readKeyPlace, readString } from './record.js';
+import { entryEnd, type KeyPlace, NO_BYTES, readKeyPlace } from './record.js';
 
 const FIRST_CAPACITY = 1024;
 const NONE = -1;
@@ -75,26 +73,20 @@ export class PackedKeys {
     this.#lowest = Math.min(this.#lowest, slot);
   }
 
-  /** The keys of a slot, which are not packed any more. */
-  take(slot: number): Map<string, KeyEntry> {
-    const keys = new Map<string, KeyEntry>();
+  /** Calls `take` with the keys of a slot, which are not packed any more. The place is the same object each time. */
+  take(slot: number, take: (place: KeyPlace, append: PackedAppend, position: number) => void): void {
     const place: KeyPlace = { bytes: NO_BYTES, at: 0, end: 0, keyStart: 0, keyEnd: 0, version: 0 };
     for (let index = this.#first[slot]!; index !== NONE; index = this.#next[index]!) {
       place.bytes = this.#parts[this.#part[index]!]!;
       place.at = this.#at[index]!;
       place.end = entryEnd(place.bytes, place.at);
       readKeyPlace(place);
-      const append = this.#appends[this.#append[index]!]!;
-      const { value, expiresAt } = readString(place);
-      const entry: KeyEntry = new Entry(value, place.version, expiresAt, append.sequence);
-      append.locate(entry, this.#position[index]!);
-      keys.set(place.bytes.toString('latin1', place.keyStart, place.keyEnd), entry);
+      take(place, this.#appends[this.#append[index]!]!, this.#position[index]!);
     }
     this.#first[slot] = NONE;
     this.#left -= this.#counts[slot]!;
     this.#counts[slot] = 0;
     if (this.#left === 0) this.#clear();
-    return keys;
   }
 
   /** The lowest slot with packed keys; undefined: there is none. */

@@ -51,6 +51,7 @@ export class Store {
     private readonly log: CommitLog,
   ) {
     this.#maxAppendBytes = log.maxAppendBytes;
+    keyspace.readFrom(log);
     this.separation = new Separation(keyspace, this.#turn);
     this.#fate = new SentAppends(keyspace, log, this.#turn);
   }

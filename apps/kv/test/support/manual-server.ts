@@ -70,6 +70,11 @@ export class ManualLog implements CommitLog {
     this.#refusesLater = later;
   }
 
+  /** Values stay in the heap. */
+  memory(): undefined {
+    return undefined;
+  }
+
   dead({ offset }: { offset: number }): void {
     this.deadOffsets.push(offset);
   }

@@ -14,6 +14,7 @@ import { Keyspace } from '../../src/store/keyspace.js';
 import { logEntries, splitKey } from '../../src/store/record.js';
 import { slotOf } from '../../src/store/slot.js';
 import { Store } from '../../src/store/store.js';
+import { EntryMemory } from './entry-memory.js';
 import type { ModelValue } from './hash-model.js';
 
 /** An entry as a segment has it. */
@@ -35,7 +36,7 @@ export class RecordedLog implements CommitLog {
   segments = new Map<bigint, RecordedEntry[]>();
   readonly dead: (location: EntryLocation) => void;
   readonly deadOffsets = new Set<number>();
-  #offset = 0;
+  readonly #memory = new EntryMemory();
   #segment = 1n;
 
   constructor(private readonly appendsPerSegment = 4) {
@@ -57,6 +58,10 @@ export class RecordedLog implements CommitLog {
     return this.append([...logEntries(pieces)]);
   }
 
+  memory(segmentId: bigint): Buffer | undefined {
+    return this.segments.has(segmentId) ? this.#memory.bytes : undefined;
+  }
+
   /** As the log's cleaner: live entries of some closed segments move to a new one, the others disappear. */
   clean(keyspace: Keyspace, which: (index: number) => boolean): void {
     const cleaner = new StoreCleaner(keyspace, this.dead);
@@ -73,6 +78,7 @@ export class RecordedLog implements CommitLog {
       if (type === EntryType.OBJECT)
         cleaner.moved({ type, payload, offset: copy.location.offset }, location, copy.location);
     }
+    for (const { location } of all) this.#memory.free(location.offset);
   }
 
   /** The entries that a recovery finds. */
@@ -97,8 +103,7 @@ export class RecordedLog implements CommitLog {
   }
 
   #place(segmentId: bigint, type: number, payload: Buffer): RecordedEntry {
-    this.#offset += 1;
-    const entry = { type, payload, location: { segmentId, offset: this.#offset } };
+    const entry = { type, payload, location: { segmentId, offset: this.#memory.place(type, payload) } };
     const segment = this.segments.get(segmentId);
     if (segment) segment.push(entry);
     else this.segments.set(segmentId, [entry]);

@@ -1,6 +1,7 @@
 import { type AppendLocation, EntryType, type LogEntry } from '@rdmc/tailwind';
 import type { CommitLog, CommitTicket } from '../../src/log/commit-log.js';
 import { logEntries } from '../../src/store/record.js';
+import { EntryMemory } from './entry-memory.js';
 import type { RecordedEntry } from './recorded-log.js';
 
 interface Waiting {
@@ -28,6 +29,7 @@ export class ShortLog implements CommitLog {
   readonly entries: RecordedEntry[] = [];
   /** Number of entries of each append that got a place. */
   readonly appends: number[] = [];
+  readonly #memory = new EntryMemory();
   #queue: Waiting[] = [];
   #placed: Waiting[] = [];
 
@@ -41,6 +43,10 @@ export class ShortLog implements CommitLog {
 
   appendRun(pieces: readonly Buffer[]): CommitTicket {
     return this.append([...logEntries(pieces)]);
+  }
+
+  memory(): Buffer {
+    return this.#memory.bytes;
   }
 
   dead(): void {}
@@ -64,9 +70,10 @@ export class ShortLog implements CommitLog {
     if (!isRemoval) this.room -= 1;
     const offsets: number[] = [];
     for (const { type, parts } of entries) {
-      const offset = this.entries.length;
+      const payload = Buffer.concat(parts);
+      const offset = this.#memory.place(type, payload);
       offsets.push(offset);
-      this.entries.push({ type, payload: Buffer.concat(parts), location: { segmentId: 1n, offset } });
+      this.entries.push({ type, payload, location: { segmentId: 1n, offset } });
     }
     this.appends.push(entries.length);
     ticket.location = { segmentId: 1n, offsets };
