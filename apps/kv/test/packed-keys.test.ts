@@ -13,6 +13,7 @@ import { CommandRunner } from './support/command-runner.js';
 import { HashModel, modelCommand } from './support/hash-model.js';
 import { ManualLog } from './support/manual-server.js';
 import { contentOf, partOf, RecordedLog, recover, slotOfKey } from './support/recorded-log.js';
+import { ShortLog } from './support/short-log.js';
 
 const NEVER = new AbortController().signal;
 
@@ -106,6 +107,18 @@ it('keys whose append the log refuses later are not here', async () => {
     code: 'ERR_RDMC_LOG_FULL',
   });
   expect([store.keyspace.size, contentOf(store).size]).toEqual([0, 0]);
+});
+
+it('a reply with a key whose append has a place waits for the acknowledgement of the append', async () => {
+  const log = new ShortLog();
+  Object.assign(log, { isShort: false, room: 1 });
+  const runner = new CommandRunner(log);
+  const taken = takeOver(runner.store, deadLog(['k']));
+  while (log.appends.length === 0) await new Promise(setImmediate);
+  expect(runner.run('GET', 'k')).toBe('');
+  log.acknowledge(1);
+  await taken;
+  expect([runner.replies(), runner.keyspace.size]).toEqual(['$10\r\nvalue of k\r\n', 1]);
 });
 
 it('keys with an expiry are found by it at once', async () => {

@@ -30,7 +30,6 @@ const EARLIER = 0;
  */
 export class LogIndex {
   readonly #memory: LogMemory;
-  readonly #hash = new KeyHash();
   readonly #records = new IndexRecords();
   readonly #buckets: (Uint32Array | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #counts = new Uint32Array(SLOTS);
@@ -39,7 +38,10 @@ export class LogIndex {
   /** The entry that was looked at last. */
   readonly #place: KeyPlace = { bytes: NO_BYTES, at: 0, end: 0, keyStart: 0, keyEnd: 0, version: 0 };
 
-  constructor(log: Pick<CommitLog, 'memory'>) {
+  constructor(
+    log: Pick<CommitLog, 'memory'>,
+    private readonly hash: Pick<KeyHash, 'of'> = new KeyHash(),
+  ) {
     this.#memory = new LogMemory(log);
   }
 
@@ -70,7 +72,7 @@ export class LogIndex {
 
   /** The same for a key in the bytes of an entry. */
   addPlace(slot: number, { bytes, keyStart, keyEnd }: Readonly<KeyPlace>, location: EntryLocation): boolean {
-    return this.#add(slot, this.#hash.of(bytes, keyStart, keyEnd), location);
+    return this.#add(slot, this.hash.of(bytes, keyStart, keyEnd), location);
   }
 
   /** Takes a key out, and returns its entry as `get`. */
@@ -200,7 +202,7 @@ export class LogIndex {
   #hashOf(key: string): number {
     const { length } = key;
     for (let at = 0; at < length; at += 1) this.#key[at] = key.charCodeAt(at);
-    return this.#hash.of(this.#key, 0, length);
+    return this.hash.of(this.#key, 0, length);
   }
 
   /** The buckets of a slot that gets one key more. */

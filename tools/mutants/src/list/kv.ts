@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js';
 const PACKAGE = 'apps/kv';
 const IMPORTS = ['apps/kv/test/imports.test.ts'];
 const PACKED = ['apps/kv/test/packed-keys.test.ts'];
+const INDEX = ['apps/kv/test/log-index.test.ts'];
 const PEERS = ['apps/kv/test/peers.test.ts'];
 const ROUTER = ['apps/kv/test/router.test.ts'];
 const ABSENCE = ['apps/kv/test/coordinator-absence.test.ts'];
@@ -131,6 +132,69 @@ export const kv: readonly Mutant[] = [
     replace: '',
     fault: 'Entries of a takeover have the versions of the dead log, below those of removals that are here.',
     tests: IMPORTS,
+  },
+  {
+    id: 'kv/index-old-place',
+    package: PACKAGE,
+    function: 'StoreCleaner.moved',
+    find: 'this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);',
+    replace: 'void 0;',
+    fault: 'The index has the place of an entry in memory that the log has freed.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-two-places',
+    package: PACKAGE,
+    function: 'Keyspace.settled',
+    find: 'keys.delete(key);',
+    replace: '{}',
+    fault: 'A key is in the heap and in the index.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-of-an-earlier-write',
+    package: PACKAGE,
+    function: 'Keyspace.settled',
+    find: 'keys?.get(key) === entry',
+    replace: 'keys',
+    fault: 'The index has a value that a later write has replaced.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-forgets-expiry',
+    package: PACKAGE,
+    function: 'Keyspace.settled',
+    find: 'expiresAt !== NO_EXPIRY',
+    replace: 'false',
+    fault: 'A key with an expiry is in the index, which does not have it.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-other-key',
+    package: PACKAGE,
+    function: 'LogIndex.#find',
+    find: 'this.#records.hash(record) === hash && this.#isOf(record, key.length)',
+    replace: 'this.#records.hash(record) === hash',
+    fault: 'A key has the value of another one with its hash.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-number-of-a-freed-segment',
+    package: PACKAGE,
+    function: 'LogMemory.release',
+    find: 'segment.id === this.#lastId',
+    replace: 'false',
+    fault: 'A number stands for a segment that has another one.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-before-acknowledgement',
+    package: PACKAGE,
+    function: 'Keyspace.#unpack',
+    find: 'append.sequence <= this.acknowledged',
+    replace: 'true',
+    fault: 'A reply with a key of a takeover does not wait for the acknowledgement of its append.',
+    tests: PACKED,
   },
   {
     id: 'kv/packed-place-forgotten',
