@@ -1,8 +1,9 @@
 /** Strings whose writes are acknowledged are read from the log's memory, and nobody sees a difference. */
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MAX_INDEXED_BYTES } from '../src/limits.js';
 import { NO_EXPIRY } from '../src/store/entry.js';
+import { IndexRecords, NONE } from '../src/store/index-records.js';
 import { KeyHash } from '../src/store/key-hash.js';
 import { LogIndex } from '../src/store/log-index.js';
 import { LogMemory } from '../src/store/log-memory.js';
@@ -129,6 +130,53 @@ describe('the index', () => {
     expect([index.size, index.get(SLOT, 'k'), index.has(SLOT)]).toEqual([0, undefined, false]);
   });
 
+  it('has many keys in one slot, and gives their memory back', () => {
+    const indexed = new Indexed();
+    const mebibyte = 1024 * 1024;
+    const most = 70_000;
+    for (let number = 0; number < most; number += 1) indexed.put(String(number));
+    indexed.check();
+    const full = indexed.index.bytes;
+    expect(full).toBeGreaterThan(2 * mebibyte);
+    for (let number = 0; number < most; number += 1) indexed.put(String(number));
+    expect(indexed.index.bytes).toBe(full);
+    for (let number = 0; number < most; number += 1) indexed.take(String(number));
+    expect(indexed.index.bytes).toBe(mebibyte);
+    indexed.put('again');
+    indexed.check();
+  });
+
+  it('does not allocate with each write of an only key', () => {
+    const records = new IndexRecords();
+    const { bytes } = records;
+    expect(bytes).toBe(0);
+    const buffers = vi.spyOn(globalThis, 'SharedArrayBuffer');
+    for (let write = 0; write < 100; write += 1) records.remove(records.add(NONE, 1, 0, 0));
+    expect(buffers).toHaveBeenCalledTimes(1);
+    buffers.mockRestore();
+  });
+
+  it('gives the view of a segment up when its last entry was taken or moved', () => {
+    const memory = new EntryMemory();
+    const asked: bigint[] = [];
+    const index = new LogIndex({
+      memory: (segmentId) => {
+        asked.push(segmentId);
+        return memory.bytes;
+      },
+    });
+    const place = (key: string, segmentId: bigint) => {
+      const { type, parts } = encodeKeyObject({ key, version: 1, value: 'v', expiresAt: NO_EXPIRY });
+      return { segmentId, offset: memory.place(type, Buffer.concat(parts)) };
+    };
+    index.add(SLOT, 'a', place('a', 1n));
+    index.move(SLOT, 'a', place('a', 2n));
+    index.add(SLOT, 'b', place('b', 1n));
+    index.take(SLOT, 'b');
+    index.add(SLOT, 'c', place('c', 1n));
+    expect(asked).toEqual([1n, 2n, 1n, 1n]);
+  });
+
   it('asks for a segment once, and does not keep its memory when it has no entry of it', () => {
     const asked: bigint[] = [];
     const memory = new LogMemory({
@@ -149,6 +197,14 @@ describe('the index', () => {
 describe('the hash of a key', () => {
   const hashOf = (secret: string, text: string): number =>
     new KeyHash(Buffer.from(secret, 'hex')).of(Buffer.from(` ${text} `), 1, 1 + text.length);
+
+  it('is that of the kernel', () => {
+    // test_vectors_hsiphash of lib/test_siphash.c, for machines of 32 bits: 0, 1, 2, … bytes.
+    const hash = new KeyHash(Buffer.from('0001020304050607', 'hex'));
+    const message = Uint8Array.of(0, 1, 2, 3, 4);
+    const hashes = [0, 1, 2, 3, 4].map((length) => hash.of(message, 0, length).toString(16).padStart(8, '0'));
+    expect(hashes).toEqual(['5814c896', 'e7e864ca', 'bc4b0e30', '01539939', '7e059ea6']);
+  });
 
   it('depends on the secret, on each byte and on the length, and on nothing else', () => {
     const texts = ['', '\0', '\0\0', 'a', 'b', 'abcd', 'abcde', 'abcdf', 'abcdefgh', 'abcdefg\0', 'abcdefg'];
@@ -219,6 +275,21 @@ describe('the keys of a store', () => {
     runner.replies();
     expect(runner.run('SET', 'k', 'refused')).toMatch(/^-.*no room/);
     expect([runner.run('GET', 'k'), runner.keyspace.size]).toEqual(['$4\r\nkept\r\n', 1]);
+  });
+
+  it('are read from the log again when it has moved what an undone write has left in the heap', () => {
+    const log = new RecordedLog(1);
+    const runner = new CommandRunner(log);
+    for (const key of ['{a}1', '{a}2', '{a}3']) runner.run('SET', key, `value of ${key}`);
+    const work = (): void => {
+      runner.store.put(slotOfKey('{a}1'), '{a}1', 'undone', NO_EXPIRY);
+      throw new Error('for the test');
+    };
+    expect(() => runner.store.atomically(work, () => {})).toThrow('for the test');
+    expect([runner.keyspace.indexed, runner.keyspace.size]).toEqual([2, 3]);
+    log.clean(runner.keyspace, () => true);
+    expect(runner.keyspace.indexed).toBe(3);
+    expect(runner.run('GET', '{a}1')).toContain('value of {a}1');
   });
 
   it('are in the heap where they are large, hashes, or have an expiry', () => {

@@ -7,9 +7,11 @@ import { Floors, type Tenure } from '../src/cluster/tenure.js';
 import { Incoming } from '../src/handover/incoming.js';
 import { IncomingSlots } from '../src/handover/incoming-slots.js';
 import { SlotCopy } from '../src/handover/slot-copy.js';
+import { NO_EXPIRY } from '../src/store/entry.js';
 import { decodeKey } from '../src/store/record.js';
 import { slotOf } from '../src/store/slot.js';
 import { CommandRunner } from './support/command-runner.js';
+import { EntryMemory } from './support/entry-memory.js';
 import { HashModel, MODEL_KEYS, type ModelValue, modelCommand } from './support/hash-model.js';
 import { ManualLog } from './support/manual-server.js';
 import { contentOf, RecordedLog, recover, slotOfKey } from './support/recorded-log.js';
@@ -28,10 +30,20 @@ function expiries({ keyspace }: CommandRunner): (number | undefined)[] {
   return MODEL_KEYS.filter(isMoved).map((key) => keyspace.get(SLOTS[0]!, key)?.expiresAt);
 }
 
+/** A transaction writes all keys, and nothing of it was done. */
+function undo({ store }: CommandRunner): void {
+  const work = (): void => {
+    for (const key of MODEL_KEYS) store.put(slotOfKey(key), key, 'undone', NO_EXPIRY);
+    throw new Error('for the test');
+  };
+  expect(() => store.atomically(work, () => {})).toThrow('for the test');
+}
+
 const step = fc.oneof(
   { weight: 6, arbitrary: modelCommand },
   { weight: 2, arbitrary: fc.constant('acknowledge') },
   { weight: 1, arbitrary: fc.constant('refuse') },
+  { weight: 1, arbitrary: fc.constant('undo') },
   { weight: 3, arbitrary: fc.nat(120) },
 );
 
@@ -41,7 +53,7 @@ it('a copy has what the source has acknowledged, whatever is written and refused
       fc.array(step, { minLength: 15, maxLength: 60, size: 'max' }),
       fc.nat(15),
       async (steps, begin) => {
-        const log = new ManualLog();
+        const log = new ManualLog(undefined, new EntryMemory());
         const source = new CommandRunner(log);
         const target = new CommandRunner(new RecordedLog());
         const copy = new SlotCopy(source.store, SLOTS);
@@ -58,6 +70,7 @@ it('a copy has what the source has acknowledged, whatever is written and refused
           } else if (each === 'acknowledge') log.acknowledge();
           else if (each === 'refuse')
             log.refuseAll(Object.assign(new Error('full'), { code: 'ERR_RDMC_LOG_FULL' }));
+          else if (each === 'undo') undo(source);
           else if (Array.isArray(each)) source.turn(each);
           await new Promise(setImmediate);
         }
@@ -73,6 +86,27 @@ it('a copy has what the source has acknowledged, whatever is written and refused
     ),
     { numRuns: 200 },
   );
+});
+
+it('a key comes that a transaction has written in vain while its slot was copied', async () => {
+  const source = new CommandRunner(new RecordedLog());
+  const target = new CommandRunner(new RecordedLog());
+  const keys = Array.from({ length: 100 }, (_, number) => `{a}${number}`);
+  for (const key of keys) source.run('SET', key, 'v'.repeat(100));
+  const copy = new SlotCopy(source.store, SLOTS);
+  source.store.follow(copy);
+  copy.fill(1000);
+  const work = (): void => {
+    for (const key of keys) source.store.put(SLOTS[0]!, key, 'undone', NO_EXPIRY);
+    throw new Error('for the test');
+  };
+  expect(() => source.store.atomically(work, () => {})).toThrow('for the test');
+  copy.fill(Number.POSITIVE_INFINITY);
+  const incoming = new IncomingSlots(target.store, new Set(SLOTS));
+  for (const _ of incoming.apply(Buffer.concat([u32(1), copy.take()])));
+  target.store.commit();
+  await new Promise(setImmediate);
+  expect(contentOf(target.store)).toEqual(contentOf(source.store));
 });
 
 it('what the log has not acknowledged is not copied, and is when it has', async () => {

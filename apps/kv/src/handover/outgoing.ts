@@ -139,6 +139,7 @@ export class Outgoing {
       copy.fill(HANDOVER_FRAME_BYTES, HANDOVER_STEP_MS);
       if (!copy.isThrough && copy.bytes < HANDOVER_FRAME_BYTES) {
         await turn();
+        this.options.store.ended.throwIfAborted();
         continue;
       }
       const isLittle = copy.isThrough && copy.bytes < HANDOVER_FRAME_BYTES;

@@ -59,7 +59,7 @@ export class StoreCleaner implements LogCleaner {
   }
 
   #find({ key }: LogKey): KeyEntry | undefined {
-    return this.keyspace.get(slotOf(key, 0, key.length), latin1(key));
+    return this.keyspace.peek(slotOf(key, 0, key.length), latin1(key));
   }
 }
 

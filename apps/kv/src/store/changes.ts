@@ -27,7 +27,7 @@ export type Change = KeyChange | FieldChange;
 /** The change is acknowledged: the entry of a removal is not needed any more, and that of a string may be read from the log. */
 export function settleChange(keyspace: Keyspace, change: Change): void {
   if (change.after.value !== undefined) {
-    if (!change.hash) keyspace.settled(change.slot, change.key, change.after);
+    if (!change.hash) keyspace.index(change.slot, change.key, change.after);
   } else if (change.hash) {
     if (change.hash.get(change.field) === change.after) change.hash.delete(change.field);
   } else if (keyspace.get(change.slot, change.key) === change.after) {
@@ -35,7 +35,10 @@ export function settleChange(keyspace: Keyspace, change: Change): void {
   }
 }
 
-/** The change did not happen. Changes are undone in the opposite of their order. */
+/**
+ * The change did not happen. Changes are undone in the opposite of their order. The entry before stays in the heap: while it was not
+ * the key's, the log may have moved it, so its place may be an old one until the log moves it again.
+ */
 export function undoChange(keyspace: Keyspace, change: Change): void {
   if (change.hash) {
     undoField(keyspace, change);

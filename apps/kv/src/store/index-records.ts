@@ -50,7 +50,8 @@ export class IndexRecords {
   remove(record: number): void {
     this.#count -= 1;
     if (this.#count === 0) {
-      this.#chunks = [];
+      // The first one stays: an only key may come and go with each write.
+      this.#chunks.length = 1;
       this.#fresh = 1;
       this.#free = NONE;
       return;

@@ -4,7 +4,7 @@ const WORD_BYTES = 4;
 
 /**
  * HalfSipHash-1-3 of a key's bytes (J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF"; the Linux kernel's
- * `hsiphash`). It has a secret, so a client cannot choose many keys with one hash.
+ * `hsiphash` of 32 bits). It has a secret, so a client cannot choose many keys with one hash.
  */
 export class KeyHash {
   readonly #secret: readonly [number, number];

@@ -97,6 +97,12 @@ export class Keyspace {
     return this.#slots[slot]?.get(key) ?? this.#index.get(slot, key);
   }
 
+  /** The same for the log's cleaner, which looks at very many and does not read their texts: a string may be an empty one. */
+  peek(slot: number, key: string): KeyEntry | undefined {
+    this.#unpack(slot);
+    return this.#slots[slot]?.get(key) ?? this.#index.peek(slot, key);
+  }
+
   /**
    * Keeps a string without an expiry in its bytes until a key of its slot is asked for. The slot must not have the key.
    * @param position of the entry in the append
@@ -138,8 +144,11 @@ export class Keyspace {
     if (before) this.#count(slot, key, before, undefined);
   }
 
-  /** The write of an entry is acknowledged. Where the log has it in memory it is read from there from now on. */
-  settled(slot: number, key: string, entry: KeyEntry): void {
+  /**
+   * The write of an entry is acknowledged, and its place in the log is right. Where the log has it in memory it is read from there
+   * from now on.
+   */
+  index(slot: number, key: string, entry: KeyEntry): void {
     const { value, expiresAt, location } = entry;
     if (typeof value !== 'string' || expiresAt !== NO_EXPIRY || !location) return;
     if (objectBytes(key.length, value.length, NO_EXPIRY) > MAX_INDEXED_BYTES) return;
@@ -147,15 +156,20 @@ export class Keyspace {
     if (keys?.get(key) === entry && this.#index.add(slot, key, location)) keys.delete(key);
   }
 
-  /** The log has moved the entry of a key; `entry` is what `get` has returned for it. */
+  /** The log has moved the entry of a key; `entry` is what `peek` has returned for it. */
   moved(slot: number, key: string, entry: KeyEntry, to: EntryLocation): void {
-    if (this.#slots[slot]?.get(key) === entry) entry.locate(to);
-    else this.#index.move(slot, key, to);
+    if (this.#slots[slot]?.get(key) !== entry) {
+      this.#index.move(slot, key, to);
+      return;
+    }
+    entry.locate(to);
+    // One that an undone write has left in the heap.
+    if (entry.sequence <= this.acknowledged) this.index(slot, key, entry);
   }
 
   /**
-   * Keys that have a value, with their entries as they were a moment before. Others may be written and removed meanwhile; one that is
-   * acknowledged meanwhile may come twice.
+   * Keys that have a value, with their entries as they were a moment before. Where others are written meanwhile, between two steps,
+   * these may come twice, or not at all.
    */
   *entries(slot: number): Generator<[string, KeyEntry], void> {
     this.#unpack(slot);

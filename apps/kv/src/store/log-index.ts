@@ -1,7 +1,7 @@
 import type { EntryLocation } from '@rdmc/tailwind';
 import { MAX_INDEXED_BYTES, SLOTS } from '../limits.js';
 import type { CommitLog } from '../log/commit-log.js';
-import { Entry } from './entry.js';
+import { Entry, NO_EXPIRY } from './entry.js';
 import type { KeyEntry } from './hash.js';
 import { IndexRecords, NONE } from './index-records.js';
 import { KeyHash } from './key-hash.js';
@@ -33,6 +33,7 @@ export class LogIndex {
   readonly #records = new IndexRecords();
   readonly #buckets: (Uint32Array | undefined)[] = new Array(SLOTS).fill(undefined);
   readonly #counts = new Uint32Array(SLOTS);
+  #bucketBytes = 0;
   /** The key that is looked for. */
   readonly #key = new Uint8Array(MAX_INDEXED_BYTES);
   /** The entry that was looked at last. */
@@ -50,9 +51,9 @@ export class LogIndex {
     return this.#records.count;
   }
 
-  /** Memory of the places, outside of the heap. */
+  /** Memory of records and buckets, outside of the heap. */
   get bytes(): number {
-    return this.#records.bytes;
+    return this.#records.bytes + this.#bucketBytes;
   }
 
   has(slot: number): boolean {
@@ -63,6 +64,12 @@ export class LogIndex {
   get(slot: number, key: string): KeyEntry | undefined {
     const record = this.#find(slot, key);
     return record === NONE ? undefined : this.#entry(record);
+  }
+
+  /** The same with an empty text for a value. */
+  peek(slot: number, key: string): KeyEntry | undefined {
+    const record = this.#find(slot, key);
+    return record === NONE ? undefined : this.#entryOf(record, '', NO_EXPIRY);
   }
 
   /** Adds a key that the slot does not have. Returns false, and does nothing, where the log does not have the place in memory. */
@@ -87,9 +94,8 @@ export class LogIndex {
   /** The entry of a key that is here has another place. */
   move(slot: number, key: string, { segmentId, offset }: EntryLocation): void {
     const record = this.#find(slot, key);
-    const segment = this.#memory.hold(segmentId);
-    if (record === NONE || segment === undefined)
-      throw new Error(`no place in segment ${segmentId} for a key of slot ${slot}`);
+    const segment = record === NONE ? undefined : this.#memory.hold(segmentId);
+    if (segment === undefined) throw new Error(`no place in segment ${segmentId} for a key of slot ${slot}`);
     this.#memory.release(this.#records.segment(record));
     this.#records.setPlace(record, segment, offset);
   }
@@ -148,7 +154,8 @@ export class LogIndex {
     this.#memory.release(this.#records.segment(record));
     this.#records.remove(record);
     this.#counts[slot]! -= 1;
-    if (this.#counts[slot] === 0) this.#buckets[slot] = undefined;
+    // The few of a slot with few keys stay: such a key may come and go with each write.
+    if (this.#counts[slot] === 0 && buckets.length > FIRST_BUCKETS) this.#setBuckets(slot, undefined);
   }
 
   #before(first: number, record: number): number {
@@ -188,6 +195,10 @@ export class LogIndex {
   /** Of the record that was looked at last. */
   #entry(record: number): KeyEntry {
     const { value, expiresAt } = readString(this.#place);
+    return this.#entryOf(record, value, expiresAt);
+  }
+
+  #entryOf(record: number, value: string, expiresAt: number): KeyEntry {
     const entry: KeyEntry = new Entry(value, this.#place.version, expiresAt, EARLIER);
     entry.segmentId = this.#memory.id(this.#records.segment(record));
     entry.offset = this.#place.at;
@@ -219,8 +230,13 @@ export class LogIndex {
         record = next;
       }
     }
-    this.#buckets[slot] = buckets;
+    this.#setBuckets(slot, buckets);
     return buckets;
+  }
+
+  #setBuckets(slot: number, buckets: Uint32Array | undefined): void {
+    this.#bucketBytes += (buckets?.byteLength ?? 0) - (this.#buckets[slot]?.byteLength ?? 0);
+    this.#buckets[slot] = buckets;
   }
 }
 

@@ -19,7 +19,7 @@ export interface StoreListener {
 export interface AppendFollower {
   /** The log has acknowledged the append. */
   settled(append: Append): void;
-  /** Its writes did not happen, and are undone. */
+  /** Its writes did not happen, and are undone; also those of a transaction that was never sent. */
   undone(append: Append): void;
 }
 

@@ -152,7 +152,10 @@ export class Store {
           this.#fate.forget(entry);
           this.keyspace.delete(slot, key);
           keys += 1;
-          if (keys % FORGET_STEP_KEYS === 0) await turn();
+          if (keys % FORGET_STEP_KEYS !== 0) continue;
+          await turn();
+          // The memory of a log that has ended may be gone.
+          this.log.ended.throwIfAborted();
         }
         this.keyspace.forgetOrder(slot);
       }
@@ -337,7 +340,9 @@ export class Store {
       work();
       return true;
     } catch (error) {
-      for (const change of this.#turn.takeSince(mark)) undoChange(this.keyspace, change);
+      const taken = this.#turn.takeSince(mark);
+      for (const change of taken.changes.toReversed()) undoChange(this.keyspace, change);
+      this.#fate.follower?.undone(taken);
       this.separation.undone();
       undone();
       if (error instanceof AppendOverflow) return false;

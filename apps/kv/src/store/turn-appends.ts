@@ -105,15 +105,15 @@ export class TurnAppends {
     return { changes: this.#changes.length, fillingBytes: this.#fillingBytes, bytes: this.bytes };
   }
 
-  /** Takes the writes since the mark out of the append that is being filled. Returns their changes, the last one first. */
-  takeSince({ changes, fillingBytes, bytes }: Mark): Change[] {
-    const taken = this.#changes.splice(changes);
-    this.#entries.length = changes;
+  /** Takes the writes since the mark out of the append that is being filled, and returns them. */
+  takeSince({ changes, fillingBytes, bytes }: Mark): Append {
+    const { sequence } = this;
+    const [taken, entries] = [this.#changes.splice(changes), this.#entries.splice(changes)];
     this.#fillingBytes = fillingBytes;
     this.bytes = bytes;
     // The append is empty again: the next write sets its needs. Undefined, all earlier appends, is right where it does not.
     if (changes === 0) this.needs = undefined;
-    return taken.reverse();
+    return { sequence, changes: taken, entries, sentAt: 0 };
   }
 
   /** The turn's appends, in order; the next one begins. */

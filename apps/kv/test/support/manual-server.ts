@@ -14,6 +14,7 @@ import { RespServer } from '../../src/server/resp-server.js';
 import { Keyspace } from '../../src/store/keyspace.js';
 import { logEntries } from '../../src/store/record.js';
 import { Store } from '../../src/store/store.js';
+import type { EntryMemory } from './entry-memory.js';
 import { locationOf } from './recorded-log.js';
 
 /** A log that acknowledges when it is told to. Appends over its limit are refused, as the real one's are. */
@@ -32,7 +33,11 @@ export class ManualLog implements CommitLog {
   #changed: () => void = () => {};
   #offset = 0;
 
-  constructor(readonly maxAppendBytes = 2 * 1024 * 1024) {}
+  /** @param kept the memory that the log has its entries in; undefined: values stay in the heap */
+  constructor(
+    readonly maxAppendBytes = 2 * 1024 * 1024,
+    private readonly kept?: EntryMemory,
+  ) {}
 
   get ended(): AbortSignal {
     return this.#ended.signal;
@@ -48,8 +53,8 @@ export class ManualLog implements CommitLog {
     if (isRefused && !this.#refusesLater) throw full();
     this.appends.push(entries);
     if (isRefused) return { location: undefined, acknowledged: Promise.reject(full()) };
-    const locations = entries.map(() => {
-      this.#offset += 1;
+    const locations = entries.map(({ type, parts }) => {
+      this.#offset = this.kept?.place(type, Buffer.concat(parts)) ?? this.#offset + 1;
       return { segmentId: 1n, offset: this.#offset };
     });
     const acknowledged = new Promise<void>((resolve, reject) => {
@@ -70,9 +75,8 @@ export class ManualLog implements CommitLog {
     this.#refusesLater = later;
   }
 
-  /** Values stay in the heap. */
-  memory(): undefined {
-    return undefined;
+  memory(): Buffer | undefined {
+    return this.kept?.bytes;
   }
 
   dead({ offset }: { offset: number }): void {

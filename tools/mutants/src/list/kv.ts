@@ -145,7 +145,7 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/index-two-places',
     package: PACKAGE,
-    function: 'Keyspace.settled',
+    function: 'Keyspace.index',
     find: 'keys.delete(key);',
     replace: '{}',
     fault: 'A key is in the heap and in the index.',
@@ -154,7 +154,7 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/index-of-an-earlier-write',
     package: PACKAGE,
-    function: 'Keyspace.settled',
+    function: 'Keyspace.index',
     find: 'keys?.get(key) === entry',
     replace: 'keys',
     fault: 'The index has a value that a later write has replaced.',
@@ -163,7 +163,7 @@ export const kv: readonly Mutant[] = [
   {
     id: 'kv/index-forgets-expiry',
     package: PACKAGE,
-    function: 'Keyspace.settled',
+    function: 'Keyspace.index',
     find: 'expiresAt !== NO_EXPIRY',
     replace: 'false',
     fault: 'A key with an expiry is in the index, which does not have it.',
@@ -195,6 +195,24 @@ export const kv: readonly Mutant[] = [
     replace: 'true',
     fault: 'A reply with a key of a takeover does not wait for the acknowledgement of its append.',
     tests: PACKED,
+  },
+  {
+    id: 'kv/index-stays-left',
+    package: PACKAGE,
+    function: 'Keyspace.moved',
+    find: 'entry.sequence <= this.acknowledged',
+    replace: 'false',
+    fault: 'Strings whose writes were undone stay in the heap until they are written again.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/copy-without-undone',
+    package: PACKAGE,
+    function: 'Store.#isWhole',
+    find: 'this.#fate.follower?.undone(taken);',
+    replace: '',
+    fault: 'A hand-over loses a key that a transaction has written in vain.',
+    tests: ['apps/kv/test/slot-copy.test.ts'],
   },
   {
     id: 'kv/packed-place-forgotten',
