@@ -89,14 +89,12 @@ export const TAKEOVER_APPENDS = 8;
 /** The parts of a dead log are read into memory in pieces of this size. */
 export const PART_MEMORY_BYTES = 16 * 1024 * 1024;
 /**
- * Of a string that is read from the log, with its key and headers: each read copies it. Larger ones stay in the heap, where there
- * are few of them.
+ * Of a string that is read from the log, or that a takeover leaves packed, with its key and headers: each read copies it, and a
+ * command waits while the keys of its slot are unpacked. Larger ones are in the heap, where there are few of them.
  */
 export const MAX_INDEXED_BYTES = 4096;
 /** Keys of a slot that stay in the bytes of a takeover until one is asked for: a command waits for all of them, for about 3 ms. */
 export const MAX_PACKED_KEYS = 2048;
-/** Larger entries are not packed: that time would be the one that copying their values takes. */
-export const MAX_PACKED_BYTES = MAX_INDEXED_BYTES;
 /** The others are unpacked later, beginning so long after a takeover, in steps of this time; a rest of so many times it follows each. */
 export const UNPACK_DELAY_MS = 1000;
 export const UNPACK_STEP_MS = 0.5;

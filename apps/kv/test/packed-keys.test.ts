@@ -4,7 +4,7 @@ import { rejection } from '@rdmc/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Imports } from '../src/cluster/imports.js';
-import { MAX_PACKED_BYTES, MAX_PACKED_KEYS } from '../src/limits.js';
+import { MAX_INDEXED_BYTES, MAX_PACKED_KEYS } from '../src/limits.js';
 import type { CommitTicket } from '../src/log/commit-log.js';
 import { StoreCleaner } from '../src/log/store-cleaner.js';
 import { Keyspace } from '../src/store/keyspace.js';
@@ -78,8 +78,8 @@ it('a command does not wait for more keys of its slot than it may', async () => 
 it('a command does not wait for large values of other keys', async () => {
   const dead = new RecordedLog();
   const runner = new CommandRunner(dead);
-  runner.run('SET', 'a', 'v'.repeat(MAX_PACKED_BYTES));
-  runner.run('SET', 'b', 'v'.repeat(MAX_PACKED_BYTES - 100));
+  runner.run('SET', 'a', 'v'.repeat(MAX_INDEXED_BYTES));
+  runner.run('SET', 'b', 'v'.repeat(MAX_INDEXED_BYTES - 100));
   const store = new Store(new Keyspace(), new RecordedLog());
   await takeOver(store, dead);
   expect(store.keyspace.packed).toBe(1);

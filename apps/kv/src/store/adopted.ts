@@ -1,5 +1,5 @@
 import type { Buffer } from 'node:buffer';
-import { MAX_PACKED_BYTES } from '../limits.js';
+import { MAX_INDEXED_BYTES } from '../limits.js';
 import { type Change, undoChange } from './changes.js';
 import { Entry } from './entry.js';
 import type { KeyValue } from './hash.js';
@@ -63,7 +63,7 @@ export class Adopted {
     const version = nextVersion();
     writeVersion(place, version);
     // A key with an expiry is in an index of its own.
-    const mayPack = !doesExpire(place) && end - at <= MAX_PACKED_BYTES;
+    const mayPack = !doesExpire(place) && end - at <= MAX_INDEXED_BYTES;
     if (!mayPack || !keyspace.pack(slot, place, this.packed, this.#count)) this.#set(slot, place, version);
     this.#count += 1;
     this.bytes += end - at;
