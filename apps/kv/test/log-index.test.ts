@@ -135,7 +135,9 @@ describe('the index', () => {
     const mebibyte = 1024 * 1024;
     const most = 70_000;
     for (let number = 0; number < most; number += 1) indexed.put(String(number));
-    indexed.check();
+    expect(new Set(indexed.index.keys(SLOT)).size).toBe(most);
+    for (const key of ['0', '65534', '65535', '65536', String(most - 1)])
+      expect(indexed.index.get(SLOT, key)).toMatchObject({ value: `value of ${key}` });
     const full = indexed.index.bytes;
     expect(full).toBeGreaterThan(2 * mebibyte);
     for (let number = 0; number < most; number += 1) indexed.put(String(number));

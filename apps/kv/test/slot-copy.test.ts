@@ -88,7 +88,7 @@ it('a copy has what the source has acknowledged, whatever is written and refused
   );
 });
 
-it('a key comes that a transaction has written in vain while its slot was copied', async () => {
+it('a key is copied although a transaction, which was undone, has written it while its slot was copied', async () => {
   const source = new CommandRunner(new RecordedLog());
   const target = new CommandRunner(new RecordedLog());
   const keys = Array.from({ length: 100 }, (_, number) => `{a}${number}`);

@@ -104,31 +104,25 @@ export class LogIndex {
    * The keys of a slot, in the order of their hashes. Keys may be added and taken meanwhile; each other key comes once. Each
    * key and its entry are those of a moment before: several are read at once.
    */
-  *entries(slot: number): Generator<[string, KeyEntry], void> {
-    for (let hash = 0; hash < HASHES; ) {
-      const buckets = this.#buckets[slot];
-      if (!buckets) return;
-      const bucket = bucketOf(buckets, hash);
-      const found: [string, KeyEntry][] = [];
-      for (let record = buckets[bucket]!; record !== NONE; record = this.#records.next(record)) {
-        this.#look(record);
-        found.push([this.#keyText(), this.#entry(record)]);
-      }
-      hash = (bucket + 1) * (HASHES / buckets.length);
-      yield* found;
-    }
+  entries(slot: number): Generator<[string, KeyEntry], void> {
+    return this.#each(slot, (record) => [this.#keyText(), this.#entry(record)]);
   }
 
   /** The same without the entries. */
-  *keys(slot: number): Generator<string, void> {
+  keys(slot: number): Generator<string, void> {
+    return this.#each(slot, () => this.#keyText());
+  }
+
+  /** What `read` returns for each record of a slot; the record was looked at. */
+  *#each<T>(slot: number, read: (record: number) => T): Generator<T, void> {
     for (let hash = 0; hash < HASHES; ) {
       const buckets = this.#buckets[slot];
       if (!buckets) return;
       const bucket = bucketOf(buckets, hash);
-      const found: string[] = [];
+      const found: T[] = [];
       for (let record = buckets[bucket]!; record !== NONE; record = this.#records.next(record)) {
         this.#look(record);
-        found.push(this.#keyText());
+        found.push(read(record));
       }
       hash = (bucket + 1) * (HASHES / buckets.length);
       yield* found;

@@ -211,7 +211,7 @@ export const kv: readonly Mutant[] = [
     function: 'Store.#isWhole',
     find: 'this.#fate.follower?.undone(taken);',
     replace: '',
-    fault: 'A hand-over loses a key that a transaction has written in vain.',
+    fault: 'A hand-over loses a key that a transaction, which was undone, has written meanwhile.',
     tests: ['apps/kv/test/slot-copy.test.ts'],
   },
   {
