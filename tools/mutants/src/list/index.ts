@@ -8,6 +8,7 @@ import { groupSmall } from './group-small.js';
 import { hipower } from './hipower.js';
 import { kv } from './kv.js';
 import { kvHandOver } from './kv-hand-over.js';
+import { kvIndex } from './kv-index.js';
 import { levels } from './levels.js';
 import { mesh } from './mesh.js';
 import { schedule } from './schedule.js';
@@ -30,6 +31,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...hipower,
   ...kv,
   ...kvHandOver,
+  ...kvIndex,
   ...levels,
   ...mesh,
   ...schedule,

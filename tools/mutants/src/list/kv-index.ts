@@ -1,0 +1,118 @@
+import type { Mutant } from '../mutant.js';
+
+const PACKAGE = 'apps/kv';
+const PACKED = ['apps/kv/test/packed-keys.test.ts'];
+const INDEX = ['apps/kv/test/log-index.test.ts'];
+
+/** Where the keys of a store are: read from the log's memory, or packed after a takeover. */
+export const kvIndex: readonly Mutant[] = [
+  {
+    id: 'kv/index-old-place',
+    package: PACKAGE,
+    function: 'StoreCleaner.moved',
+    find: 'this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);',
+    replace: 'void 0;',
+    fault: 'The index has the place of an entry in memory that the log has freed.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-two-places',
+    package: PACKAGE,
+    function: 'Keyspace.index',
+    find: 'keys.delete(key);',
+    replace: '{}',
+    fault: 'A key is in the heap and in the index.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-of-an-earlier-write',
+    package: PACKAGE,
+    function: 'Keyspace.index',
+    find: 'keys?.get(key) === entry',
+    replace: 'keys',
+    fault: 'The index has a value that a later write has replaced.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-forgets-expiry',
+    package: PACKAGE,
+    function: 'Keyspace.index',
+    find: 'expiresAt !== NO_EXPIRY',
+    replace: 'false',
+    fault: 'A key with an expiry is in the index, which does not have it.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-other-key',
+    package: PACKAGE,
+    function: 'LogIndex.#find',
+    find: 'this.#records.hash(record) === hash && this.#isOf(record, key.length)',
+    replace: 'this.#records.hash(record) === hash',
+    fault: 'A key has the value of another one with its hash.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-number-of-a-freed-segment',
+    package: PACKAGE,
+    function: 'LogMemory.release',
+    find: 'segment.id === this.#lastId',
+    replace: 'false',
+    fault: 'A number stands for a segment that has another one.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/index-before-acknowledgement',
+    package: PACKAGE,
+    function: 'Keyspace.#unpack',
+    find: 'append.sequence <= this.acknowledged',
+    replace: 'true',
+    fault: 'A reply with a key of a takeover does not wait for the acknowledgement of its append.',
+    tests: PACKED,
+  },
+  {
+    id: 'kv/index-stays-left',
+    package: PACKAGE,
+    function: 'Keyspace.moved',
+    find: 'entry.sequence <= this.acknowledged',
+    replace: 'false',
+    fault: 'Strings whose writes were undone stay in the heap until they are written again.',
+    tests: INDEX,
+  },
+  {
+    id: 'kv/copy-without-undone',
+    package: PACKAGE,
+    function: 'Store.#isWhole',
+    find: 'this.#fate.follower?.undone(taken);',
+    replace: '',
+    fault: 'A hand-over loses a key that a transaction, which was undone, has written meanwhile.',
+    tests: ['apps/kv/test/slot-copy.test.ts'],
+  },
+  {
+    id: 'kv/packed-place-forgotten',
+    package: PACKAGE,
+    function: 'PackedAppend.placed',
+    find: 'if (entry.stale) dead(place);',
+    replace: '',
+    fault:
+      'A key of a takeover that was overwritten before its append had a place counts as live in the log.',
+    tests: PACKED,
+  },
+  {
+    id: 'kv/packed-of-two-takeovers',
+    package: PACKAGE,
+    function: 'PackedKeys.mayGrow',
+    find: 'this.#counts[slot]! < MAX_PACKED_KEYS && this.#appends[this.#append[last]!]!.origin === origin',
+    replace: 'this.#counts[slot]! < MAX_PACKED_KEYS',
+    fault: 'Keys of two takeovers are packed in one slot, where one of them may be twice.',
+    tests: PACKED,
+  },
+  {
+    id: 'kv/packed-refused',
+    package: PACKAGE,
+    function: 'SentAppends.#undo',
+    find: 'append.run?.packed.undo(this.keyspace);',
+    replace: '',
+    fault: 'Keys of a takeover whose append the log has refused stay.',
+    tests: PACKED,
+  },
+];
