@@ -247,9 +247,11 @@ describe('fencing and replacement', () => {
   it('does not commit a replacement that was freed during its scan', async () => {
     const rig = await startBackup();
     await openAndWrite(rig, { epoch: 2, committed: false });
-    const committed = rig.backup.commitReplica(IDENTITY, 2, certificate);
+    const refused = expect(rig.backup.commitReplica(IDENTITY, 2, certificate)).rejects.toEqual(
+      refusal('ERR_RDMC_REPLICA_UNKNOWN'),
+    );
     await rig.backup.freeReplica(IDENTITY);
-    await expect(committed).rejects.toEqual(refusal('ERR_RDMC_REPLICA_UNKNOWN'));
+    await refused;
     expect(rig.backup.holds(IDENTITY)).toBe(false);
   });
 
