@@ -65,7 +65,7 @@ describe('a creation that cannot be', () => {
   it('a member that does not create it: named by all who did', async () => {
     const creators = cluster.except(2);
     // The others have time to find each other, however busy the machine.
-    const options = { id, members: [0, 1, 2], timeoutMs: 8_000 };
+    const options = { id, members: [0, 1, 2], timeoutMs: 20_000 };
     const refusals = await cluster.all((member) => refusal(member.call('createGroup', options)), creators);
     for (const { error } of refusals) {
       expect(error).toMatchObject({ code: 'ERR_RDMC_GROUP_TIMEOUT', missing: [2] });
@@ -91,7 +91,7 @@ describe('a mesh that cannot be', () => {
   it('a wrong key: told to whom it concerns', async () => {
     const cluster = await Cluster.spawn(2, {
       of: { 0: { key: 'a'.repeat(32) }, 1: { key: 'b'.repeat(32) } },
-      node: { timeoutMs: 10_000 },
+      node: { timeoutMs: 20_000 },
     });
     const refusals = await cluster.all((member) => refusal(cluster.join(member)));
     const codes = refusals.map(({ error }) => error.code);

@@ -56,7 +56,7 @@ export const REPLY_BYTES_PER_STEP = 32;
 /** Keys that one step of FLUSHDB removes: some milliseconds; then others have a turn. */
 export const FLUSH_STEP_KEYS = 2000;
 
-/** Keys that leave the index before others have a turn: a millisecond. */
+/** Keys that leave the index before others have a turn: some milliseconds. */
 export const FORGET_STEP_KEYS = 2000;
 
 /** Replies of one turn share memory in slabs of this size. */

@@ -15,6 +15,8 @@ import { contentOf, RecordedLog, slotOfKey } from './support/recorded-log.js';
 import { ShortLog } from './support/short-log.js';
 
 const SLOT = 7;
+/** The end of a log that goes on. */
+const ended = (): AbortSignal => new AbortController().signal;
 
 /** An index over segments of one memory, and what it must have. */
 class Indexed {
@@ -28,7 +30,7 @@ class Indexed {
     const hash = new KeyHash();
     const of: KeyHash['of'] = (bytes, start, end) =>
       Math.floor(hash.of(bytes, start, end) / (2 ** 32 / hashes)) * (2 ** 32 / hashes);
-    this.index = new LogIndex({ memory: () => this.memory.bytes }, { of });
+    this.index = new LogIndex({ memory: () => this.memory.bytes, ended: ended() }, { of });
   }
 
   put(key: string): void {
@@ -125,9 +127,17 @@ describe('the index', () => {
   });
 
   it('does not have a place that the log does not have in memory', () => {
-    const index = new LogIndex({ memory: () => undefined });
+    const index = new LogIndex({ memory: () => undefined, ended: ended() });
     expect(index.add(SLOT, 'k', { segmentId: 1n, offset: 0 })).toBe(false);
     expect([index.size, index.get(SLOT, 'k'), index.has(SLOT)]).toEqual([0, undefined, false]);
+  });
+
+  it('does not ask a log that has ended', () => {
+    const memory = (): never => {
+      throw new Error('the memory is gone');
+    };
+    const index = new LogIndex({ memory, ended: AbortSignal.abort() });
+    expect(index.add(SLOT, 'k', { segmentId: 1n, offset: 0 })).toBe(false);
   });
 
   it('has many keys in one slot, and gives their memory back', () => {
@@ -162,6 +172,7 @@ describe('the index', () => {
     const memory = new EntryMemory();
     const asked: bigint[] = [];
     const index = new LogIndex({
+      ended: ended(),
       memory: (segmentId) => {
         asked.push(segmentId);
         return memory.bytes;
@@ -182,6 +193,7 @@ describe('the index', () => {
   it('asks for a segment once, and does not keep its memory when it has no entry of it', () => {
     const asked: bigint[] = [];
     const memory = new LogMemory({
+      ended: ended(),
       memory: (segmentId) => {
         asked.push(segmentId);
         return Buffer.alloc(1);
@@ -279,19 +291,44 @@ describe('the keys of a store', () => {
     expect([runner.run('GET', 'k'), runner.keyspace.size]).toEqual(['$4\r\nkept\r\n', 1]);
   });
 
-  it('are read from the log again when it has moved what an undone write has left in the heap', () => {
-    const log = new RecordedLog(1);
-    const runner = new CommandRunner(log);
+  it('are read from the log again when a write is undone', () => {
+    const runner = new CommandRunner(new RecordedLog(1));
     for (const key of ['{a}1', '{a}2', '{a}3']) runner.run('SET', key, `value of ${key}`);
     const work = (): void => {
       runner.store.put(slotOfKey('{a}1'), '{a}1', 'undone', NO_EXPIRY);
       throw new Error('for the test');
     };
     expect(() => runner.store.atomically(work, () => {})).toThrow('for the test');
-    expect([runner.keyspace.indexed, runner.keyspace.size]).toEqual([2, 3]);
-    log.clean(runner.keyspace, () => true);
-    expect(runner.keyspace.indexed).toBe(3);
+    expect([runner.keyspace.indexed, runner.keyspace.size]).toEqual([3, 3]);
     expect(runner.run('GET', '{a}1')).toContain('value of {a}1');
+  });
+
+  it('are not read any more when the log has ended, and nothing is thrown but that', async () => {
+    const end = new AbortController();
+    const log = Object.assign(new RecordedLog(), { ended: end.signal });
+    const runner = new CommandRunner(log);
+    for (const key of ['{a}1', '{a}2', 'b']) runner.run('SET', key, 'v');
+    runner.run('SET', 'large', 'v'.repeat(MAX_INDEXED_BYTES));
+    // The log gives its memory back.
+    log.segments.clear();
+    end.abort(new Error('ended'));
+    const refused = '-CLUSTERDOWN ERR_RDMC_KV_SLOT_UNAVAILABLE';
+    for (const words of [
+      ['GET', 'b'],
+      ['SET', 'b', 'w'],
+      ['DEL', 'b'],
+      ['EXISTS', 'b'],
+      ['KEYS', '*'],
+      ['GET', 'none'],
+    ])
+      expect(runner.run(...words)).toSatisfy(
+        (reply: string) => reply.startsWith(refused) || reply === '$-1\r\n',
+      );
+    expect(runner.run('GET', 'b')).toContain(refused);
+    expect(runner.run('PING')).toBe('+PONG\r\n');
+    expect(() =>
+      runner.keyspace.index(slotOfKey('large'), 'large', runner.keyspace.get(slotOfKey('large'), 'large')!),
+    ).not.toThrow();
   });
 
   it('are in the heap where they are large, hashes, or have an expiry', () => {

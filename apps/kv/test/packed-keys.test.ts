@@ -117,8 +117,10 @@ it('a reply with a key whose append has a place waits for the acknowledgement of
   while (log.appends.length === 0) await new Promise(setImmediate);
   expect(runner.run('GET', 'k')).toBe('');
   log.acknowledge(1);
+  expect(runner.keyspace.indexed).toBe(0);
   await taken;
   expect([runner.replies(), runner.keyspace.size]).toEqual(['$10\r\nvalue of k\r\n', 1]);
+  expect(runner.keyspace.indexed).toBe(1);
 });
 
 it('keys with an expiry are found by it at once', async () => {

@@ -97,7 +97,7 @@ describe('join', () => {
     // Member 1 waits longer: when it gave up at the same moment, member 2 would rightly name it too.
     const abort = new AbortController();
     const patient = where.join(1, { signal: abort.signal });
-    const { mesh, core } = where.join(2, { timeoutMs: 8_000 });
+    const { mesh, core } = where.join(2, { timeoutMs: 20_000 });
     await until(() => core.links.has(1));
     const error = await rejection(mesh);
     expect(error.code).toBe('ERR_RDMC_MESH_TIMEOUT');

@@ -29,7 +29,7 @@ describe('with a cluster key', () => {
 
   it('another key: refused at once where it dials, named on time-out where it is dialled', async () => {
     const where = await place(2);
-    const dialled = where.join(0, { key: KEY, timeoutMs: 8_000 });
+    const dialled = where.join(0, { key: KEY, timeoutMs: 20_000 });
     const dialling = where.join(1, { key: `${KEY}!` });
     expect((await rejection(dialling.mesh)).code).toBe('ERR_RDMC_MESH_WRONG_KEY');
     const error = await rejection(dialled.mesh);

@@ -18,7 +18,7 @@ export interface CommandContext {
   /**
    * The reply depends on the keys of this server, also where it says that a key does not exist. It needs the lease, unless it waits
    * for a write of its turn.
-   * `find`, `look` and `sizeOf` set this.
+   * `find`, `look`, `peek` and `sizeOf` set this.
    */
   reads: boolean;
   /** Steps that the commands of this turn took, where a command can take many. */
@@ -31,6 +31,8 @@ export interface CommandContext {
   find(args: Arguments, index: number): KeyEntry | undefined;
   /** The same for a key whose slot is known. */
   look(slot: number, key: string): KeyEntry | undefined;
+  /** The same for who does not need its text: a string may be an empty one. */
+  peek(slot: number, key: string): KeyEntry | undefined;
   /** The number of keys of a slot, expired ones too; the reply waits until the log has acknowledged its last change. */
   sizeOf(slot: number): number;
   put(slot: number, key: string, value: string, expiresAt: number): void;

@@ -41,7 +41,7 @@ export class Search {
   /** Where the key matches and was removed, the reply waits for its removal. */
   key(slot: number, key: string): void {
     if (!globMatches(this.pattern, key, this)) return;
-    const entry = this.x.look(slot, key);
+    const entry = this.x.peek(slot, key);
     if (entry && (this.type === undefined || typeOf(entry) === this.type)) this.#found.push(key);
   }
 

@@ -30,9 +30,17 @@ export class StoreCleaner implements LogCleaner {
     const found = decodeKey(entry.type, entry.payload)!;
     const current = this.#find(found);
     const holder = found.field ? fieldOf(found.field, current) : current;
-    if (holder?.version !== found.version) this.dead(to);
+    if (holder?.version !== found.version) this.#superseded(found, holder, to);
     else if (found.field) holder.locate(to);
     else this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);
+  }
+
+  /** Where the write that supersedes it is undone, the entry is its key's again. A write that has a place is not undone. */
+  #superseded({ version }: LogKey, holder: KeyEntry | undefined, to: EntryLocation): void {
+    const { acknowledged, displaced } = this.keyspace;
+    const mayReturn = holder && !holder.location && holder.sequence > acknowledged;
+    if (mayReturn) displaced.moved(version, to, holder.sequence, acknowledged);
+    else this.dead(to);
   }
 
   needsTombstone({ key: bytes, version }: LogTombstone): boolean {

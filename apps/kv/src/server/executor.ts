@@ -278,8 +278,15 @@ export class Executor implements CommandContext {
   }
 
   look(slot: number, key: string): KeyEntry | undefined {
+    return this.#read(this.store.find(slot, key, this.nowMs));
+  }
+
+  peek(slot: number, key: string): KeyEntry | undefined {
+    return this.#read(this.store.peek(slot, key, this.nowMs));
+  }
+
+  #read(entry: KeyEntry | undefined): KeyEntry | undefined {
     this.reads = true;
-    const entry = this.store.find(slot, key, this.nowMs);
     if (!entry) return undefined;
     if (entry.sequence > this.sequence) this.sequence = entry.sequence;
     return entry.value === undefined ? undefined : entry;

@@ -35,25 +35,22 @@ export function settleChange(keyspace: Keyspace, change: Change): void {
   }
 }
 
-/**
- * The change did not happen. Changes are undone in the opposite of their order. The entry before stays in the heap: while it was not
- * the key's, the log may have moved it, so its place may be an old one until the log moves it again.
- */
+/** The change did not happen. Changes are undone in the opposite of their order. */
 export function undoChange(keyspace: Keyspace, change: Change): void {
   if (change.hash) {
     undoField(keyspace, change);
     return;
   }
-  const before = kept(keyspace, change.before);
-  if (before) keyspace.set(change.slot, change.key, before);
-  else keyspace.delete(change.slot, change.key);
+  keyspace.restore(change.slot, change.key, kept(keyspace, change.before));
 }
 
 function undoField(keyspace: Keyspace, change: FieldChange): void {
   const { hash, field, sequence, version } = change;
   const before = kept(keyspace, change.before);
-  if (before) hash.set(field, before);
-  else hash.delete(field);
+  if (before) {
+    keyspace.displaced.relocate(before);
+    hash.set(field, before);
+  } else hash.delete(field);
   hash.sequence = sequence;
   hash.version = version;
 }

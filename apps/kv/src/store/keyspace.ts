@@ -1,9 +1,10 @@
 import type { EntryLocation } from '@rdmc/tailwind';
 import { MAX_INDEXED_BYTES, SLOTS } from '../limits.js';
-import type { CommitLog } from '../log/commit-log.js';
+import { Displaced } from './displaced.js';
 import { Entry, NO_EXPIRY } from './entry.js';
 import type { KeyEntry } from './hash.js';
-import { LogIndex } from './log-index.js';
+import { EARLIER, LogIndex } from './log-index.js';
+import type { LogWithMemory } from './log-memory.js';
 import type { PackedAppend } from './packed-append.js';
 import { PackedKeys } from './packed-keys.js';
 import { type KeyPlace, objectBytes, readString } from './record.js';
@@ -12,7 +13,7 @@ import { type KeyPlace, objectBytes, readString } from './record.js';
 const ORDERED_SLOTS = 4;
 
 /** Keyspaces without a log have all keys in the heap. */
-const NO_LOG: Pick<CommitLog, 'memory'> = { memory: () => undefined };
+const noLog = (): LogWithMemory => ({ memory: () => undefined, ended: new AbortController().signal });
 
 export interface HashedKey {
   readonly key: string;
@@ -37,7 +38,9 @@ export class Keyspace {
   /** The log has acknowledged all appends up to this one; an entry with a later one may still be refused. */
   acknowledged = 0;
   readonly #slots: (Map<string, KeyEntry> | undefined)[] = new Array(SLOTS).fill(undefined);
-  #index = new LogIndex(NO_LOG);
+  #index = new LogIndex(noLog());
+  /** Of entries that are not their key's now, and may be it again. */
+  readonly displaced = new Displaced();
   /** Of slots that have no key elsewhere. */
   readonly #packed = new PackedKeys();
   readonly #live = new Int32Array(SLOTS);
@@ -71,7 +74,7 @@ export class Keyspace {
   }
 
   /** The log that has the writes of all keys. There must be no key yet. */
-  readFrom(log: CommitLog): void {
+  readFrom(log: LogWithMemory): void {
     this.#index = new LogIndex(log);
   }
 
@@ -82,22 +85,25 @@ export class Keyspace {
   /** The append that a reply with `sizeOf` waits for. Strings that are packed do not count: their slot is not served before. */
   sizedBy(slot: number): number {
     if (Number.isNaN(this.#sized[slot])) {
-      this.#unpack(slot);
       let last = 0;
       // All others are acknowledged.
-      for (const { sequence } of this.#slots[slot]?.values() ?? []) last = Math.max(last, sequence);
+      for (const [, { sequence }] of this.inHeap(slot)) last = Math.max(last, sequence);
       this.#sized[slot] = last;
     }
     return this.#sized[slot]!;
   }
 
-  /** The entry of a key. One of an acknowledged string may be another object with each call. */
+  /**
+   * The entry of a key. One of an acknowledged string may be another object with each call.
+   * @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended, and with it the memory of such a string. So do all methods
+   *   that look at keys
+   */
   get(slot: number, key: string): KeyEntry | undefined {
     this.#unpack(slot);
     return this.#slots[slot]?.get(key) ?? this.#index.get(slot, key);
   }
 
-  /** The same for the log's cleaner, which looks at very many and does not read their texts: a string may be an empty one. */
+  /** The same for who looks at very many and does not need their texts: a string may be an empty one. */
   peek(slot: number, key: string): KeyEntry | undefined {
     this.#unpack(slot);
     return this.#slots[slot]?.get(key) ?? this.#index.peek(slot, key);
@@ -125,7 +131,7 @@ export class Keyspace {
     return slot !== undefined;
   }
 
-  /** Returns the previous entry. */
+  /** Returns the previous entry, with a text as that of `peek`. */
   set(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
     this.#unpack(slot);
     const keys = this.#mapOf(slot);
@@ -135,13 +141,30 @@ export class Keyspace {
     return before;
   }
 
-  delete(slot: number, key: string): void {
+  /** The same where the key has no entry any more. */
+  delete(slot: number, key: string): KeyEntry | undefined {
     this.#unpack(slot);
-    const keys = this.#slots[slot];
-    const known = keys?.get(key);
-    if (known) keys!.delete(key);
-    const before = known ?? this.#index.take(slot, key);
+    const before = this.#takeFromHeap(slot, key) ?? this.#index.take(slot, key);
     if (before) this.#count(slot, key, before, undefined);
+    return before;
+  }
+
+  /** A write is undone: the entry that `set` has returned, or none, is the key's again. */
+  restore(slot: number, key: string, before: KeyEntry | undefined): void {
+    if (!before) {
+      this.delete(slot, key);
+      return;
+    }
+    this.displaced.relocate(before);
+    if (before.sequence !== EARLIER) {
+      this.set(slot, key, before);
+      if (before.sequence <= this.acknowledged) this.index(slot, key, before);
+      return;
+    }
+    const undone = this.#takeFromHeap(slot, key);
+    // The place is lost only where the log has ended: then nothing is read.
+    this.#index.add(slot, key, before.location!);
+    this.#count(slot, key, undone, before);
   }
 
   /**
@@ -163,8 +186,12 @@ export class Keyspace {
       return;
     }
     entry.locate(to);
-    // One that an undone write has left in the heap.
-    if (entry.sequence <= this.acknowledged) this.index(slot, key, entry);
+  }
+
+  /** Entries that are in the heap, with those of all writes that are not acknowledged. */
+  *inHeap(slot: number): Generator<[string, KeyEntry], void> {
+    this.#unpack(slot);
+    yield* this.#slots[slot] ?? [];
   }
 
   /**
@@ -172,15 +199,13 @@ export class Keyspace {
    * these may come twice, or not at all.
    */
   *entries(slot: number): Generator<[string, KeyEntry], void> {
-    this.#unpack(slot);
-    for (const pair of this.#slots[slot] ?? []) if (pair[1].value !== undefined) yield pair;
+    for (const pair of this.inHeap(slot)) if (pair[1].value !== undefined) yield pair;
     yield* this.#index.entries(slot);
   }
 
   /** The same without the entries. */
   *keys(slot: number): Generator<string, void> {
-    this.#unpack(slot);
-    for (const [key, { value }] of this.#slots[slot] ?? []) if (value !== undefined) yield key;
+    for (const [key, { value }] of this.inHeap(slot)) if (value !== undefined) yield key;
     yield* this.#index.keys(slot);
   }
 
@@ -210,6 +235,13 @@ export class Keyspace {
     this.#ordered.delete(slot);
   }
 
+  #takeFromHeap(slot: number, key: string): KeyEntry | undefined {
+    const keys = this.#slots[slot];
+    const entry = keys?.get(key);
+    if (entry) keys!.delete(key);
+    return entry;
+  }
+
   #mapOf(slot: number): Map<string, KeyEntry> {
     let keys = this.#slots[slot];
     if (!keys) {
@@ -227,8 +259,9 @@ export class Keyspace {
       if (location && this.#index.addPlace(slot, place, location)) return;
       const { value, expiresAt } = readString(place);
       const entry: KeyEntry = new Entry(value, place.version, expiresAt, append.sequence);
-      append.locate(entry, position);
-      this.#mapOf(slot).set(place.bytes.toString('latin1', place.keyStart, place.keyEnd), entry);
+      const key = place.bytes.toString('latin1', place.keyStart, place.keyEnd);
+      append.made({ slot, key, entry, position });
+      this.#mapOf(slot).set(key, entry);
     });
   }
 

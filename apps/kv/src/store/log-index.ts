@@ -1,17 +1,16 @@
 import type { EntryLocation } from '@rdmc/tailwind';
 import { MAX_INDEXED_BYTES, SLOTS } from '../limits.js';
-import type { CommitLog } from '../log/commit-log.js';
 import { Entry, NO_EXPIRY } from './entry.js';
 import type { KeyEntry } from './hash.js';
 import { IndexRecords, NONE } from './index-records.js';
 import { KeyHash } from './key-hash.js';
-import { LogMemory } from './log-memory.js';
+import { LogMemory, type LogWithMemory } from './log-memory.js';
 import { entryEnd, type KeyPlace, NO_BYTES, readKeyPlace, readString } from './record.js';
 
 const FIRST_BUCKETS = 4;
 const HASHES = 2 ** 32;
-/** The append of entries that are made here: it is acknowledged. */
-const EARLIER = 0;
+/** The append of entries that are made here: it is acknowledged. Those of all others have higher numbers. */
+export const EARLIER = 0;
 
 /**
  * Strings without an expiry whose writes are acknowledged. Only their places are kept, outside of the heap; keys and values are read
@@ -40,7 +39,7 @@ export class LogIndex {
   readonly #place: KeyPlace = { bytes: NO_BYTES, at: 0, end: 0, keyStart: 0, keyEnd: 0, version: 0 };
 
   constructor(
-    log: Pick<CommitLog, 'memory'>,
+    log: LogWithMemory,
     private readonly hash: Pick<KeyHash, 'of'> = new KeyHash(),
   ) {
     this.#memory = new LogMemory(log);
@@ -60,7 +59,10 @@ export class LogIndex {
     return this.#counts[slot] !== 0;
   }
 
-  /** A new entry with each call: it does not change when the key does. */
+  /**
+   * A new entry with each call: it does not change when the key does.
+   * @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended. So do all methods that look at keys
+   */
   get(slot: number, key: string): KeyEntry | undefined {
     const record = this.#find(slot, key);
     return record === NONE ? undefined : this.#entry(record);
@@ -82,11 +84,11 @@ export class LogIndex {
     return this.#add(slot, this.hash.of(bytes, keyStart, keyEnd), location);
   }
 
-  /** Takes a key out, and returns its entry as `get`. */
+  /** Takes a key out, and returns its entry as `peek`. */
   take(slot: number, key: string): KeyEntry | undefined {
     const record = this.#find(slot, key);
     if (record === NONE) return undefined;
-    const entry = this.#entry(record);
+    const entry = this.#entryOf(record, '', NO_EXPIRY);
     this.#remove(slot, record);
     return entry;
   }
@@ -118,7 +120,10 @@ export class LogIndex {
     for (let hash = 0; hash < HASHES; ) {
       const buckets = this.#buckets[slot];
       if (!buckets) return;
-      const bucket = bucketOf(buckets, hash);
+      // In a plain loop: where most keys were taken, most buckets are empty.
+      let bucket = bucketOf(buckets, hash);
+      while (bucket < buckets.length && buckets[bucket] === NONE) bucket += 1;
+      if (bucket === buckets.length) return;
       const found: T[] = [];
       for (let record = buckets[bucket]!; record !== NONE; record = this.#records.next(record)) {
         this.#look(record);

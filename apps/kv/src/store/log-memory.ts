@@ -1,4 +1,5 @@
 import type { Buffer } from 'node:buffer';
+import { KvError } from '../errors.js';
 import type { CommitLog } from '../log/commit-log.js';
 
 interface Segment {
@@ -8,7 +9,10 @@ interface Segment {
   entries: number;
 }
 
-/** The segments of the log that an index points into, by small numbers. */
+/** What an index needs of a log. */
+export type LogWithMemory = Pick<CommitLog, 'memory' | 'ended'>;
+
+/** The segments of the log that an index points into, by small numbers. Nothing is read any more when the log has ended. */
 export class LogMemory {
   readonly #numbers = new Map<bigint, number>();
   readonly #segments: (Segment | undefined)[] = [];
@@ -16,7 +20,9 @@ export class LogMemory {
   #lastId: bigint | undefined;
   #lastNumber = 0;
 
-  constructor(private readonly log: Pick<CommitLog, 'memory'>) {}
+  constructor(private readonly log: LogWithMemory) {
+    log.ended.addEventListener('abort', () => this.#end(), { once: true });
+  }
 
   /** One entry more. Returns the number of its segment; undefined: the log does not have the segment in memory. */
   hold(segmentId: bigint): number | undefined {
@@ -31,7 +37,7 @@ export class LogMemory {
 
   /** One entry fewer: the view of a segment that the log may free must not stay. */
   release(number: number): void {
-    const segment = this.#segments[number]!;
+    const segment = this.#segmentAt(number);
     segment.entries -= 1;
     if (segment.entries > 0) return;
     this.#segments[number] = undefined;
@@ -40,22 +46,37 @@ export class LogMemory {
     if (segment.id === this.#lastId) this.#lastId = undefined;
   }
 
+  /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended */
   bytes(number: number): Buffer {
-    return this.#segments[number]!.bytes;
+    return this.#segmentAt(number).bytes;
   }
 
+  /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended */
   id(number: number): bigint {
-    return this.#segments[number]!.id;
+    return this.#segmentAt(number).id;
+  }
+
+  #segmentAt(number: number): Segment {
+    const segment = this.#segments[number];
+    if (segment) return segment;
+    throw new KvError('ERR_RDMC_KV_SLOT_UNAVAILABLE', 'the log of this server has ended: ask another server');
   }
 
   #numberOf(segmentId: bigint): number | undefined {
     const known = this.#numbers.get(segmentId);
     if (known !== undefined) return known;
-    const bytes = this.log.memory(segmentId);
+    const bytes = this.log.ended.aborted ? undefined : this.log.memory(segmentId);
     if (!bytes) return undefined;
     const number = this.#free.pop() ?? this.#segments.length;
     this.#segments[number] = { id: segmentId, bytes, entries: 0 };
     this.#numbers.set(segmentId, number);
     return number;
+  }
+
+  /** The log is about to give its memory back. */
+  #end(): void {
+    this.#lastId = undefined;
+    this.#numbers.clear();
+    this.#segments.fill(undefined);
   }
 }

@@ -1,10 +1,20 @@
 import type { AppendLocation, EntryLocation } from '@rdmc/tailwind';
 import type { KeyEntry } from './hash.js';
 
-/** The index, as far as an append that is undone needs it. */
-interface UndoneIndex {
-  entries(slot: number): Iterable<[string, KeyEntry]>;
-  delete(slot: number, key: string): void;
+/** The index, as far as the outcome of an append concerns it. */
+interface PackedIndex {
+  inHeap(slot: number): Iterable<[string, KeyEntry]>;
+  delete(slot: number, key: string): unknown;
+  index(slot: number, key: string, entry: KeyEntry): void;
+}
+
+/** An entry that was made before the append was acknowledged. */
+interface EarlyEntry {
+  readonly slot: number;
+  readonly key: string;
+  readonly entry: KeyEntry;
+  /** In the append. */
+  readonly position: number;
 }
 
 /** An append of strings that were taken over: what is common to those that are packed, and to their entries when these exist. */
@@ -12,8 +22,7 @@ export class PackedAppend {
   /** Slots with packed keys of this append. */
   readonly slots = new Set<number>();
   #location: AppendLocation | undefined;
-  /** Entries that were made before the append had its place, by their position in the append. */
-  #waiting = new Map<number, KeyEntry>();
+  #early: EarlyEntry[] = [];
 
   constructor(
     /** Its number in the store. */
@@ -27,27 +36,32 @@ export class PackedAppend {
     return this.#location && locationAt(this.#location, position);
   }
 
-  /** Tells an entry of the append its place, now or as soon as that is known. */
-  locate(entry: KeyEntry, position: number): void {
-    if (this.#location) entry.locate(locationAt(this.#location, position));
-    else this.#waiting.set(position, entry);
+  /** An entry was made of a key that was packed. The append tells it its place, now or as soon as that is known. */
+  made(early: EarlyEntry): void {
+    if (this.#location) early.entry.locate(locationAt(this.#location, early.position));
+    this.#early.push(early);
   }
 
   /** @param dead called with the places of entries that were superseded meanwhile */
   placed(location: AppendLocation, dead: (location: EntryLocation) => void): void {
     this.#location = location;
-    for (const [position, entry] of this.#waiting) {
+    for (const { entry, position } of this.#early) {
       const place = locationAt(location, position);
       entry.locate(place);
       if (entry.stale) dead(place);
     }
-    this.#waiting = new Map();
+  }
+
+  /** The log has acknowledged the append. */
+  settled(index: PackedIndex): void {
+    for (const { slot, key, entry } of this.#early) index.index(slot, key, entry);
+    this.#early = [];
   }
 
   /** The log refused the append: its keys were not here before. */
-  undo(index: UndoneIndex): void {
+  undo(index: PackedIndex): void {
     for (const slot of this.slots) {
-      for (const [key, entry] of index.entries(slot)) {
+      for (const [key, entry] of index.inHeap(slot)) {
         if (entry.sequence === this.sequence) index.delete(slot, key);
       }
     }

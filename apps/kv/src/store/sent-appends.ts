@@ -186,7 +186,10 @@ export class SentAppends {
   #place({ changes, run }: Append, ticket: CommitTicket): void {
     const { location } = ticket;
     changes.forEach(({ before, after }, index) => {
-      if (before) this.#supersede(before, after.value);
+      if (before) {
+        this.keyspace.displaced.relocate(before);
+        this.#supersede(before, after.value);
+      }
       if (!location) return;
       const place = locationAt(location, run ? run.positions[index]! : index);
       after.locate(place);
@@ -209,6 +212,7 @@ export class SentAppends {
     this.#outstanding.shift();
     this.keyspace.acknowledged = sequence;
     for (const change of changes) settleChange(this.keyspace, change);
+    append.run?.packed.settled(this.keyspace);
     this.follower?.settled(append);
     for (const listener of this.#listeners) listener.acknowledged(sequence);
     this.#waiters.acknowledged(sequence);

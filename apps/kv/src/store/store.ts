@@ -148,9 +148,9 @@ export class Store {
     let keys = 0;
     for (const [from, to] of ranges) {
       for (let slot = from; slot <= to; slot += 1) {
-        for (const [key, entry] of this.keyspace.entries(slot)) {
-          this.#fate.forget(entry);
-          this.keyspace.delete(slot, key);
+        for (const key of this.keyspace.keys(slot)) {
+          const entry = this.keyspace.delete(slot, key);
+          if (entry) this.#fate.forget(entry);
           keys += 1;
           if (keys % FORGET_STEP_KEYS !== 0) continue;
           await turn();
@@ -177,7 +177,15 @@ export class Store {
 
   /** The entry of a key at a time. Removes an expired key, so that it is not found again when a clock is set back. */
   find(slot: number, key: string, nowMs: number): KeyEntry | undefined {
-    const entry = this.keyspace.get(slot, key);
+    return this.#alive(slot, key, nowMs, this.keyspace.get(slot, key));
+  }
+
+  /** The same for who does not need its text: a string may be an empty one. */
+  peek(slot: number, key: string, nowMs: number): KeyEntry | undefined {
+    return this.#alive(slot, key, nowMs, this.keyspace.peek(slot, key));
+  }
+
+  #alive(slot: number, key: string, nowMs: number, entry: KeyEntry | undefined): KeyEntry | undefined {
     if (entry) this.separation.reads(entry.sequence);
     if (!entry || entry.expiresAt === NO_EXPIRY || entry.expiresAt > nowMs || entry.value === undefined)
       return entry;
@@ -202,7 +210,7 @@ export class Store {
   /** Leaves an entry without a value; the key must have one. */
   remove(slot: number, key: string): KeyEntry {
     const bytes = removalBytes(key.length);
-    if (this.#turn.isApart) this.separation.removes(this.keyspace.get(slot, key));
+    if (this.#turn.isApart) this.separation.removes(this.keyspace.peek(slot, key));
     this.#reserve(bytes);
     this.#place(true);
     this.#lastVersion += 1;

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const PACKAGE = 'apps/kv';
 const PACKED = ['apps/kv/test/packed-keys.test.ts'];
+const UNDONE = ['apps/kv/test/undone-writes.test.ts'];
 const INDEX = ['apps/kv/test/log-index.test.ts'];
 
 /** Where the keys of a store are: read from the log's memory, or packed after a takeover. */
@@ -70,13 +71,58 @@ export const kvIndex: readonly Mutant[] = [
     tests: PACKED,
   },
   {
-    id: 'kv/index-stays-left',
+    id: 'kv/undone-stays-in-heap',
     package: PACKAGE,
-    function: 'Keyspace.moved',
-    find: 'entry.sequence <= this.acknowledged',
-    replace: 'false',
-    fault: 'Strings whose writes were undone stay in the heap until they are written again.',
+    function: 'Keyspace.restore',
+    find: 'if (before.sequence <= this.acknowledged) this.index(slot, key, before);',
+    replace: '',
+    fault: 'Strings whose later writes were undone stay in the heap until they are written again.',
+    tests: UNDONE,
+  },
+  {
+    id: 'kv/undone-at-old-place',
+    package: PACKAGE,
+    function: 'Keyspace.restore',
+    find: 'this.displaced.relocate(before);',
+    replace: '',
+    fault: 'A string whose write was undone is read where the cleaner has freed it.',
+    tests: UNDONE,
+  },
+  {
+    id: 'kv/superseded-counts-as-live',
+    package: PACKAGE,
+    function: 'SentAppends.#place',
+    find: 'this.keyspace.displaced.relocate(before);',
+    replace: '',
+    fault: 'An entry that was moved before the write that supersedes it had a place counts as live.',
+    tests: UNDONE,
+  },
+  {
+    id: 'kv/moved-counts-as-live',
+    package: PACKAGE,
+    function: 'StoreCleaner.#superseded',
+    find: '!holder.location',
+    replace: 'true',
+    fault: 'An entry that a write with a place has superseded counts as live where the cleaner has moved it.',
+    tests: UNDONE,
+  },
+  {
+    id: 'kv/index-of-ended-log',
+    package: PACKAGE,
+    function: 'LogMemory.#end',
+    find: 'this.#segments.fill(undefined);',
+    replace: '',
+    fault: 'A command reads memory that an ended log has given back: the process ends.',
     tests: INDEX,
+  },
+  {
+    id: 'kv/packed-stays-in-heap',
+    package: PACKAGE,
+    function: 'SentAppends.#settle',
+    find: 'append.run?.packed.settled(this.keyspace);',
+    replace: '',
+    fault: 'Keys of a takeover that were asked for before its append was acknowledged stay in the heap.',
+    tests: PACKED,
   },
   {
     id: 'kv/copy-without-undone',
