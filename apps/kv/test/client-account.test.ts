@@ -189,7 +189,7 @@ it('nothing is counted, no reply is missing and the client is read when all has 
           feed();
         }
         expect([input.length, replies.length]).toEqual([0, sent]);
-        // Without a lease, a reply in one piece with that to a read is refused with it, also when the log refuses what that waits for.
+        // Without a lease, the replies of one piece are refused together with that to a read, by the lease or by the log.
         const mayRefuse = (reply: unknown): boolean =>
           all.includes('lease') && REFUSALS.some((refusal) => String(reply).startsWith(refusal));
         for (const [at, echo] of echoes) if (!mayRefuse(replies[at])) expect(replies[at]).toBe(echo);

@@ -31,7 +31,7 @@ export interface CommandContext {
   find(args: Arguments, index: number): KeyEntry | undefined;
   /** The same for a key whose slot is known. */
   look(slot: number, key: string): KeyEntry | undefined;
-  /** The same for who does not need its text: a string may be an empty one. */
+  /** The same for commands that do not need the text: a string may be an empty one. */
   peek(slot: number, key: string): KeyEntry | undefined;
   /** The number of keys of a slot, expired ones too; the reply waits until the log has acknowledged its last change. */
   sizeOf(slot: number): number;

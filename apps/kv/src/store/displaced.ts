@@ -1,6 +1,6 @@
 import type { EntryLocation } from '@rdmc/tailwind';
 
-/** So many places stay without a look at whether they are needed. */
+/** Places that are kept before those that nobody needs are looked for. */
 const FREE_PLACES = 1024;
 
 interface Place extends EntryLocation {

@@ -103,7 +103,7 @@ export class Keyspace {
     return this.#slots[slot]?.get(key) ?? this.#index.get(slot, key);
   }
 
-  /** The same for who looks at very many and does not need their texts: a string may be an empty one. */
+  /** The same for callers that do not need the text: a string may be an empty one. */
   peek(slot: number, key: string): KeyEntry | undefined {
     this.#unpack(slot);
     return this.#slots[slot]?.get(key) ?? this.#index.peek(slot, key);

@@ -180,7 +180,7 @@ export class Store {
     return this.#alive(slot, key, nowMs, this.keyspace.get(slot, key));
   }
 
-  /** The same for who does not need its text: a string may be an empty one. */
+  /** The same for callers that do not need the text: a string may be an empty one. */
   peek(slot: number, key: string, nowMs: number): KeyEntry | undefined {
     return this.#alive(slot, key, nowMs, this.keyspace.peek(slot, key));
   }
