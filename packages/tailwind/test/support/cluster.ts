@@ -136,6 +136,9 @@ export class TestAuthority implements LogAuthority {
   }
 }
 
+/** How long a backup's device may be silent: on a busy machine its thread may wait for a processor for seconds. */
+const PATIENT = { retryTimeoutMs: 60_000 } as const;
+
 export async function createLog(
   { logs }: ClusterMember,
   options: Partial<LogOptions> = {},
@@ -146,6 +149,7 @@ export async function createLog(
     logId: 7n,
     incarnation: 1,
     segmentBytes: SEGMENT,
+    ...PATIENT,
     ...options,
   });
   onTestFinished(() => log.close());
