@@ -101,8 +101,9 @@ export const AWAITED_MS_PER_MEMBER = 4;
 /** How long the error of a group that failed waits for the number of messages that each survivor has. */
 export const COUNTS_TIMEOUT_MS = 1_000;
 export const COUNTS_TICK_MS = 100;
-/** Time-out of the request to a member whose queue pair broke. Without an answer that member has failed. */
+/** Time-out of the request to a member whose queue pair broke, in ticks. Without an answer that member has failed. */
 export const INQUIRY_TIMEOUT_MS = 1_000;
+export const INQUIRY_TICK_MS = 100;
 /** How long a member waits for the verdict of another one that asks a third one: requests in a row, and no answers. */
 export const SUSPICION_TIMEOUT_MS = 4_000;
 /** How long after its flushed completions the event of a removed device may come. */

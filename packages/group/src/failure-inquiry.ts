@@ -1,6 +1,6 @@
-import { Deferred, settledWithin } from '@rdmc/common';
+import { Deferred, SilenceTimer, settledWithin } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { INQUIRY_TIMEOUT_MS, SUSPICION_TIMEOUT_MS } from './constants.js';
+import { INQUIRY_TICK_MS, INQUIRY_TIMEOUT_MS, SUSPICION_TIMEOUT_MS } from './constants.js';
 import {
   INQUIRY_TOPIC,
   parseSuspicion,
@@ -40,12 +40,7 @@ export class FailureInquiry {
       if (this.#settled) return this.#verdict.promise;
     }
     try {
-      const answer = await this.mesh.request(
-        suspect,
-        INQUIRY_TOPIC,
-        { group: this.group, nonce },
-        { timeoutMs: INQUIRY_TIMEOUT_MS },
-      );
+      const answer = await this.#request(suspect, nonce);
       const suspicion = parseSuspicion(answer);
       if (suspicion) return await this.#await(suspicion, own);
       return parseVerdict(answer) ?? own;
@@ -70,9 +65,25 @@ export class FailureInquiry {
     return { suspects: this.#suspect };
   }
 
+  /** The time is counted in ticks: where this process was stopped, the answer may lie unread in the socket. */
+  async #request(suspect: number, nonce: string): Promise<unknown> {
+    const late = new AbortController();
+    const timer = new SilenceTimer(INQUIRY_TICK_MS, INQUIRY_TIMEOUT_MS, () => late.abort());
+    try {
+      const question = { group: this.group, nonce };
+      return await this.mesh.request(suspect, INQUIRY_TOPIC, question, { signal: late.signal });
+    } finally {
+      timer.stop();
+    }
+  }
+
   /** The suspect lives, and has a suspect: its verdict is sent to all members. Without one, that suspect has failed. */
   async #await({ suspects }: Suspicion, own: Verdict): Promise<Verdict> {
-    await settledWithin(this.#verdict.promise, SUSPICION_TIMEOUT_MS, { ref: false });
+    const late = new Deferred<void>();
+    const timer = new SilenceTimer(INQUIRY_TICK_MS, SUSPICION_TIMEOUT_MS, () => late.resolve());
+    timer.unref();
+    await Promise.race([this.#verdict.promise, late.promise]);
+    timer.stop();
     if (this.#settled) return this.#verdict.promise;
     return { ...own, culprit: suspects, reason: `member ${own.culprit} does not get an answer from it` };
   }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Mesh } from '@rdmc/mesh';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { INQUIRY_TIMEOUT_MS } from '../src/constants.js';
 import { FailureInquiry } from '../src/failure-inquiry.js';
 import type { Verdict } from '../src/wire-messages.js';
 
@@ -46,6 +47,20 @@ describe('FailureInquiry', () => {
     );
     void inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
     expect(await Promise.race([inquiry.answer(5), turn('it waits')])).toEqual({ suspects: 4 });
+  });
+
+  it('takes an answer that has come while this process was stopped for longer than the time-out', async () => {
+    const request = (_to: number, _topic: string, _body: unknown, { timeoutMs = 30_000 } = {}) =>
+      new Promise((resolve, reject) => {
+        setTimeout(reject, timeoutMs).unref();
+        setImmediate(resolve, DEAD);
+      });
+    const inquiry = new FailureInquiry({ request } as unknown as Mesh, 1);
+    // Within an immediate: the timers that are due run before the next one.
+    await turn();
+    const verdict = inquiry.ask(4, 'nonce', 'ERR_RDMC_MEMBER_LOST', 'broken');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, INQUIRY_TIMEOUT_MS + 100);
+    expect(await verdict).toEqual(DEAD);
   });
 
   describe('if the suspect has a suspect', () => {
