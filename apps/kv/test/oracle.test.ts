@@ -6,13 +6,13 @@ import { Standalone } from '../src/index.js';
 import { BEGINNING, oracleStep } from './support/oracle-commands.js';
 import { PIPELINES, SCRIPTS } from './support/oracle-scripts.js';
 import { RawClient } from './support/raw-client.js';
-import { RedisServer } from './support/redis-server.js';
+import { NEVER_SLOW_US, RedisServer } from './support/redis-server.js';
 
 const redis = await RedisServer.start();
 let ours: Standalone;
 
 beforeAll(async () => {
-  ours = await Standalone.start({ port: 0 });
+  ours = await Standalone.start({ port: 0, monitor: { slowLogUs: NEVER_SLOW_US } });
 });
 afterAll(async () => {
   await ours.close();

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { type ArrivedCast, castFile, castStream, type EntrySink, receiveFiles } from '@rdmc/cast';
+import { Deferred } from '@rdmc/common';
 import { rejection, temporaryDirectory, until as untilTrue } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { slow, someReceived, until } from './support/disturbed.js';
@@ -68,14 +69,18 @@ describe('a stream', () => {
   it('that fails ends the cast everywhere, and nothing is stored', async () => {
     const [receiver] = await startReceivers(1);
     const ended: unknown[] = [];
+    const begun = new Deferred<void>();
     const sink = await sinkReceiver({
-      sink: () => new PassThrough().resume().on('error', (error) => ended.push(error)),
+      sink: () => {
+        begun.resolve();
+        return new PassThrough().resume().on('error', (error) => ended.push(error));
+      },
     });
     const ends = Promise.all([outcome(receiver!.receiver), outcome(sink.receiver)]);
     const input = new PassThrough();
     const cast = castStream(input, { name: 'x', to: [receiver!.to, sink.to], messageBytes: 1 << 16 });
     input.write(seededBytes(300_000, 1));
-    await until(cast, ({ sentBytes }) => sentBytes > 0);
+    await Promise.all([until(cast, ({ sentBytes }) => sentBytes > 0), begun.promise]);
     input.destroy(Object.assign(new Error('read failed'), { code: 'EIO' }));
     const error = await rejection(cast.finished);
     expect(error).toMatchObject({

@@ -153,7 +153,7 @@ it('a fetcher that says nothing more is dropped', async () => {
 it('a server that serves its maximum of names refuses others, and takes more fetchers of these', async () => {
   const from = temporaryDirectory();
   for (let number = 0; number <= MAX_SWARMS; number += 1) write(from, `f${number}`, 'contents');
-  const { server } = await startServer(from);
+  const { server } = await startServer(from, { stallTimeoutMs: 600_000 });
   const fakes: FakeFetcher[] = [];
   for (let number = 0; number < MAX_SWARMS; number += 1)
     fakes.push(await FakeFetcher.call(server, `f${number}`));

@@ -237,7 +237,7 @@ describe('the end of a pull', () => {
     // Four seconds, in which it leaves.
     const { server, several } = await startServer(from, { bandwidthLimit: 4 * MIB });
     const [leaves, stays] = [startFetch(server), startFetch(server)];
-    await several('progress', 1);
+    await Promise.all([several('began', 2), several('progress', 1)]);
     leaves.fetch.abort();
     expect(await rejection(leaves.fetch.finished)).toEqual(refusal('ERR_RDMC_ABORTED'));
     expect(visible(leaves.directory)).toEqual([]);

@@ -1,6 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { Worker } from 'node:worker_threads';
 import { castStream } from '@rdmc/cast';
+import { until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { HEARTBEAT_MS, REFILL_DELAY_MS } from '../src/constants.js';
 import { SpareNode } from '../src/spare-node.js';
@@ -36,7 +37,6 @@ it('ends the worker that no cast has taken, and starts no other one then', async
 it('a receiver starts no threads of the next cast while one is in progress', async () => {
   const [first] = await startReceivers(1);
   const { receiver, to } = first!;
-  await castStream(Readable.from([Buffer.from('first')]), { name: 'first', to: [to] }).finished;
   const living = new Set<Worker>();
   const count = (worker: Worker): void => {
     living.add(worker);
@@ -44,6 +44,7 @@ it('a receiver starts no threads of the next cast while one is in progress', asy
   };
   process.on('worker', count);
   onTestFinished(() => void process.off('worker', count));
+  await castStream(Readable.from([Buffer.from('first')]), { name: 'first', to: [to] }).finished;
   const input = new PassThrough();
   input.write('second');
   const second = castStream(input, { name: 'second', to: [to] });
@@ -55,6 +56,7 @@ it('a receiver starts no threads of the next cast while one is in progress', asy
     if (reports === enough) break;
   }
   // Two of the sender, and two of the receiver: those that it had started ahead took part in the first cast.
+  await until(() => living.size <= 4);
   expect(living.size).toBe(4);
   input.end();
   await second.finished;

@@ -2,7 +2,7 @@ import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { rejection, startMembers, timerByHand } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { clusterForAll, createEverywhere, settleMessages } from './support/cluster.js';
+import { clusterForAll, createEverywhere, PATIENT, settleMessages } from './support/cluster.js';
 
 /** No other timer has this duration. */
 const LIMIT_MS = 7_654_321;
@@ -111,7 +111,7 @@ describe('creating groups', () => {
   });
 
   it('waits for members that create it later, in any order', async () => {
-    const options = { id: 6, members: [2, 0, 1] };
+    const options = { ...PATIENT, id: 6, members: [2, 0, 1] };
     const first = nodes[1]!.createGroup(options);
     const second = nodes[0]!.createGroup(options);
     const third = nodes[2]!.createGroup(options);

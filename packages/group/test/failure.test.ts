@@ -9,6 +9,7 @@ import {
   createEverywhere,
   filledRegion,
   holdConfirmation,
+  PATIENT,
   settleMessages,
   sha256,
 } from './support/cluster.js';
@@ -23,6 +24,7 @@ describe('a member that is lost', () => {
     return Promise.all(
       groupOptions.members.map((id) =>
         nodes[id]!.createGroup({
+          ...PATIENT,
           ...groupOptions,
           blockBytes: 1000,
           incoming: (byteLength) =>
@@ -180,7 +182,7 @@ describe('a member that is lost', () => {
   });
 
   it('the error says how many messages each survivor has', async () => {
-    const options = { id: 17, members: ALL, blockBytes: 1000, algorithm: 'chain' as const };
+    const options = { ...PATIENT, id: 17, members: ALL, blockBytes: 1000, algorithm: 'chain' as const };
     // Member 2 gets two messages and gives no memory for the third: those behind it in the chain do not get that either.
     const groups = await Promise.all(
       ALL.map((id) => {
@@ -224,6 +226,7 @@ describe('a member that is lost', () => {
     const groups = await Promise.all(
       ALL.map((id) =>
         nodes[id]!.createGroup({
+          ...PATIENT,
           id: 6,
           members: ALL,
           incoming: (byteLength) => {
@@ -246,7 +249,7 @@ describe('a member that is lost', () => {
 
   it('is named when it gives memory that is too short', async () => {
     const short = await nodes[1]!.allocate(10);
-    const options = { id: 7, members: [0, 1] };
+    const options = { ...PATIENT, id: 7, members: [0, 1] };
     const [root, receiver] = await Promise.all([
       nodes[0]!.createGroup(options),
       nodes[1]!.createGroup({ ...options, incoming: () => short }),
@@ -265,7 +268,7 @@ describe('a member that is lost', () => {
 
   it('returns the memory of incomplete messages', async () => {
     const given: { closed: boolean }[] = [];
-    const options = { id: 10, members: [0, 1, 3], blockBytes: 1000, algorithm: 'chain' as const };
+    const options = { ...PATIENT, id: 10, members: [0, 1, 3], blockBytes: 1000, algorithm: 'chain' as const };
     const groups = await Promise.all(
       options.members.map((id) =>
         nodes[id]!.createGroup({

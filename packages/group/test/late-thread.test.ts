@@ -5,6 +5,7 @@ import { RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { membersAt } from '@rdmc/testing';
 import { expect, it } from 'vitest';
+import { PATIENT } from './support/cluster.js';
 
 const GROUPS = 6;
 /** Longer than a root needs to detect that all are connected, and to send. */
@@ -24,7 +25,7 @@ it('takes blocks that arrive before the application knows that its group exists'
   const node = await RdmcNode.join({ id: 0, members, server: own!.server, windowMs: 0, device: 'soft' });
   const region = await node.allocate(4096);
   for (let id = 1; id <= GROUPS; id += 1) {
-    const group = await node.createGroup({ id, members: [0, 1] });
+    const group = await node.createGroup({ ...PATIENT, id, members: [0, 1] });
     await group.send({ region, offset: 0, byteLength: 1000 });
     await group.close();
   }

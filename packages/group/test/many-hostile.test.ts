@@ -5,7 +5,7 @@ import { rejection } from '@rdmc/testing';
 import type { SubmissionQueue } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { rowLayout } from '../src/stable/table-layout.js';
-import { clusterForAll, createEverywhere, groupIdForEach } from './support/cluster.js';
+import { clusterForAll, createEverywhere, groupIdForEach, PATIENT } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -36,7 +36,7 @@ describe('a member of many senders that breaks the protocol', () => {
     expect(errors.map(({ message }) => message).join('\n')).toContain(reason);
     vi.restoreAllMocks();
     const again = await Promise.all(
-      others.map((id) => nodes[id]!.createGroup({ ...group, members: others, senders: 'all' })),
+      others.map((id) => nodes[id]!.createGroup({ ...PATIENT, ...group, members: others, senders: 'all' })),
     );
     const reader = again[1]![Symbol.asyncIterator]();
     await again[0]!.send(Buffer.of(1));

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { freed, isStopped, underTest, until, WatchedProcess } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
+import { PATIENT } from './support/cluster.js';
 
 const PROGRAM = fileURLToPath(new URL('./support/stable-member.mjs', import.meta.url));
 const LOOK_EVERY_MS = 5;
@@ -27,7 +28,7 @@ class Member extends WatchedProcess<Said, 'kind'> {
 /** Members that deliver stable messages until one fails; resolves when each receiver has delivered some. */
 async function start(count: number, options: object = {}): Promise<Member[]> {
   const members = await freed(await reserveLoopbackPorts(count));
-  const group = { delivery: 'stable', blockBytes: 4096 };
+  const group = { ...PATIENT, delivery: 'stable', blockBytes: 4096 };
   const processes = members.map(({ id }) => new Member({ id, members, group, reportAt: 300, ...options }));
   await Promise.all(processes.slice(1).map((process) => process.event('reached')));
   return processes;

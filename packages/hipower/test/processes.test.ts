@@ -31,7 +31,7 @@ beforeEach(() => {
 describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
   async function start(requester: object, responder: object): Promise<[Child, Child]> {
     const members = await freed(await reserveLoopbackPorts(2));
-    const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...kind };
+    const common = { channel: 'numbers', slots: 32, slotBytes: 256, retryTimeoutMs: 60_000, ...kind };
     const options = (id: number) => ({
       node: { id, members, device: deviceOver(transport) },
       messageBytes: 512,

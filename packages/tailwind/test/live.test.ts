@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { decodeObject, EntryType, encodeTombstone, type Log } from '@rdmc/tailwind';
 import { until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { object, SEGMENT } from './support/cluster.js';
+import { object, PATIENT, SEGMENT } from './support/cluster.js';
 import { LiveCluster, type LiveMember } from './support/live-cluster.js';
 
 const TOMBSTONE = {
@@ -25,6 +25,7 @@ async function createLog(
     incarnation,
     segmentBytes: SEGMENT,
     replicas: REPLICAS,
+    ...PATIENT,
     thread,
   };
   const log = await node.logs.create({ ...setup, backups });

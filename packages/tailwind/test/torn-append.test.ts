@@ -2,7 +2,14 @@ import { decodeObject, EntryType, type Log, type LogEntry } from '@rdmc/tailwind
 import { encodeDigest, encodeSegmentHeader, SegmentWriter, segmentEntries } from '@rdmc/tailwind/format';
 import { tearWrites } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
-import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
+import {
+  type ClusterMember,
+  object,
+  PATIENT,
+  SEGMENT,
+  startCluster,
+  TestAuthority,
+} from './support/cluster.js';
 import { loaded } from './support/loaded.js';
 
 const VALUE_BYTES = 9;
@@ -40,6 +47,7 @@ async function tear({ node, logs }: ClusterMember, logId: bigint, afterBytes: nu
     incarnation: 1,
     segmentBytes: SEGMENT,
     replicas: 1,
+    ...PATIENT,
     logger: { warn: (_, message) => message === 'a replica is lost' && noticed() },
   });
   await log.append(...FIRST).acknowledged;

@@ -8,7 +8,7 @@ import { KvError } from '../errors.js';
 import { EtcdProcess } from './etcd-process.js';
 import { interruptible } from './interruption.js';
 
-const LEAD_SECONDS = 2;
+const LEAD_SECONDS = 6;
 
 /** An event of a process for its parent. */
 export interface MemberEvent {

@@ -2,6 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 
+/** A command's time for the log of slow ones, in microseconds: a stopped process must not make one. */
+export const NEVER_SLOW_US = 1_000_000_000;
+
 /** Debian's redis-server, in memory only, as what ours is compared with. */
 export class RedisServer {
   private constructor(
@@ -15,10 +18,15 @@ export class RedisServer {
     const { port, server } = reserved!;
     server.close();
     await once(server, 'close');
-    const child = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      cwd: '/',
-    });
+    const slow = ['--slowlog-log-slower-than', String(NEVER_SLOW_US)];
+    const child = spawn(
+      'redis-server',
+      ['--port', String(port), '--bind', '127.0.0.1', '--save', '', ...slow],
+      {
+        stdio: ['ignore', 'pipe', 'ignore'],
+        cwd: '/',
+      },
+    );
     const failed = once(child, 'error').then(() => false);
     let text = '';
     const ready = new Promise<boolean>((resolve) => {

@@ -13,7 +13,7 @@ const busy = setInterval(() => {
 const node = await RdmcNode.join({ id: 1, members, windowMs: 0, device: 'soft' });
 let received = 0;
 for (let id = 1; id <= groups; id += 1) {
-  const group = await node.createGroup({ id, members: [0, 1] });
+  const group = await node.createGroup({ id, members: [0, 1], retryTimeoutMs: 60_000 });
   for await (const message of group) {
     received += 1;
     message.release();

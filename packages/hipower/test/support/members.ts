@@ -38,6 +38,9 @@ export async function startMembers(
   return started;
 }
 
+/** How long the other side's device may be silent: on a busy machine its thread may wait for a processor for seconds. */
+const PATIENT = { retryTimeoutMs: 60_000 } as const;
+
 async function join(options: NodeOptions, other: OtherWorker | undefined): Promise<MemberNode> {
   const own = hipower();
   const channels = other ? { ...own, worker: other.module, data: () => other.data } : own;
@@ -47,8 +50,8 @@ async function join(options: NodeOptions, other: OtherWorker | undefined): Promi
     mesh: node.mesh,
     device: node.device,
     counters: () => node.counters(),
-    createRequester: (requester) => node.channels.requester(requester),
-    createResponder: (responder) => node.channels.responder(responder),
+    createRequester: (requester) => node.channels.requester({ ...PATIENT, ...requester }),
+    createResponder: (responder) => node.channels.responder({ ...PATIENT, ...responder }),
     close: () => node.close(),
   };
 }

@@ -137,7 +137,7 @@ export class TestAuthority implements LogAuthority {
 }
 
 /** How long a backup's device may be silent: on a busy machine its thread may wait for a processor for seconds. */
-const PATIENT = { retryTimeoutMs: 60_000 } as const;
+export const PATIENT = { retryTimeoutMs: 60_000 } as const;
 
 export async function createLog(
   { logs }: ClusterMember,
@@ -194,6 +194,7 @@ export async function coordinatedLog(
     logId,
     incarnation,
     segmentBytes: SEGMENT,
+    ...PATIENT,
     ...options,
   });
   onTestFinished(() => log.close());

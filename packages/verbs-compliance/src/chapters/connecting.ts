@@ -9,7 +9,7 @@ import { LONG_MS } from '../wait.js';
 /** For tests that accept a failure of connecting, or of later requests. */
 const RETRY_MS = 200;
 /** For tests in which connecting must succeed: longer than a busy machine delays the peer's process. */
-const LONG_RETRY_MS = 3_000;
+const LONG_RETRY_MS = 5_000;
 /** For a request that is posted before its peer connects. */
 const BEFORE_PEER = { retryTimeoutMs: 20_000 };
 

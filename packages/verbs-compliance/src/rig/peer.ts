@@ -94,13 +94,22 @@ export class Peer {
   }
 }
 
+/**
+ * How long the peer's device may be silent: on a busy machine its process may wait for a processor for seconds. Where a device finds
+ * out only so that its peer is gone, tests take that long.
+ */
+const PATIENT: ConnectOptions = { retryTimeoutMs: 5_000 };
+
 /** Connects two queue pairs, each to the other. */
 export async function joinEnds(
   one: End,
   other: End,
   options: { one?: ConnectOptions | undefined; other?: ConnectOptions | undefined } = {},
 ): Promise<void> {
-  await Promise.all([one.connect(other.address, options.one), other.connect(one.address, options.other)]);
+  await Promise.all([
+    one.connect(other.address, { ...PATIENT, ...options.one }),
+    other.connect(one.address, { ...PATIENT, ...options.other }),
+  ]);
 }
 
 /** A queue pair at each peer, connected; the same options for both unless `second` gives the other's. */
