@@ -26,6 +26,18 @@ it('a log of 40 MiB takes 80 MiB of overwrites', async () => {
   }
 });
 
+it('a log of 40 MiB takes 80 MiB of overwrites of one key, by clients that do not wait for each other', async () => {
+  const clients = await Promise.all(
+    Array.from({ length: 4 }, () => RawClient.connect(cluster.servers[0]!.port)),
+  );
+  const overwrite = async (writer: RawClient): Promise<void> => {
+    for (let i = 0; i < OVERWRITES / clients.length; i += 1)
+      expect(await writer.command('SET', '{tag}0', VALUE)).toBe('+OK\r\n');
+  };
+  await Promise.all(clients.map(overwrite));
+  for (const each of clients) each.close();
+});
+
 it('a full log refuses what it cannot hold, still removes, and has room again', async () => {
   let stored = 0;
   let reply = '+OK\r\n';

@@ -7,6 +7,8 @@ export interface CommitTicket {
   readonly location: AppendLocation | undefined;
   /** Resolves when the append is acknowledged, in the order of appends. Undefined: it is acknowledged. */
   readonly acknowledged: Promise<unknown> | undefined;
+  /** The error with which `acknowledged` has rejected, or is about to. */
+  readonly failure?: Error | undefined;
 }
 
 /** The log as the store uses it. */

@@ -1,6 +1,7 @@
 import type { EntryLocation, LogCleaner, LogTombstone } from '@rdmc/tailwind';
 import type { SegmentEntry } from '@rdmc/tailwind/format';
 import type { Entry } from '../store/entry.js';
+import { fallbackOf } from '../store/fallback.js';
 import type { KeyEntry } from '../store/hash.js';
 import type { Keyspace } from '../store/keyspace.js';
 import { decodeKey, type LogKey, latin1, splitKey } from '../store/record.js';
@@ -17,29 +18,35 @@ export class StoreCleaner implements LogCleaner {
     private readonly dead: (location: EntryLocation) => void,
   ) {}
 
-  /** An entry that a write without acknowledgement supersedes is live: a recovery would find only that entry. */
+  /**
+   * An entry that only writes without acknowledgement supersede is live: a recovery would find only that entry. Those before it are
+   * not, also of a key that is written all the time.
+   */
   isLive(entry: SegmentEntry): boolean {
     const found = decodeKey(entry.type, entry.payload)!;
     const current = this.#find(found);
     if (!current) return false;
-    if (current.sequence > this.keyspace.acknowledged) return true;
-    return isOf(found, current) && this.#holds(found, current);
+    if (found.field) return this.#isFieldLive(found, latin1(found.field), current);
+    return this.#covers(current, found.version);
   }
 
   moved(entry: SegmentEntry, _from: EntryLocation, to: EntryLocation): void {
     const found = decodeKey(entry.type, entry.payload)!;
     const current = this.#find(found);
     const holder = found.field ? fieldOf(found.field, current) : current;
-    if (holder?.version !== found.version) this.#superseded(found, holder, to);
+    if (holder?.version !== found.version) this.#superseded(found, current, to);
     else if (found.field) holder.locate(to);
     else this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);
   }
 
-  /** Where the write that supersedes it is undone, the entry is its key's again. A write that has a place is not undone. */
-  #superseded({ version }: LogKey, holder: KeyEntry | undefined, to: EntryLocation): void {
-    const { acknowledged, displaced } = this.keyspace;
-    const mayReturn = holder && !holder.location && holder.sequence > acknowledged;
-    if (mayReturn) displaced.moved(version, to, holder.sequence, acknowledged);
+  /** Where the writes that supersede it are undone, the entry is its key's again. A write that has a place is not undone. */
+  #superseded({ field, version }: LogKey, current: KeyEntry | undefined, to: EntryLocation): void {
+    const heads = current ? [current, this.#fallback(current)] : [];
+    const lasts = field ? heads.flatMap((head) => fieldOf(field, head) ?? []) : heads;
+    const mayReturn = lasts
+      .flatMap((last) => [last, this.#fallback<unknown>(last)])
+      .find((entry) => entry.version === version && !entry.stale);
+    if (mayReturn) mayReturn.locate(to);
     else this.dead(to);
   }
 
@@ -53,11 +60,28 @@ export class StoreCleaner implements LogCleaner {
     return !this.#isNewer(current, version);
   }
 
-  /** Whether the entry of the log is that of the key, or may yet be it. */
-  #holds({ field, version }: LogKey, current: KeyEntry): boolean {
-    if (!field) return current.version === version;
-    const entry = fieldOf(field, current);
-    return entry !== undefined && (entry.version === version || entry.sequence > this.keyspace.acknowledged);
+  /** Whether an entry of the log is that of a key or field, or may yet be it. */
+  #covers(current: Entry<unknown>, version: number): boolean {
+    const least = this.#fallback(current).version;
+    return version === least || (version > least && !this.#isAcknowledged(current));
+  }
+
+  /** As long as the head of the key is not acknowledged, what is newer than the hash before may count. */
+  #isFieldLive({ version }: LogKey, field: string, current: KeyEntry): boolean {
+    const isOpen = !this.#isAcknowledged(current);
+    const { value: hash, version: since } = this.#fallback(current);
+    if (typeof hash !== 'object') return isOpen && version > since;
+    const entry = hash.get(field);
+    if (!entry) return isOpen && version > hash.version;
+    return this.#covers(entry, version) || (isOpen && version > entry.version);
+  }
+
+  #isAcknowledged({ sequence }: Entry<unknown>): boolean {
+    return sequence <= this.keyspace.acknowledged;
+  }
+
+  #fallback<V>(entry: Entry<V>): Entry<V> {
+    return fallbackOf(entry, this.keyspace.acknowledged);
   }
 
   /** Whether there is a newer value, which is acknowledged. */

@@ -1,4 +1,5 @@
 import type { Entry } from './entry.js';
+import { restores, settles } from './fallback.js';
 import type { Hash, KeyEntry } from './hash.js';
 import type { Keyspace } from './keyspace.js';
 
@@ -26,13 +27,14 @@ export type Change = KeyChange | FieldChange;
 
 /** The change is acknowledged: the entry of a removal is not needed any more, and that of a string may be read from the log. */
 export function settleChange(keyspace: Keyspace, change: Change): void {
-  if (change.after.value !== undefined) {
-    if (!change.hash) keyspace.index(change.slot, change.key, change.after);
-  } else if (change.hash) {
-    if (change.hash.get(change.field) === change.after) change.hash.delete(change.field);
-  } else if (keyspace.get(change.slot, change.key) === change.after) {
-    keyspace.delete(change.slot, change.key);
+  if (!change.hash) {
+    keyspace.settle(change.slot, change.key, change.after);
+    return;
   }
+  const { hash, field, after } = change;
+  const current = hash.get(field);
+  settles(after, current, keyspace.acknowledged);
+  if (after.value === undefined && current === after) hash.delete(field);
 }
 
 /** The change did not happen. Changes are undone in the opposite of their order. */
@@ -48,7 +50,7 @@ function undoField(keyspace: Keyspace, change: FieldChange): void {
   const { hash, field, sequence, version } = change;
   const before = kept(keyspace, change.before);
   if (before) {
-    keyspace.displaced.relocate(before);
+    restores(before, hash.get(field), keyspace.acknowledged);
     hash.set(field, before);
   } else hash.delete(field);
   hash.sequence = sequence;

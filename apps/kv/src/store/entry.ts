@@ -14,6 +14,8 @@ export class Entry<Value = string> {
   offset = 0;
   /** Superseded: the log may free it. */
   stale = false;
+  /** See `fallbackOf`. */
+  fallback: Entry<Value> | undefined;
 
   constructor(
     /** A string has one character per byte. Undefined: removed. */

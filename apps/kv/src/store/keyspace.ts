@@ -1,7 +1,7 @@
 import type { EntryLocation } from '@rdmc/tailwind';
 import { MAX_INDEXED_BYTES, SLOTS } from '../limits.js';
-import { Displaced } from './displaced.js';
 import { Entry, NO_EXPIRY } from './entry.js';
+import { restores, settles, supersedes } from './fallback.js';
 import type { KeyEntry } from './hash.js';
 import { EARLIER, LogIndex } from './log-index.js';
 import type { LogWithMemory } from './log-memory.js';
@@ -39,8 +39,6 @@ export class Keyspace {
   acknowledged = 0;
   readonly #slots: (Map<string, KeyEntry> | undefined)[] = new Array(SLOTS).fill(undefined);
   #index = new LogIndex(noLog());
-  /** Of entries that are not their key's now, and may be it again. */
-  readonly displaced = new Displaced();
   /** Of slots that have no key elsewhere. */
   readonly #packed = new PackedKeys();
   readonly #live = new Int32Array(SLOTS);
@@ -133,11 +131,8 @@ export class Keyspace {
 
   /** Returns the previous entry, with a text as that of `peek`. */
   set(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
-    this.#unpack(slot);
-    const keys = this.#mapOf(slot);
-    const before = keys.get(key) ?? this.#index.take(slot, key);
-    keys.set(key, entry);
-    this.#count(slot, key, before, entry);
+    const before = this.#replace(slot, key, entry);
+    supersedes(entry, before, this.acknowledged);
     return before;
   }
 
@@ -155,28 +150,28 @@ export class Keyspace {
       this.delete(slot, key);
       return;
     }
-    this.displaced.relocate(before);
     if (before.sequence !== EARLIER) {
-      this.set(slot, key, before);
-      if (before.sequence <= this.acknowledged) this.index(slot, key, before);
+      const undone = this.#replace(slot, key, before);
+      restores(before, undone, this.acknowledged);
+      if (before.sequence <= this.acknowledged) this.#toIndex(slot, key, before);
       return;
     }
     const undone = this.#takeFromHeap(slot, key);
-    // The place is lost only where the log has ended: then nothing is read.
+    // The place is lost only where the log has ended: then the index is not asked any more.
     this.#index.add(slot, key, before.location!);
     this.#count(slot, key, undone, before);
   }
 
   /**
-   * The write of an entry is acknowledged, and its place in the log is right. Where the log has it in memory it is read from there
-   * from now on.
+   * The write of an entry is acknowledged, and its place in the log is right. That of a removal is not needed any more; where the log
+   * has a string in memory it is read from there from now on.
    */
-  index(slot: number, key: string, entry: KeyEntry): void {
-    const { value, expiresAt, location } = entry;
-    if (typeof value !== 'string' || expiresAt !== NO_EXPIRY || !location) return;
-    if (objectBytes(key.length, value.length, NO_EXPIRY) > MAX_INDEXED_BYTES) return;
-    const keys = this.#slots[slot];
-    if (keys?.get(key) === entry && this.#index.add(slot, key, location)) keys.delete(key);
+  settle(slot: number, key: string, entry: KeyEntry): void {
+    const current = this.#slots[slot]?.get(key);
+    settles(entry, current, this.acknowledged);
+    if (current !== entry) return;
+    if (entry.value === undefined) this.delete(slot, key);
+    else this.#toIndex(slot, key, entry);
   }
 
   /** The log has moved the entry of a key; `entry` is what `peek` has returned for it. */
@@ -233,6 +228,23 @@ export class Keyspace {
 
   forgetOrder(slot: number): void {
     this.#ordered.delete(slot);
+  }
+
+  /** The entry of a key, which is in the heap, goes to the index if the log has it in memory. */
+  #toIndex(slot: number, key: string, { value, expiresAt, location }: KeyEntry): void {
+    if (typeof value !== 'string' || expiresAt !== NO_EXPIRY || !location) return;
+    if (objectBytes(key.length, value.length, NO_EXPIRY) > MAX_INDEXED_BYTES) return;
+    if (this.#index.add(slot, key, location)) this.#slots[slot]!.delete(key);
+  }
+
+  /** Returns the previous entry, as `set`. */
+  #replace(slot: number, key: string, entry: KeyEntry): KeyEntry | undefined {
+    this.#unpack(slot);
+    const keys = this.#mapOf(slot);
+    const before = keys.get(key) ?? this.#index.take(slot, key);
+    keys.set(key, entry);
+    this.#count(slot, key, before, entry);
+    return before;
   }
 
   #takeFromHeap(slot: number, key: string): KeyEntry | undefined {

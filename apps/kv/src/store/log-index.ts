@@ -118,6 +118,7 @@ export class LogIndex {
   /** What `read` returns for each record of a slot; the record was looked at. */
   *#each<T>(slot: number, read: (record: number) => T): Generator<T, void> {
     for (let hash = 0; hash < HASHES; ) {
+      this.#memory.assertOpen();
       const buckets = this.#buckets[slot];
       if (!buckets) return;
       // In a plain loop: where most keys were taken, most buckets are empty.
@@ -164,6 +165,7 @@ export class LogIndex {
   }
 
   #find(slot: number, key: string): number {
+    this.#memory.assertOpen();
     const buckets = this.#buckets[slot];
     if (!buckets || key.length > this.#key.length) return NONE;
     const hash = this.#hashOf(key);

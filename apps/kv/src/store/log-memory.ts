@@ -46,6 +46,11 @@ export class LogMemory {
     if (segment.id === this.#lastId) this.#lastId = undefined;
   }
 
+  /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended, and what the index has of it is not complete any more */
+  assertOpen(): void {
+    if (this.log.ended.aborted) throw ended();
+  }
+
   /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended */
   bytes(number: number): Buffer {
     return this.#segmentAt(number).bytes;
@@ -59,7 +64,7 @@ export class LogMemory {
   #segmentAt(number: number): Segment {
     const segment = this.#segments[number];
     if (segment) return segment;
-    throw new KvError('ERR_RDMC_KV_SLOT_UNAVAILABLE', 'the log of this server has ended: ask another server');
+    throw ended();
   }
 
   #numberOf(segmentId: bigint): number | undefined {
@@ -79,4 +84,8 @@ export class LogMemory {
     this.#numbers.clear();
     this.#segments.fill(undefined);
   }
+}
+
+function ended(): KvError {
+  return new KvError('ERR_RDMC_KV_SLOT_UNAVAILABLE', 'the log of this server has ended: ask another server');
 }

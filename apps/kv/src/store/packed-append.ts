@@ -5,7 +5,7 @@ import type { KeyEntry } from './hash.js';
 interface PackedIndex {
   inHeap(slot: number): Iterable<[string, KeyEntry]>;
   delete(slot: number, key: string): unknown;
-  index(slot: number, key: string, entry: KeyEntry): void;
+  settle(slot: number, key: string, entry: KeyEntry): void;
 }
 
 /** An entry that was made before the append was acknowledged. */
@@ -54,7 +54,7 @@ export class PackedAppend {
 
   /** The log has acknowledged the append. */
   settled(index: PackedIndex): void {
-    for (const { slot, key, entry } of this.#early) index.index(slot, key, entry);
+    for (const { slot, key, entry } of this.#early) index.settle(slot, key, entry);
     this.#early = [];
   }
 

@@ -27,6 +27,8 @@ export interface AppendFollower {
 export class SentAppends {
   /** In order. */
   #outstanding: Append[] = [];
+  /** That of the last append in `#outstanding`. */
+  #lastTicket: CommitTicket | undefined;
   readonly #waiters = new AppendWaiters();
   readonly #listeners: StoreListener[] = [];
   follower: AppendFollower | undefined;
@@ -135,6 +137,8 @@ export class SentAppends {
 
   /** Returns the log's error where it refuses the append. */
   #send(append: Append): unknown {
+    // The log has refused the appends before, and `#refused` is about to undo them: with room again it could take this one.
+    if (this.#outstanding.length > 0 && this.#lastTicket?.failure) return this.#lastTicket.failure;
     let ticket: CommitTicket;
     try {
       ticket = append.run ? this.log.appendRun(append.run.pieces) : this.log.append(append.entries);
@@ -142,6 +146,7 @@ export class SentAppends {
       return error;
     }
     this.#outstanding.push(append);
+    this.#lastTicket = ticket;
     const placed = ticket.location !== undefined;
     if (placed) this.#place(append, ticket);
     if (!ticket.acknowledged) this.#settle(append);
@@ -171,6 +176,7 @@ export class SentAppends {
     const index = this.#outstanding.indexOf(append);
     if (index === -1) return;
     const sent = this.#outstanding.splice(index);
+    this.#lastTicket = undefined;
     const turn = this.turn.take();
     // Copies: the refusals of the first attempts are still to come.
     const kept = this.#refuse([...sent, ...turn], error).map((again) => ({ ...again }));
@@ -186,10 +192,7 @@ export class SentAppends {
   #place({ changes, run }: Append, ticket: CommitTicket): void {
     const { location } = ticket;
     changes.forEach(({ before, after }, index) => {
-      if (before) {
-        this.keyspace.displaced.relocate(before);
-        this.#supersede(before, after.value);
-      }
+      if (before) this.#supersede(before, after.value);
       if (!location) return;
       const place = locationAt(location, run ? run.positions[index]! : index);
       after.locate(place);

@@ -7,6 +7,7 @@ import type { CommitLog } from '../log/commit-log.js';
 import { Adopted } from './adopted.js';
 import { type FieldChange, undoChange } from './changes.js';
 import { Entry, NO_EXPIRY } from './entry.js';
+import { supersedes } from './fallback.js';
 import { Hash, type KeyEntry, type KeyValue } from './hash.js';
 import type { Keyspace } from './keyspace.js';
 import {
@@ -335,6 +336,7 @@ export class Store {
     this.#lastVersion += 1;
     const after = new Entry(value, this.#lastVersion, NO_EXPIRY, this.#turn.sequence);
     const before = hash.set(field, after);
+    supersedes(after, before, this.keyspace.acknowledged);
     hash.version = after.version;
     hash.sequence = after.sequence;
     return { hash, field, before, after, sequence, version };

@@ -65,7 +65,7 @@ export class RecordedLog implements CommitLog {
   /** As the log's cleaner: live entries of some closed segments move to a new one, the others disappear. */
   clean(keyspace: Keyspace, which: (index: number) => boolean): void {
     const cleaner = new StoreCleaner(keyspace, this.dead);
-    const closed = [...this.segments].filter(([id]) => id !== this.#segment);
+    const closed = [...this.segments].filter(([id]) => id !== this.#segment && this.mayClean(id));
     const cleaned = closed.filter((_, index) => which(index));
     for (const [id] of cleaned) this.segments.delete(id);
     const all = cleaned.flatMap(([, entries]) => entries);
@@ -84,6 +84,11 @@ export class RecordedLog implements CommitLog {
   /** The entries that a recovery finds. */
   get entries(): RecordedEntry[] {
     return [...this.segments.values()].flat();
+  }
+
+  /** Segments with appends that are not acknowledged stay. */
+  protected mayClean(_segmentId: bigint): boolean {
+    return true;
   }
 
   #isKept(entry: RecordedEntry, all: readonly RecordedEntry[], cleaner: StoreCleaner): boolean {

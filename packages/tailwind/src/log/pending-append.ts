@@ -28,11 +28,14 @@ export interface Append {
   readonly acknowledged: Promise<AppendLocation>;
   /** Resolves when every backup has the append's whole segment in a file: after the segment has been closed. */
   readonly flushed: Promise<void>;
+  /** The error with which `acknowledged` has rejected, or is about to: known before those who wait for it hear of it. */
+  readonly failure: Error | undefined;
 }
 
 /** @internal */
 export class PendingAppend implements Append {
   location: AppendLocation | undefined;
+  failure: Error | undefined;
   #locations: readonly EntryLocation[] | undefined;
   readonly #acknowledged = new Deferred<AppendLocation>();
   #flushed: Deferred<void> | undefined;
@@ -84,6 +87,7 @@ export class PendingAppend implements Append {
   }
 
   fail(error: Error): void {
+    this.failure = error;
     this.#acknowledged.reject(error);
     this.#flushed?.reject(error);
   }
