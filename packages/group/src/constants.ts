@@ -104,6 +104,8 @@ export const COUNTS_TICK_MS = 100;
 /** Time-out of the request to a member whose queue pair broke, in ticks. Without an answer that member has failed. */
 export const INQUIRY_TIMEOUT_MS = 1_000;
 export const INQUIRY_TICK_MS = 100;
+/** Of the same request, by the clock: a process is not stopped for longer without being lost itself. */
+export const STOPPED_MS = 600_000;
 /** How long a member waits for the verdict of another one that asks a third one: requests in a row, and no answers. */
 export const SUSPICION_TIMEOUT_MS = 4_000;
 /** How long after its flushed completions the event of a removed device may come. */

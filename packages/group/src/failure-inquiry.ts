@@ -1,6 +1,6 @@
 import { Deferred, SilenceTimer, settledWithin } from '@rdmc/common';
 import type { Mesh } from '@rdmc/mesh';
-import { INQUIRY_TICK_MS, INQUIRY_TIMEOUT_MS, SUSPICION_TIMEOUT_MS } from './constants.js';
+import { INQUIRY_TICK_MS, INQUIRY_TIMEOUT_MS, STOPPED_MS, SUSPICION_TIMEOUT_MS } from './constants.js';
 import {
   INQUIRY_TOPIC,
   parseSuspicion,
@@ -71,7 +71,10 @@ export class FailureInquiry {
     const timer = new SilenceTimer(INQUIRY_TICK_MS, INQUIRY_TIMEOUT_MS, () => late.abort());
     try {
       const question = { group: this.group, nonce };
-      return await this.mesh.request(suspect, INQUIRY_TOPIC, question, { signal: late.signal });
+      return await this.mesh.request(suspect, INQUIRY_TOPIC, question, {
+        signal: late.signal,
+        timeoutMs: STOPPED_MS,
+      });
     } finally {
       timer.stop();
     }

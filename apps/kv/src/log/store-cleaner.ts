@@ -39,7 +39,10 @@ export class StoreCleaner implements LogCleaner {
     else this.keyspace.moved(slotOf(found.key, 0, found.key.length), latin1(found.key), current!, to);
   }
 
-  /** Where the writes that supersede it are undone, the entry is its key's again. A write that has a place is not undone. */
+  /**
+   * Where the writes that supersede it are undone, the entry is its key's again. A write that has a place is not undone, and its own
+   * entry is not moved before its acknowledgement: the log cleans segments that are in files.
+   */
   #superseded({ field, version }: LogKey, current: KeyEntry | undefined, to: EntryLocation): void {
     const heads = current ? [current, this.#fallback(current)] : [];
     const lasts = field ? heads.flatMap((head) => fieldOf(field, head) ?? []) : heads;

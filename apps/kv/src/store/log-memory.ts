@@ -19,8 +19,11 @@ export class LogMemory {
   readonly #free: number[] = [];
   #lastId: bigint | undefined;
   #lastNumber = 0;
+  /** Asked with each key: the signal takes longer. */
+  #hasEnded: boolean;
 
   constructor(private readonly log: LogWithMemory) {
+    this.#hasEnded = log.ended.aborted;
     log.ended.addEventListener('abort', () => this.#end(), { once: true });
   }
 
@@ -48,7 +51,7 @@ export class LogMemory {
 
   /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended, and what the index has of it is not complete any more */
   assertOpen(): void {
-    if (this.log.ended.aborted) throw ended();
+    if (this.#hasEnded) throw ended();
   }
 
   /** @throws KvError ERR_RDMC_KV_SLOT_UNAVAILABLE: the log has ended */
@@ -70,7 +73,7 @@ export class LogMemory {
   #numberOf(segmentId: bigint): number | undefined {
     const known = this.#numbers.get(segmentId);
     if (known !== undefined) return known;
-    const bytes = this.log.ended.aborted ? undefined : this.log.memory(segmentId);
+    const bytes = this.#hasEnded ? undefined : this.log.memory(segmentId);
     if (!bytes) return undefined;
     const number = this.#free.pop() ?? this.#segments.length;
     this.#segments[number] = { id: segmentId, bytes, entries: 0 };
@@ -80,6 +83,7 @@ export class LogMemory {
 
   /** The log is about to give its memory back. */
   #end(): void {
+    this.#hasEnded = true;
     this.#lastId = undefined;
     this.#numbers.clear();
     this.#segments.fill(undefined);

@@ -85,8 +85,9 @@ export class SentAppends {
     // Where one is refused, some of the others may stay.
     for (let next = this.#lastUpTo(last); next; next = this.#lastUpTo(last)) {
       await this.whenAcknowledged(next.sequence).catch(() => {});
-      if (this.log.ended.aborted) throw this.log.ended.reason;
+      this.log.ended.throwIfAborted();
     }
+    this.log.ended.throwIfAborted();
   }
 
   /** The entry leaves the index, and its place in the log is garbage. */
@@ -138,7 +139,8 @@ export class SentAppends {
   /** Returns the log's error where it refuses the append. */
   #send(append: Append): unknown {
     // The log has refused the appends before, and `#refused` is about to undo them: with room again it could take this one.
-    if (this.#outstanding.length > 0 && this.#lastTicket?.failure) return this.#lastTicket.failure;
+    // So it refuses removals, too, which are only sent here between two microtasks by a takeover.
+    if (this.#lastTicket?.failure) return this.#lastTicket.failure;
     let ticket: CommitTicket;
     try {
       ticket = append.run ? this.log.appendRun(append.run.pieces) : this.log.append(append.entries);
@@ -213,6 +215,8 @@ export class SentAppends {
   #settle(append: Append): void {
     const { changes, sequence } = append;
     this.#outstanding.shift();
+    // It has the bytes of the append.
+    if (this.#outstanding.length === 0) this.#lastTicket = undefined;
     this.keyspace.acknowledged = sequence;
     for (const change of changes) settleChange(this.keyspace, change);
     append.run?.packed.settled(this.keyspace);
