@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { fillFrom, rejection, until } from '@rdmc/testing';
+import { fillFrom, PATIENT, rejection, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   clusterForAll,
@@ -7,7 +7,6 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
-  PATIENT,
   sha256,
 } from './support/cluster.js';
 

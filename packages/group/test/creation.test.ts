@@ -1,8 +1,8 @@
 import { GroupError, RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { rejection, startMembers, timerByHand } from '@rdmc/testing';
+import { PATIENT, rejection, startMembers, timerByHand } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { clusterForAll, createEverywhere, PATIENT, settleMessages } from './support/cluster.js';
+import { clusterForAll, createEverywhere, settleMessages } from './support/cluster.js';
 
 /** No other timer has this duration. */
 const LIMIT_MS = 7_654_321;

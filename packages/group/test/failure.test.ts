@@ -1,6 +1,6 @@
 import type { DataPlane } from '@rdmc/dataplane';
 import type { Group, GroupError } from '@rdmc/group';
-import { rejection } from '@rdmc/testing';
+import { PATIENT, rejection } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
 import { describe, expect, it } from 'vitest';
 import {
@@ -9,7 +9,6 @@ import {
   createEverywhere,
   filledRegion,
   holdConfirmation,
-  PATIENT,
   settleMessages,
   sha256,
 } from './support/cluster.js';

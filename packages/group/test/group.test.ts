@@ -1,14 +1,7 @@
 import type { AbortError } from '@rdmc/group';
-import { rejection } from '@rdmc/testing';
+import { PATIENT, rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import {
-  clusterForAll,
-  collect,
-  createEverywhere,
-  filledRegion,
-  PATIENT,
-  settleMessages,
-} from './support/cluster.js';
+import { clusterForAll, collect, createEverywhere, filledRegion, settleMessages } from './support/cluster.js';
 
 describe('a group', () => {
   const nodes = clusterForAll(3);

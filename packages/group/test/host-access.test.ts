@@ -1,5 +1,5 @@
 import type { IncomingHandler, RdmcNode, ReceivedMessage, RegionRange } from '@rdmc/group';
-import { peek, protectionAt, rejection } from '@rdmc/testing';
+import { PATIENT, peek, protectionAt, rejection } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   clusterForAll,
@@ -7,7 +7,6 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
-  PATIENT,
   sha256,
   startCluster,
   stopCluster,

@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { RdmcNode } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { membersAt } from '@rdmc/testing';
+import { membersAt, PATIENT } from '@rdmc/testing';
 import { expect, it } from 'vitest';
-import { PATIENT } from './support/cluster.js';
 
 const GROUPS = 6;
 /** Longer than a root needs to detect that all are connected, and to send. */

@@ -1,11 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { codeOf } from '@rdmc/common';
 import type { Group, GroupOptions, RdmcNode } from '@rdmc/group';
-import { rejection } from '@rdmc/testing';
+import { PATIENT, rejection } from '@rdmc/testing';
 import type { SubmissionQueue } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { rowLayout } from '../src/stable/table-layout.js';
-import { clusterForAll, createEverywhere, groupIdForEach, PATIENT } from './support/cluster.js';
+import { clusterForAll, createEverywhere, groupIdForEach } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -1,11 +1,11 @@
 import { algorithms } from '@rdmc/group';
+import { PATIENT } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   clusterForAll,
   collect,
   createEverywhere,
   filledRegion,
-  PATIENT,
   sha256,
   startCluster,
   stopCluster,

@@ -1,6 +1,6 @@
 import { Deferred } from '@rdmc/common';
 import type { RdmcNode } from '@rdmc/group';
-import { rejection, until } from '@rdmc/testing';
+import { PATIENT, rejection, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
   clusterForAll,
@@ -9,7 +9,6 @@ import {
   createEverywhere,
   filledRegion,
   groupIdForEach,
-  PATIENT,
   sha256,
 } from './support/cluster.js';
 

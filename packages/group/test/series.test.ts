@@ -6,9 +6,9 @@ import {
   SeriesReceiver,
   SeriesSender,
 } from '@rdmc/group';
-import { rejection, until } from '@rdmc/testing';
+import { PATIENT, rejection, until } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { clusterForEach, PATIENT } from './support/cluster.js';
+import { clusterForEach } from './support/cluster.js';
 
 const nodes = clusterForEach(3);
 

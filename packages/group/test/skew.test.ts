@@ -1,15 +1,10 @@
 import { Deferred } from '@rdmc/common';
 import type { Group } from '@rdmc/group';
+import { PATIENT } from '@rdmc/testing';
 import { afterEach, expect, it, vi } from 'vitest';
 import { MOST_REPORTED_ARRIVALS, REPORT_DELAY_MS } from '../src/constants.js';
 import { ArrivalReports } from '../src/skew/arrival-reports.js';
-import {
-  clusterForAll,
-  createEverywhere,
-  groupIdForEach,
-  PATIENT,
-  settleMessages,
-} from './support/cluster.js';
+import { clusterForAll, createEverywhere, groupIdForEach, settleMessages } from './support/cluster.js';
 
 const MEMBERS = [0, 1, 2];
 const LARGE = 200_000;

@@ -1,9 +1,8 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { freed, isStopped, underTest, until, WatchedProcess } from '@rdmc/testing';
+import { freed, isStopped, PATIENT, underTest, until, WatchedProcess } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { PATIENT } from './support/cluster.js';
 
 const PROGRAM = fileURLToPath(new URL('./support/stable-member.mjs', import.meta.url));
 const LOOK_EVERY_MS = 5;

@@ -1,16 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { Deferred } from '@rdmc/common';
 import type { Group, GroupError, GroupOptions, RdmcNode } from '@rdmc/group';
-import { rejection, until } from '@rdmc/testing';
+import { PATIENT, rejection, until } from '@rdmc/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  collect,
-  createEverywhere,
-  PATIENT,
-  settleMessages,
-  startCluster,
-  stopCluster,
-} from './support/cluster.js';
+import { collect, createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
 
 const ALL = [0, 1, 2, 3];
 const STABLE = { members: ALL, delivery: 'stable' } as const;

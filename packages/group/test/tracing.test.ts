@@ -1,8 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { RdmcNode } from '@rdmc/group';
-import { rejection, watchedTrace } from '@rdmc/testing';
+import { PATIENT, rejection, watchedTrace } from '@rdmc/testing';
 import { expect, it } from 'vitest';
-import { collect, PATIENT } from './support/cluster.js';
+import { collect } from './support/cluster.js';
 
 it('traces joins, creations, sends and closes, with their outcomes', async () => {
   const [joins, creations, sends, closes, ends] = [

@@ -1,7 +1,8 @@
 import type { GroupOptions } from '@rdmc/group';
+import { PATIENT } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { clusterForAll, groupIdForEach, PATIENT } from './support/cluster.js';
+import { clusterForAll, groupIdForEach } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Progress } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { freed, temporaryDirectory } from '@rdmc/testing';
+import { freed, PATIENT, temporaryDirectory } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Child } from './support/child.js';
 import { deviceOver, TRANSPORTS } from './support/cluster.js';
@@ -31,7 +31,7 @@ beforeEach(() => {
 describe.each(PAIRS)('processes over $transport, $name', ({ transport, kind }) => {
   async function start(requester: object, responder: object): Promise<[Child, Child]> {
     const members = await freed(await reserveLoopbackPorts(2));
-    const common = { channel: 'numbers', slots: 32, slotBytes: 256, retryTimeoutMs: 60_000, ...kind };
+    const common = { channel: 'numbers', slots: 32, slotBytes: 256, ...PATIENT, ...kind };
     const options = (id: number) => ({
       node: { id, members, device: deviceOver(transport) },
       messageBytes: 512,

@@ -1,9 +1,9 @@
 /** Logs where the coordinator and backups are lost and return while the others run. */
 import { readdirSync } from 'node:fs';
 import { decodeObject, EntryType, encodeTombstone, type Log } from '@rdmc/tailwind';
-import { until } from '@rdmc/testing';
+import { PATIENT, until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { object, PATIENT, SEGMENT } from './support/cluster.js';
+import { object, SEGMENT } from './support/cluster.js';
 import { LiveCluster, type LiveMember } from './support/live-cluster.js';
 
 const TOMBSTONE = {

@@ -1,15 +1,9 @@
 import { decodeObject, EntryType, type Log, type LogEntry } from '@rdmc/tailwind';
 import { encodeDigest, encodeSegmentHeader, SegmentWriter, segmentEntries } from '@rdmc/tailwind/format';
+import { PATIENT } from '@rdmc/testing';
 import { tearWrites } from '@rdmc/verbs';
 import { expect, it } from 'vitest';
-import {
-  type ClusterMember,
-  object,
-  PATIENT,
-  SEGMENT,
-  startCluster,
-  TestAuthority,
-} from './support/cluster.js';
+import { type ClusterMember, object, SEGMENT, startCluster, TestAuthority } from './support/cluster.js';
 import { loaded } from './support/loaded.js';
 
 const VALUE_BYTES = 9;

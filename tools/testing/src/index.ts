@@ -8,6 +8,7 @@ export { isStopped } from './is-stopped.js';
 export { descriptorOf, freed, membersAt, startMembers } from './members.js';
 export { ModelMemory } from './model-memory.js';
 export { ModelQueue } from './model-queue.js';
+export { PATIENT } from './patient.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
 export { peek, protectionAt } from './protected-memory.js';
 export { fillFrom, Random } from './random.js';

@@ -7,7 +7,7 @@ export interface CommitTicket {
   readonly location: AppendLocation | undefined;
   /** Resolves when the append is acknowledged, in the order of appends. Undefined: it is acknowledged. */
   readonly acknowledged: Promise<unknown> | undefined;
-  /** The error with which `acknowledged` has rejected, or is about to. */
+  /** The error with which `acknowledged` rejects; set at once. */
   readonly failure?: Error | undefined;
 }
 

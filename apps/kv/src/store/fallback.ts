@@ -29,7 +29,7 @@ export function restores<V>(before: Entry<V>, undone: Entry<V> | undefined, ackn
   if (before.sequence > acknowledged && fallback && fallback !== before) before.fallback = fallback;
 }
 
-/** The write of an entry is acknowledged; `current` is what the key is now. */
+/** The write of an entry is acknowledged. `current`: the entry that the key has now. */
 export function settles<V>(after: Entry<V>, current: Entry<V> | undefined, acknowledged: number): void {
   after.fallback = undefined;
   if (current && current !== after && current.sequence > acknowledged) current.fallback = after;

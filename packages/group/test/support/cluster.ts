@@ -8,7 +8,7 @@ import {
   RdmcNode,
 } from '@rdmc/group';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
-import { fillFrom, startMembers } from '@rdmc/testing';
+import { fillFrom, PATIENT, startMembers } from '@rdmc/testing';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 
 /** The thread of the worker's side. RDMC_TEST_THREAD=application runs all tests with the application's thread. */
@@ -54,12 +54,6 @@ export function groupIdForEach(): { id: number } {
   });
   return group;
 }
-
-/**
- * Options of groups: how long a neighbour's device may be silent. On a busy machine the devices of many members in one process
- * wait for a processor for seconds.
- */
-export const PATIENT = { retryTimeoutMs: 60_000 } as const;
 
 /** The same group at all its members, in their order: the root first. */
 export function createEverywhere(nodes: readonly RdmcNode[], options: GroupOptions): Promise<Group[]> {

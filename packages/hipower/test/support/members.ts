@@ -1,7 +1,7 @@
 import { type HiPowerNode, hipower } from '@rdmc/hipower';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Node, type NodeOptions } from '@rdmc/node';
-import { startMembers as startAt } from '@rdmc/testing';
+import { PATIENT, startMembers as startAt } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { deviceOver } from './cluster.js';
 
@@ -37,9 +37,6 @@ export async function startMembers(
   });
   return started;
 }
-
-/** How long the other side's device may be silent: on a busy machine its thread may wait for a processor for seconds. */
-const PATIENT = { retryTimeoutMs: 60_000 } as const;
 
 async function join(options: NodeOptions, other: OtherWorker | undefined): Promise<MemberNode> {
   const own = hipower();

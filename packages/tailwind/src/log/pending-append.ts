@@ -28,7 +28,7 @@ export interface Append {
   readonly acknowledged: Promise<AppendLocation>;
   /** Resolves when every backup has the append's whole segment in a file: after the segment has been closed. */
   readonly flushed: Promise<void>;
-  /** The error with which `acknowledged` has rejected, or is about to: known before those who wait for it hear of it. */
+  /** The error with which `acknowledged` rejects. Set at once, and so before code that awaits `acknowledged` runs. */
   readonly failure: Error | undefined;
 }
 

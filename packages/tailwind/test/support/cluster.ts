@@ -18,7 +18,7 @@ import {
 import { Backup, type BackupService } from '@rdmc/tailwind/backup';
 import { Coordinator, type CoordinatorOptions, FileStore } from '@rdmc/tailwind/coordinator';
 import { scanSegment, segmentEntries } from '@rdmc/tailwind/format';
-import { startMembers, temporaryDirectory } from '@rdmc/testing';
+import { PATIENT, startMembers, temporaryDirectory } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 import { CLUSTER } from './backups.js';
 
@@ -135,9 +135,6 @@ export class TestAuthority implements LogAuthority {
     this.raised.push(minimum);
   }
 }
-
-/** How long a backup's device may be silent: on a busy machine its thread may wait for a processor for seconds. */
-export const PATIENT = { retryTimeoutMs: 60_000 } as const;
 
 export async function createLog(
   { logs }: ClusterMember,
