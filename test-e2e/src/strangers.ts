@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { within } from '@rdmc/common';
-import { fillFrom, SEED } from '@rdmc/testing';
+import { fillFrom, PYTHON, SEED } from '@rdmc/testing';
 
 /** Connections of non-members, and their data. */
 
@@ -82,6 +82,6 @@ export async function sendNonsenseToSocket(
 ): Promise<{ sent: number; ended: number }> {
   // The kernel's table shows the leading zero byte as '@'.
   const args = [script, name.replace(/^@/, ''), String(connections)];
-  const { stdout } = await promisify(execFile)('python3', args, { timeout: 240_000 });
+  const { stdout } = await promisify(execFile)(PYTHON, args, { timeout: 240_000 });
   return JSON.parse(stdout) as { sent: number; ended: number };
 }

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from 'node:path';
 import { castFile, followShared, receiveFiles, type SharedRecord } from '@rdmc/cast';
 import { ownIdentity } from '@rdmc/common';
-import { rejection, temporaryDirectory, thrown, until } from '@rdmc/testing';
+import { PYTHON, rejection, temporaryDirectory, thrown, until } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { INDEX_BYTES, INDEX_MAGIC, IndexState } from '../src/memory/shared/layout.js';
 import { SharedName } from '../src/memory/shared/shared-name.js';
@@ -160,7 +160,7 @@ while struct.unpack_from('<I', index, at)[0] == 1:
     if record['type'] == 'tensor':
         print(record['name'], sum(mapped(record['segment'])[record['begin']:record['end']]))
 `;
-    const child = spawn('python3', ['-c', program, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(PYTHON, ['-c', program, name], { stdio: ['ignore', 'pipe', 'inherit'] });
     let printed = '';
     for await (const chunk of child.stdout) printed += String(chunk);
     const sums = NAMES.map((_, at) => seededBytes(TENSOR_BYTES, at).reduce((sum, byte) => sum + byte, 0));

@@ -6,6 +6,13 @@ import { type Epoch, Timeline } from '../src/live/timeline.js';
 import { MeshModel } from './model/mesh-model.js';
 import type { Setting } from './model/mesh-setting.js';
 
+/** RDMC_TEST_LONG=1 runs the longest search, too: of a member that others connect to. */
+const isLong = process.env.RDMC_TEST_LONG === '1';
+const LONG: [string, Setting] = [
+  'a stopped member, its successor, and its return; lowest id',
+  { id: 0, successor: true, stops: true },
+];
+
 const settings: [string, Setting][] = [
   ['connections that break, the failing member connects', { id: 2, isPair: true, breaks: 4 }],
   ['connections that break, the failing member is connected to', { id: 0, isPair: true, breaks: 4 }],
@@ -14,7 +21,7 @@ const settings: [string, Setting][] = [
   ['a second process of an id, without a fault', { id: 2, successor: true }],
   ['a second process that replaces the first', { id: 1, successor: true, replace: true }],
   ['a stopped member, its successor, and its return; highest id', { id: 2, successor: true, stops: true }],
-  ['a stopped member, its successor, and its return; lowest id', { id: 0, successor: true, stops: true }],
+  ...(isLong ? [LONG] : []),
 ];
 
 describe('members that come and go, in every interleaving', () => {
@@ -28,6 +35,7 @@ describe('members that come and go, in every interleaving', () => {
       expect(states).toBeGreaterThan(2);
     },
   );
+  if (!isLong) it.skip(`${LONG[0]} [skipped: set RDMC_TEST_LONG=1 to run it]`, () => {});
 });
 
 /** Machines with another roster or other timelines. */

@@ -2,6 +2,7 @@ import { fork, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { PYTHON } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Control, LinkMessage, LocalPeer, queuePairPage } from './support/local-peer.js';
 
@@ -17,7 +18,7 @@ pid, files = map(int, sys.argv[1:])
 soft, hard = r.prlimit(pid, r.RLIMIT_NOFILE)
 r.prlimit(pid, r.RLIMIT_NOFILE, (files, hard))
 print(soft)`;
-  const run = spawnSync('python3', ['-c', script, String(pid), String(files)], { encoding: 'utf8' });
+  const run = spawnSync(PYTHON, ['-c', script, String(pid), String(files)], { encoding: 'utf8' });
   expect(run.status, run.stderr).toBe(0);
   return Number(run.stdout);
 }

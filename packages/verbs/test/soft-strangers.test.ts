@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { PYTHON } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { QueuePair } from '../src/index.js';
 import { type Side, side } from './support/pair.js';
@@ -80,7 +81,7 @@ describe('connections without a proof of the key', () => {
     const pair = await sides('shm');
     const script = fileURLToPath(new URL('fixtures/silent-strangers.py', import.meta.url));
     const device = String(pair[0].queuePair.address.device);
-    const strangers = spawn('python3', [script, device, String(SILENT)]);
+    const strangers = spawn(PYTHON, [script, device, String(SILENT)]);
     onTestFinished(() => void strangers.kill('SIGKILL'));
     await once(strangers.stdout, 'data');
     await connectOnce(pair);

@@ -15,19 +15,19 @@ function again(seed: number, scenario: string, subject = ''): string {
 }
 
 /**
- * Faults that other runs contain: RDMC_TEST_LONG=1 runs them too. `primary` is a part of `primary-and-backups`, `kv-server`
- * of `kv-servers`; `kv-power` ends all processes as `coordinator` and `power-failure` do. In `kv-move-deaths` slots move, and
+ * Left out, unless RDMC_TEST_LONG=1: `kv-upgrade`, which `npm run test:smoke` runs, and faults that other runs contain.
+ * `primary` is a part of `primary-and-backups`, `kv-server` of `kv-servers`; `kv-power` ends all processes as `coordinator` and `power-failure` do. In `kv-move-deaths` slots move, and
  * processes die, as in `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in
  * `kv-standby`. `kv-partition` and `kv-move-partition` take half a minute. Tests of @rdmc/kv have the others: `cluster` loses two servers
  * at once, `processes` the coordinator, alone and with a server, `hand-over` has a server that returns, `fenced` one that is stopped.
  */
-const CONTAINED: readonly string[] =
+const LEFT_OUT: readonly string[] =
   process.env.RDMC_TEST_LONG === '1'
     ? []
     : [
         ...['primary', 'power-failure', 'coordinator', 'kv-server', 'kv-servers', 'kv-stopped', 'kv-return'],
         ...['kv-coordinator', 'kv-coordinator-server', 'kv-hand-over', 'kv-join', 'kv-drain'],
-        ...['kv-standby', 'kv-partition', 'kv-move-partition'],
+        ...['kv-standby', 'kv-partition', 'kv-move-partition', 'kv-upgrade'],
       ];
 
 /**
@@ -49,7 +49,7 @@ const runs = Array.from({ length: Number(process.env.RDMC_CHAOS_RUNS ?? SCENARIO
   return { seed: firstSeed + place, scenario, needsRoot: NEEDS_ROOT.includes(scenario) };
 });
 
-it.each(runs.filter(({ scenario, needsRoot }) => (isRoot || !needsRoot) && !CONTAINED.includes(scenario)))(
+it.each(runs.filter(({ scenario, needsRoot }) => (isRoot || !needsRoot) && !LEFT_OUT.includes(scenario)))(
   'seed $seed: $scenario',
   async ({ seed, scenario }) => {
     const { failure, file, acknowledged } = await judge(await storeOverLog(seed, [scenario]));
@@ -64,7 +64,7 @@ const kvRuns = KV_SCENARIOS.map((scenario, run) => ({
 }));
 
 const isLeftOut = (scenario: KvScenario): boolean =>
-  CONTAINED.includes(scenario) ||
+  LEFT_OUT.includes(scenario) ||
   (noEtcd !== false && NEEDS_ETCD.includes(scenario)) ||
   (!isRoot && KV_NEEDS_ROOT.includes(scenario));
 
@@ -78,8 +78,8 @@ it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
 );
 
 // A skipped test is printed at the end of a run.
-if (CONTAINED.length > 0)
-  it.skip(`${CONTAINED.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
+if (LEFT_OUT.length > 0)
+  it.skip(`${LEFT_OUT.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
 if (noEtcd) it.skip(`${NEEDS_ETCD.join(', ')} (${noEtcd})`, () => {});
 if (!isRoot)
   it.skip('full-disk, cut-links, cut-backup, kv-partition and kv-move-partition (they need root)', () => {});

@@ -11,6 +11,7 @@ export { ModelQueue } from './model-queue.js';
 export { PATIENT } from './patient.js';
 export { expectProgram, type Program, programsOf } from './programs.js';
 export { peek, protectionAt } from './protected-memory.js';
+export { PYTHON } from './python.js';
 export { fillFrom, Random } from './random.js';
 export { type ReadmeExample, readmeExample, readmeInstalls } from './readme-example.js';
 export { FUZZ_SECONDS, rounds, SEED } from './rounds.js';

@@ -31,7 +31,7 @@ const BATCH = 50;
 const READABLE_MS = 50;
 const VALUE_BYTES = 100;
 /** Between two batches while the cluster heals: all its processes share the processors of one machine with the writer. */
-const PAUSE_MS = 10;
+const PAUSE_MS = 50;
 /** Servers that poll would take the processors from the others. */
 const WITHOUT_POLLING = ['--window-ms', '0'];
 /** Batches of writes after the server was killed. */

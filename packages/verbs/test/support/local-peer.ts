@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { PYTHON } from '@rdmc/testing';
 import { onTestFinished } from 'vitest';
 
 const SCRIPT = fileURLToPath(new URL('../fixtures/local-peer.py', import.meta.url));
@@ -15,7 +16,7 @@ export class LocalPeer {
   #errors = '';
 
   constructor(mode: 'dial' | 'listen', options: Said) {
-    this.#process = spawn('python3', [SCRIPT, mode, JSON.stringify(options)]);
+    this.#process = spawn(PYTHON, [SCRIPT, mode, JSON.stringify(options)]);
     this.#process.stderr.on('data', (text) => {
       this.#errors += text;
     });
