@@ -59,6 +59,11 @@ describe('rdmc cast refuses', () => {
       ['f', '--to', 'a', '--bandwidth-limit', '1kB/s'],
       'expected a rate of at least 64 KiB/s',
     ],
+    [
+      'a stall time that casts do not have',
+      ['f', '--to', 'a', '--stall-timeout', '11min'],
+      'expected a duration from 1000 ms to 600 s',
+    ],
     ['a malformed time', ['f', '--to', 'a', '--stall-timeout', 'soon'], 'such as 30s, 500ms or 2min'],
     [
       'messages that are too small',

@@ -49,8 +49,9 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 export const MESH_MEMBERS_IN_TIME = 16;
 export const MESH_MS_PER_MEMBER = 1_000;
 export const DEFAULT_STALL_TIMEOUT_MS = 30_000;
+/** The shortest and the longest time without progress after which a receiver or a fetcher is dropped. */
 export const MIN_STALL_TIMEOUT_MS = 1_000;
-/** The longest time that devices wait for a silent neighbour. */
+/** It is also the longest time that devices wait for a silent neighbour. */
 export const MAX_STALL_TIMEOUT_MS = 600_000;
 /** How long a gathering cast calls receivers that do not answer, unless another time is given. */
 export const DEFAULT_JOIN_WINDOW_MS = 60_000;

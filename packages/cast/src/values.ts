@@ -5,5 +5,7 @@ export {
   DEFAULT_MESSAGE_BYTES,
   DEFAULT_PORT,
   DEFAULT_SERVE_PORT,
+  MAX_STALL_TIMEOUT_MS,
+  MIN_STALL_TIMEOUT_MS,
 } from './constants.js';
 export { type ComparisonKind, comparisons } from './manifest/policy.js';

@@ -1,4 +1,4 @@
-import { checksums, DEFAULT_PORT } from '@rdmc/cast/values';
+import { checksums, DEFAULT_PORT, MAX_STALL_TIMEOUT_MS, MIN_STALL_TIMEOUT_MS } from '@rdmc/cast/values';
 import { MAX_SERVICE_LEVEL, MAX_TRAFFIC_CLASS } from '@rdmc/verbs';
 import type { Command } from 'commander';
 import * as z from 'zod';
@@ -38,7 +38,6 @@ import { addSelectionOptions, selectionOf, selectionOptions } from './selection-
 const KIB = 1024;
 const GIB = 1024 ** 3;
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Starting a program by a remote shell may take longer than a connection. */
 const START_TIMEOUT_MS = 30_000;
 
@@ -73,7 +72,7 @@ export const castSchema = z.strictObject({
   compress: z.boolean().default(false),
   bandwidthLimit: rate(64 * KIB, 2 ** 50).optional(),
   retries: wholeNumber(0, 100),
-  stallTimeout: duration(500, DAY_MS).optional(),
+  stallTimeout: duration(MIN_STALL_TIMEOUT_MS, MAX_STALL_TIMEOUT_MS).optional(),
   trafficClass: wholeNumber(0, MAX_TRAFFIC_CLASS),
   serviceLevel: wholeNumber(0, MAX_SERVICE_LEVEL),
   connectTimeout: duration(100, 10 * MINUTE_MS).optional(),
@@ -266,7 +265,10 @@ function addTuningOptions(command: Command): Command {
     .option('--no-encrypt', 'send files without encryption: faster, for networks that you trust')
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate: 40MiB/s, 300Mbit/s')
     .option('--retries <count>', 'how often to cast again to receivers that failed', '0')
-    .option('--stall-timeout <time>', 'drop a receiver after this time without progress (default: 30s)')
+    .option(
+      '--stall-timeout <time>',
+      'drop a receiver after this time without progress: 1s to 10min (default: 30s)',
+    )
     .option(
       '--connect-timeout <time>',
       'limit for the answer of a receiver (default: 10s; with --ssh 30s to start)',

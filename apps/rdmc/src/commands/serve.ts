@@ -1,3 +1,4 @@
+import { MAX_STALL_TIMEOUT_MS, MIN_STALL_TIMEOUT_MS } from '@rdmc/cast/values';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
@@ -13,7 +14,6 @@ import { listenAddress } from './listen-address.js';
 import { metricsAddress } from './metrics-address.js';
 
 const LEAST_RATE = 64 * 1024;
-const MOST_STALL_MS = 600_000;
 
 /** The checked options, by their names in the parser. */
 export const serveSchema = z.strictObject({
@@ -23,7 +23,7 @@ export const serveSchema = z.strictObject({
   bandwidthLimit: rate(LEAST_RATE, 2 ** 50).optional(),
   meshPorts: portRange.optional(),
   advertise: z.string().min(1).optional(),
-  stallTimeout: duration(1_000, MOST_STALL_MS).optional(),
+  stallTimeout: duration(MIN_STALL_TIMEOUT_MS, MAX_STALL_TIMEOUT_MS).optional(),
   metrics: z.string().optional(),
   device,
   transport,
@@ -65,7 +65,10 @@ export function defineServeCommand(command: Command, session: Session): void {
     .option('--bandwidth-limit <rate>', 'limit of this machine’s rate for each name: 40MiB/s, 300Mbit/s')
     .option('--mesh-ports <first-last>', 'ports for the data, two for each name at a time (default: any)')
     .option('--advertise <address>', 'address of this machine for fetchers (default: the one that they call)')
-    .option('--stall-timeout <time>', 'drop a fetcher after this time without progress (default: 30s)')
+    .option(
+      '--stall-timeout <time>',
+      'drop a fetcher after this time without progress: 1s to 10min (default: 30s)',
+    )
     .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)')
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at all fetchers', 'auto')
