@@ -18,11 +18,18 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type CastOptions, type CastSummary, castFile, castFiles, receiveFiles } from '@rdmc/cast';
-import { mayMount, rejection, temporaryDirectory } from '@rdmc/testing';
+import { until as become, mayMount, rejection, temporaryDirectory } from '@rdmc/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { MAX_PIECE_ENTRIES } from '../src/constants.js';
 import { slow, someReceived, until } from './support/disturbed.js';
-import { leftovers, outcome, ReceiverProcess, startReceivers, visible } from './support/receivers.js';
+import {
+  leftovers,
+  outcome,
+  ReceiverProcess,
+  startReceivers,
+  temporaries,
+  visible,
+} from './support/receivers.js';
 import { describeTree, expectSameTree, seededBytes, write } from './support/tree.js';
 
 const FILES = 20;
@@ -207,24 +214,33 @@ describe('a second cast', () => {
   });
 });
 
+/** Whether a cast in progress has a complete file. */
+function hasCompleteFile(directory: string): boolean {
+  const folders = temporaries(directory).map((name) => join(directory, name, 'tree/root'));
+  return folders.some((folder) => existsSync(folder) && readdirSync(folder).length > 0);
+}
+
 describe('after a receiver was killed in the middle', () => {
   it('only what is missing is sent, and the tree is complete', async () => {
+    // The cast takes 20 s from the first file on: it does not end before the kill.
+    const count = 200;
     const from = temporaryDirectory();
-    for (let number = 0; number < 40; number += 1)
+    for (let number = 0; number < count; number += 1)
       write(from, `root/f${number}`, seededBytes(100_000, number));
     const receiver = await ReceiverProcess.start();
-    const cast = castFile(join(from, 'root'), { to: [receiver.address], ...slow });
-    await until(cast, ({ receivers: [one] }) => one!.storedBytes >= 1_000_000);
+    const { directory } = receiver;
+    const cast = castFile(join(from, 'root'), { to: [receiver.address], ...slow, bandwidthLimit: 1_000_000 });
+    cast.finished.catch(() => {});
+    await become(() => hasCompleteFile(directory), 5);
     await receiver.kill();
     await rejection(cast.finished);
-    const { directory } = receiver;
     expect(visible(directory)).toEqual([]);
     const again = await ReceiverProcess.start({ directory });
     const [kept] = leftovers(directory);
     const stored = readdirSync(join(directory, kept!, 'tree/root')).length;
     const summary = await castFile(join(from, 'root'), { to: [again.address] }).finished;
     expect(stored).toBeGreaterThan(0);
-    expect(summary.sentFiles).toBe(40 - stored);
+    expect(summary.sentFiles).toBe(count - stored);
     expect(summary.receivers).toMatchObject([
       { state: 'complete', unchangedFiles: stored, resumedBytes: stored * 100_000 },
     ]);
