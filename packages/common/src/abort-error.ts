@@ -2,7 +2,7 @@ import { errorTable, RdmcError } from './rdmc-error.js';
 
 /** The error of calls that a signal has ended. */
 export const abortErrors = errorTable({
-  ERR_RDMC_ABORTED: ['aborted', 'the signal of the call ended it', 'nothing: the caller wanted it so'],
+  ERR_RDMC_ABORTED: ['aborted', 'the signal of the call ended it', 'nothing to do: the caller ended it'],
 });
 
 /**
