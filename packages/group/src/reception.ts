@@ -259,6 +259,8 @@ export class Reception implements GroupReception {
    * still in the ring.
    */
   get #wantsMore(): boolean {
+    // A message of this turn may have ended the group.
+    if (this.#isOver) return false;
     if (this.#drains) return true;
     return this.inbox.unread === 0 && this.#order.waiting(Path.SMALL) === 0 && !this.#held?.isFull;
   }

@@ -378,6 +378,15 @@ describe('the counters of a ring', () => {
   });
 });
 
+/** A message with its number modulo 2^32. */
+class Message {
+  constructor(public number: number) {}
+
+  numberAs(position: number): void {
+    this.number = position;
+  }
+}
+
 describe('OrderMerge', () => {
   it('gives one order without a gap, whatever arrives first', () => {
     fc.assert(
@@ -387,10 +396,10 @@ describe('OrderMerge', () => {
         fc.constantFrom(0, 0xffff_fff0),
         (kinds, seed, first) => {
           const random = new Random(seed);
-          const merge = new OrderMerge<{ number: number }>(first);
-          const paths = [[], []] as { number: number }[][];
+          const merge = new OrderMerge<Message>(first);
+          const paths: [Message[], Message[]] = [[], []];
           for (const [index, isSmall] of kinds.entries()) {
-            paths[isSmall ? 0 : 1]!.push({ number: (first + index) >>> 0 });
+            paths[isSmall ? 0 : 1]!.push(new Message((first + index) >>> 0));
           }
           const taken: number[] = [];
           while (paths[0]!.length + paths[1]!.length > 0) {
@@ -400,7 +409,7 @@ describe('OrderMerge', () => {
             for (let m = merge.take(); m; m = merge.take()) taken.push(m.number);
           }
           for (let m = merge.take(); m; m = merge.take()) taken.push(m.number);
-          expect(taken).toEqual(kinds.map((_, index) => (first + index) >>> 0));
+          expect(taken).toEqual(kinds.map((_, index) => first + index));
           expect(merge.waiting(Path.SMALL) + merge.waiting(Path.BLOCKS)).toBe(0);
         },
       ),
@@ -408,15 +417,22 @@ describe('OrderMerge', () => {
   });
 
   it('detects numbers that go back, and a number on both paths', () => {
-    const merge = new OrderMerge<{ number: number }>();
-    merge.push(Path.SMALL, { number: 2 });
-    expect(() => merge.push(Path.SMALL, { number: 2 })).toThrow('after a later one');
+    const merge = new OrderMerge<Message>();
+    merge.push(Path.SMALL, new Message(2));
+    expect(() => merge.push(Path.SMALL, new Message(2))).toThrow('after a later one');
     expect(merge.take()).toBeUndefined();
-    const both = new OrderMerge<{ number: number }>();
-    both.push(Path.SMALL, { number: 0 });
-    both.push(Path.BLOCKS, { number: 0 });
-    expect(both.take()).toEqual({ number: 0 });
+    const both = new OrderMerge<Message>();
+    both.push(Path.SMALL, new Message(0));
+    both.push(Path.BLOCKS, new Message(0));
+    expect(both.take()?.number).toBe(0);
     expect(() => both.take()).toThrow('both paths');
+  });
+
+  it('gives positions beyond 2^32', () => {
+    const merge = new OrderMerge<Message>(0xffff_ffff);
+    merge.push(Path.SMALL, new Message(0xffff_ffff));
+    merge.push(Path.BLOCKS, new Message(0));
+    expect([merge.take(), merge.take()].map((message) => message?.number)).toEqual([2 ** 32 - 1, 2 ** 32]);
   });
 });
 

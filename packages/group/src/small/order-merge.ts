@@ -1,8 +1,9 @@
 import { Fifo } from '@rdmc/common';
 
-/** A message with its number in the group, modulo 2^32. */
+/** A message with its number in the group: modulo 2^32 until it leaves the merge, then its position from 0. */
 export interface Numbered {
   readonly number: number;
+  numberAs(position: number): void;
 }
 
 /** The root gave a number that is not in order. */
@@ -24,10 +25,13 @@ export class OrderMerge<T extends Numbered> {
   /** The least number that is valid on each path. */
   readonly #least: number[];
   #next: number;
+  /** The same number, not modulo 2^32: a group can have more messages than that. */
+  #position: number;
 
   /** @param next number of the first message that leaves it */
   constructor(next = 0) {
     this.#next = next;
+    this.#position = next;
     this.#least = [next, next];
   }
 
@@ -60,6 +64,8 @@ export class OrderMerge<T extends Numbered> {
       if (message.number === this.#next) {
         path.shift();
         this.#next = (this.#next + 1) >>> 0;
+        message.numberAs(this.#position);
+        this.#position += 1;
         return message;
       }
       if (((message.number - this.#next) | 0) < 0) {

@@ -264,9 +264,10 @@ export class SmallModel implements Model {
       const [first] = from.items;
       if (first !== next) throw new Error(`message ${first} was delivered in place of ${next}`);
     }
-    const merge = new OrderMerge<{ number: number }>(next);
-    for (const number of this.#small) merge.push(Path.SMALL, { number });
-    for (const number of this.#complete) merge.push(Path.BLOCKS, { number });
+    const merge = new OrderMerge(next);
+    const numberAs = (): void => {};
+    for (const number of this.#small) merge.push(Path.SMALL, { number, numberAs });
+    for (const number of this.#complete) merge.push(Path.BLOCKS, { number, numberAs });
     const message = merge.take();
     if (!message) return false;
     if (message.number !== next)
