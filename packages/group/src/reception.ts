@@ -1,4 +1,4 @@
-import { SingleConsumer } from '@rdmc/common';
+import type { SingleConsumer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { CheckedGroupOptions } from './checked-group-options.js';
 import type { GroupEnvironment } from './environment.js';
@@ -15,15 +15,16 @@ import { OrderMerge, OrderViolation, Path } from './small/order-merge.js';
 import { RelayProgress } from './small/relay-progress.js';
 import type { SmallMemory } from './small/small-memory.js';
 import { HeldMessages } from './stable/held-messages.js';
-import { taken } from './taken-error.js';
+import { ReadAhead } from './stable/read-ahead.js';
 
 /**
  * A receiver's messages: their memory, their order over both paths, and the queue from which the application takes them.
  * Small messages are copied out of the ring when the application takes messages; once the group closes, always. With stable
- * delivery they are copied out while the application has none unread, and each message is held until all members have it.
+ * delivery they are copied out while the application has few unread ones, and each message is held until all members have it.
  */
 export class Reception implements GroupReception {
   readonly inbox: SingleConsumer<ReceivedMessage>;
+  readonly #readAhead: ReadAhead;
   readonly #incoming: IncomingMemory;
   readonly #order = new OrderMerge<ReceivedMessage>();
   #ahead: ReceiveMemory | undefined;
@@ -61,11 +62,12 @@ export class Reception implements GroupReception {
       },
       options.members[0]!,
     );
-    this.inbox = new SingleConsumer({
-      taken,
+    this.#readAhead = new ReadAhead({
+      isStable: options.delivery === 'stable',
       onTaken: () => this.#incoming.admit(),
-      refill: () => this.#copyOut(),
+      copyOut: () => this.#copyOut(),
     });
+    this.inbox = this.#readAhead.inbox;
     if (options.delivery === 'stable') this.#held = new HeldMessages(this.#give);
   }
 
@@ -262,7 +264,7 @@ export class Reception implements GroupReception {
     // A message of this turn may have ended the group.
     if (this.#isOver) return false;
     if (this.#drains) return true;
-    return this.inbox.unread === 0 && this.#order.waiting(Path.SMALL) === 0 && !this.#held?.isFull;
+    return this.#order.waiting(Path.SMALL) === 0 && !this.#held?.isFull && this.#readAhead.wantsMore;
   }
 
   #grow(small: Arrivals): void {

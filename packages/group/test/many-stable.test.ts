@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import type { Group, GroupError, RdmcNode } from '@rdmc/group';
 import { rejection, until } from '@rdmc/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MOST_UNREAD } from '../src/stable/read-ahead.js';
 import {
   clusterForAll,
   createEverywhere,
@@ -95,6 +96,22 @@ describe.each(['worker', 'application'] as const)(
       await Promise.all(groups.map((each) => each.close()));
     });
 
+    it('does not wait for an application that reads later, and that one gets everything', async () => {
+      const groups = await createEverywhere(nodes, { ...group, ...TOTAL });
+      const delivered: number[] = [];
+      const read = async (id: number): Promise<void> => {
+        for await (const message of groups[id]!) {
+          delivered[id] = message.number + 1;
+          message.release();
+        }
+      };
+      const reading = [0, 1, 2].map(read);
+      const sending = [0, 3].map((sender) => send(groups[sender]!, MOST_UNREAD));
+      await until(() => [0, 1, 2].every((id) => delivered[id]! >= MOST_UNREAD));
+      await Promise.all([...sending, ...groups.map((each) => each.close()), ...reading, read(3)]);
+      expect(delivered).toEqual(ALL.map(() => 2 * MOST_UNREAD));
+    });
+
     it('stable delivery without a total order keeps the order of each sender', async () => {
       const groups = await createEverywhere(nodes, {
         ...group,
@@ -122,7 +139,7 @@ describe('one sender of sixteen', () => {
     const groups = await createEverywhere(nodes, { id: 1, members, senders: 'all', order: 'total' });
     const readers = groups.map((each) => each[Symbol.asyncIterator]());
     await send(groups[7]!, 30);
-    // At the same time: a member that does not read holds up the others.
+    // At the same time: a member that does not read holds up the others after a while.
     await Promise.all(
       readers.map(async (reader) => {
         for (let number = 0; number < 30; number += 1) {

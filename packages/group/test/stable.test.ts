@@ -3,6 +3,7 @@ import { Deferred } from '@rdmc/common';
 import type { Group, GroupError, GroupOptions, RdmcNode } from '@rdmc/group';
 import { PATIENT, rejection, until } from '@rdmc/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { MOST_UNREAD } from '../src/stable/read-ahead.js';
 import { collect, createEverywhere, settleMessages, startCluster, stopCluster } from './support/cluster.js';
 
 const ALL = [0, 1, 2, 3];
@@ -76,6 +77,24 @@ describe('a group with stable delivery', () => {
     expect(taken).toHaveLength(18);
   });
 
+  it('does not wait for an application that reads later, and that one gets everything', async () => {
+    const groups = await createEverywhere(nodes, { id: 1, ...STABLE });
+    const COUNT = 3 * MOST_UNREAD;
+    const taken = ALL.map(() => 0);
+    const read = async (id: number): Promise<void> => {
+      for await (const message of groups[id]!) {
+        expect(message.number).toBe(taken[id]);
+        taken[id]! += 1;
+        message.release();
+      }
+    };
+    const reading = [read(1), read(2)];
+    const sent = groups[0]!.sendMany(Array.from({ length: COUNT }, (_, number) => Buffer.from(`${number}`)));
+    await until(() => taken[1]! >= MOST_UNREAD && taken[2]! >= MOST_UNREAD);
+    await Promise.all([sent, ...groups.map((group) => group.close()), ...reading, read(3)]);
+    expect(taken).toEqual([0, COUNT, COUNT, COUNT]);
+  });
+
   it.each([
     ['a receiver', 3],
     ['the root', 0],
@@ -83,7 +102,7 @@ describe('a group with stable delivery', () => {
     const groups = await createEverywhere(nodes, { id: 1, ...STABLE });
     const survivors = ALL.filter((id) => id !== culprit);
     const receivers = survivors.filter((id) => id !== 0);
-    // From the beginning: with an unread message, small ones stay in the ring.
+    // From the beginning: with many unread messages, further ones stay in the ring.
     const reading = receivers.map((id) => readAll(groups[id]!));
     const sending = sendAll(groups[0]!, 400);
     await until(() => groups[2]!.progress().messagesReceived > 20);

@@ -1,4 +1,4 @@
-import { SingleConsumer } from '@rdmc/common';
+import type { SingleConsumer } from '@rdmc/common';
 import type { MemoryRegion } from '@rdmc/verbs';
 import type { CheckedGroupOptions } from '../checked-group-options.js';
 import type { GroupEnvironment } from '../environment.js';
@@ -6,7 +6,7 @@ import { messageOf } from '../errors.js';
 import type { GroupReception, ReceptionPort } from '../group-reception.js';
 import type { ReceivedMessage } from '../received-message.js';
 import { ControlWord, ringUnits } from '../small/layout.js';
-import { taken } from '../taken-error.js';
+import { ReadAhead } from '../stable/read-ahead.js';
 import { SenderRules, TotalRules } from './order-rules.js';
 import type { RingsMemory } from './rings-memory.js';
 import { SenderCounts } from './sender-counts.js';
@@ -19,6 +19,7 @@ import { SenderStream } from './sender-stream.js';
  */
 export class ManyReception implements GroupReception {
   readonly inbox: SingleConsumer<ReceivedMessage>;
+  readonly #readAhead: ReadAhead;
   readonly #senders: readonly number[];
   /** Index of this member; −1: it does not send. */
   readonly #own: number;
@@ -58,7 +59,8 @@ export class ManyReception implements GroupReception {
     this.#deliveredFrom = senders.map(() => 0);
     this.#deliveredTo = senders.map(() => 0);
     if (delivery === 'stable') this.#held = new SenderQueues(senders.length, this.#rules);
-    this.inbox = new SingleConsumer({ taken, refill: () => this.#copyOut() });
+    this.#readAhead = new ReadAhead({ isStable: delivery === 'stable', copyOut: () => this.#copyOut() });
+    this.inbox = this.#readAhead.inbox;
   }
 
   get complete(): readonly number[] {
@@ -234,7 +236,7 @@ export class ManyReception implements GroupReception {
 
   #wants({ drains, sender }: SenderStream): boolean {
     if (this.#isOver) return false;
-    return drains || (this.inbox.unread === 0 && !this.#held?.isFull(sender));
+    return drains || (!this.#held?.isFull(sender) && this.#readAhead.wantsMore);
   }
 
   readonly #grown = (error?: unknown): void => {
