@@ -15,9 +15,16 @@ const MAIN = fileURLToPath(new URL('../../apps/rdmc/dist/main.js', import.meta.u
 const LIMIT_MS = 60_000;
 const HOSTS = ['127.0.0.1', '127.0.0.2'];
 const FILE_BYTES = 3_000_001;
+/** Few requests: they show that the benchmarks work, not how fast the device is. */
+const BENCHMARKS = [
+  ['bandwidth', '--sizes', '64KiB', '--seconds', '0.1'],
+  ['rate', '--sizes', '64', '--seconds', '0.1', '--operation', 'send'],
+  ['latency', '--sizes', '64', '--rounds', '100'],
+  ['multicast', '--members', '3', '--sizes', '1MiB', '--rounds', '1'],
+] as const;
 
 interface Event {
-  readonly event: string;
+  readonly event?: string;
   readonly [field: string]: unknown;
 }
 
@@ -54,6 +61,15 @@ export function commands(): void {
       assert.ok(events.length > 0);
       assert.match(JSON.stringify(events), new RegExp(`"${deviceOf(0)}"`));
     });
+
+    for (const [benchmark, ...args] of BENCHMARKS) {
+      it(`rdmc bench ${benchmark} --device`, async () => {
+        const [document] = await rdmc('bench', benchmark, ...args, '--device', deviceOf(0));
+        assert.deepEqual([document!.benchmark, document!.device], [benchmark, deviceOf(0)]);
+        assert.match(String(document!.transport), /^(roce|infiniband)$/);
+        assert.ok((document!.results as unknown[]).length > 0);
+      });
+    }
 
     it('rdmc cast --device: the file is the same at every receiver', async () => {
       const file = join(folder, 'file');

@@ -18,8 +18,10 @@ export interface StreamDocument {
   benchmark: 'bandwidth' | 'rate';
   /** The verb that carries the messages. */
   operation: 'write' | 'send' | 'read';
-  /** The transport of the soft device. */
-  transport: 'shm' | 'tcp';
+  /** `soft`, or the name of an RDMA device. */
+  device: string;
+  /** `shm` and `tcp` on the soft device. */
+  transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
   /** One result for each message size. */
   results: StreamResult[];
 }
@@ -41,8 +43,10 @@ export interface LatencyDocument {
   benchmark: 'latency';
   /** The verb that carries the messages. */
   operation: 'write' | 'send' | 'read';
-  /** The transport of the soft device. */
-  transport: 'shm' | 'tcp';
+  /** `soft`, or the name of an RDMA device. */
+  device: string;
+  /** `shm` and `tcp` on the soft device. */
+  transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
   /** One result for each message size. */
   results: LatencyResult[];
 }
@@ -72,8 +76,10 @@ interface MulticastResult {
 export interface MulticastDocument {
   /** The subcommand of `rdmc bench`. */
   benchmark: 'multicast';
-  /** The transport of the soft device. */
-  transport: 'shm' | 'tcp';
+  /** `soft`, or the name of an RDMA device. */
+  device: string;
+  /** `shm` and `tcp` on the soft device. */
+  transport: 'shm' | 'tcp' | 'roce' | 'infiniband';
   /** One result for each number of members, size and algorithm. */
   results: MulticastResult[];
 }

@@ -8,7 +8,7 @@ describe('rdmc bench', () => {
     const { code, stdout } = await run('bench', 'bandwidth', ...args);
     expect(code).toBe(0);
     const document = streamDocument.parse(JSON.parse(stdout));
-    expect(document).toMatchObject({ benchmark: 'bandwidth', operation, transport: 'shm' });
+    expect(document).toMatchObject({ benchmark: 'bandwidth', operation, device: 'soft', transport: 'shm' });
     expect(document.results.map(({ byteLength }) => byteLength)).toEqual([4096, 2 ** 20]);
     for (const result of document.results) {
       expect(result.bytesPerSecond).toBeCloseTo(result.messagesPerSecond * result.byteLength, 0);
@@ -69,7 +69,8 @@ describe('rdmc bench', () => {
     ];
     const { code, stdout } = await run('bench', 'multicast', ...args, '--json');
     expect(code).toBe(0);
-    const { results } = multicastDocument.parse(JSON.parse(stdout));
+    const { results, ...route } = multicastDocument.parse(JSON.parse(stdout));
+    expect(route).toMatchObject({ device: 'soft', transport: 'shm' });
     expect(results.map((r) => [r.members, r.byteLength, r.algorithm])).toEqual(
       [2, 3].flatMap((members) =>
         [0, 1, 100_000].flatMap((size) =>
@@ -78,6 +79,12 @@ describe('rdmc bench', () => {
       ),
     );
     for (const result of results) expect(result).toMatchObject({ rounds: 2, burst: 5 });
+  });
+
+  it.each(['bandwidth', 'latency', 'multicast'])('%s refuses a device that is missing', async (name) => {
+    const { code, stderr } = await run('bench', name, '--device', 'mlx5_99');
+    expect(stderr).toContain("ERR_RDMC_UNKNOWN_DEVICE: No device 'mlx5_99'");
+    expect(code).toBe(2);
   });
 
   it.each([

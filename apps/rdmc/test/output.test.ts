@@ -1,4 +1,5 @@
 import type { CastComplete, CastSummary, ReceiverSummary } from '@rdmc/cast';
+import { automaticBlockSize } from '@rdmc/group';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adviceFor, withAdvice } from '../src/advice.js';
@@ -221,11 +222,11 @@ describe('lines for a window', () => {
 describe('the block size of rdmc bench multicast', () => {
   it('is the automatic one of the transport', () => {
     const plan = { members: 4, blockSize: 'auto' } as const;
-    const [shm, tcp, auto] = (['shm', 'tcp', 'auto'] as const).map((transport) =>
-      blockBytesOf({ ...plan, transport }, 64 << 20),
+    const [shm, tcp, roce] = (['shm', 'tcp', 'roce'] as const).map((transport) =>
+      blockBytesOf(plan, transport, 64 << 20),
     );
-    expect(auto).toBe(shm);
     expect(tcp).not.toBe(shm);
-    expect(blockBytesOf({ ...plan, blockSize: 4096, transport: 'tcp' }, 64 << 20)).toBe(4096);
+    expect(roce).toBe(automaticBlockSize(64 << 20, 4, ['roce']));
+    expect(blockBytesOf({ ...plan, blockSize: 4096 }, 'tcp', 64 << 20)).toBe(4096);
   });
 });

@@ -5,12 +5,15 @@ import * as z from 'zod';
 const count = z.number().int().nonnegative();
 const positive = z.number().nonnegative();
 const operation = z.enum(['write', 'send', 'read']);
-const transport = z.enum(['shm', 'tcp']);
+const transport = z.enum(['shm', 'tcp', 'roce', 'infiniband']);
+/** `soft`, or the name of an RDMA device. */
+const device = z.string();
 
 /** `rdmc bench bandwidth` and `rdmc bench rate`. */
 export const streamDocument = z.strictObject({
   benchmark: z.enum(['bandwidth', 'rate']),
   operation,
+  device,
   transport,
   results: z.array(
     z.strictObject({
@@ -29,6 +32,7 @@ export type StreamDocument = z.infer<typeof streamDocument>;
 export const latencyDocument = z.strictObject({
   benchmark: z.literal('latency'),
   operation,
+  device,
   transport,
   results: z.array(
     z.strictObject({
@@ -49,6 +53,7 @@ export type LatencyDocument = z.infer<typeof latencyDocument>;
 /** `rdmc bench multicast`; times in seconds, from the submission until the slowest receiver has the last message. */
 export const multicastDocument = z.strictObject({
   benchmark: z.literal('multicast'),
+  device,
   transport,
   results: z.array(
     z.strictObject({

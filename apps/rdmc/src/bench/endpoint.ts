@@ -17,6 +17,7 @@ import { yieldProcessor } from '@rdmc/verbs/loop';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';
+import type { BenchDevice, BenchRoute, Transport } from './route.js';
 
 /** Spins between two checks of the clock and of the other process. */
 const LOOK_EVERY = 1 << 12;
@@ -59,8 +60,8 @@ export class Endpoint {
     this.batch = parts.device.createSubmissionQueue();
   }
 
-  static async open(transport: 'auto' | 'shm' | 'tcp'): Promise<Endpoint> {
-    const device = await openDevice({ device: 'soft', transport });
+  static async open({ device: wanted, transport }: BenchDevice): Promise<Endpoint> {
+    const device = await openDevice({ device: wanted, transport });
     const domain = device.allocateProtectionDomain();
     const [sends, receives] = [device.createCompletionQueue(), device.createCompletionQueue()];
     const queuePair = domain.createQueuePair({
@@ -70,7 +71,14 @@ export class Endpoint {
       receiveDepth: RECEIVE_DEPTH,
     });
     const region = await domain.allocate(REGION_BYTES, { remoteWrite: true, remoteRead: true });
-    return new Endpoint({ device, queuePair, region, sends, receives }, transport === 'tcp');
+    const yields = device.kind !== 'soft' || transport === 'tcp';
+    return new Endpoint({ device, queuePair, region, sends, receives }, yields);
+  }
+
+  /** The device, and once connected the transport. */
+  get route(): BenchRoute {
+    const { kind, name } = this.device;
+    return { device: kind === 'soft' ? 'soft' : name, transport: this.queuePair.transport as Transport };
   }
 
   /** Begins a request on `byteLength` of this side's region; `flush` posts it. */
@@ -109,7 +117,7 @@ export class Endpoint {
     const { ppid } = process;
     let giveUpAt = 0;
     for (let spins = 1; !done(); spins += 1) {
-      // Over TCP a native thread makes the progress, so it needs the processor.
+      // Over TCP a native thread makes the progress, and on soft-RoCE the kernel: they need the processor.
       if (this.yields) yieldProcessor();
       if (spins % LOOK_EVERY !== 0) continue;
       const now = performance.now();

@@ -4,12 +4,14 @@ import { LocalCluster, type Reception } from '../cluster/local-cluster.js';
 import { timeOneCopy } from '../cluster/one-copy.js';
 import { median } from '../statistics.js';
 import type { MulticastDocument } from './documents.js';
+import type { BenchRoute, Transport } from './route.js';
 
 export interface MulticastPlan {
   readonly members: number;
   readonly sizes: readonly number[];
   readonly algorithms: readonly Algorithm[];
   readonly blockSize: 'auto' | number;
+  readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
   readonly rounds: number;
   /** Messages queued at once. */
@@ -31,24 +33,31 @@ async function openGroups(cluster: LocalCluster, plan: MulticastPlan): Promise<M
   return groups;
 }
 
-/** The block size of the groups: the automatic one depends on the transport. Members of one machine use shared memory. */
+/** The block size of the groups: the automatic one depends on the transport. */
 export function blockBytesOf(
-  { members, blockSize, transport }: Pick<MulticastPlan, 'members' | 'blockSize' | 'transport'>,
+  { members, blockSize }: Pick<MulticastPlan, 'members' | 'blockSize'>,
+  transport: Transport,
   byteLength: number,
 ): number {
   if (blockSize !== 'auto') return blockSize;
-  return automaticBlockSize(byteLength, members, [transport === 'tcp' ? 'tcp' : 'shm']);
+  return automaticBlockSize(byteLength, members, [transport]);
+}
+
+/** The members are processes of one host, so all their connections are alike. */
+function routeOf({ node }: LocalCluster, groups: ReadonlyMap<Algorithm, Group>): BenchRoute {
+  const { kind, name } = node.device;
+  const [transport] = [...groups.values()][0]!.transports;
+  return { device: kind === 'soft' ? 'soft' : name, transport: transport as Transport };
 }
 
 function resultOf(
   plan: MulticastPlan,
   algorithm: Algorithm,
   byteLength: number,
+  { blockBytes, oneCopySeconds }: Pick<Result, 'blockBytes' | 'oneCopySeconds'>,
   receptions: readonly Reception[],
-  oneCopySeconds: number,
 ): Result {
   const { members, burst } = plan;
-  const blockBytes = blockBytesOf(plan, byteLength);
   const blocks = Math.max(1, Math.ceil(byteLength / blockBytes));
   const times = receptions.map(({ seconds }) => seconds);
   const seconds = median(times);
@@ -85,7 +94,8 @@ async function measureSize(
   const { node } = cluster;
   const region = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const target = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
-  const blockBytes = blockBytesOf(plan, byteLength);
+  const { transport } = routeOf(cluster, groups);
+  const blockBytes = blockBytesOf(plan, transport, byteLength);
   const copy = { from: region, to: target, byteLength: Math.max(byteLength, 1), blockBytes };
   const oneCopySeconds = await timeOneCopy(node.device, copy, signal);
   await target.close();
@@ -98,7 +108,8 @@ async function measureSize(
     }
   }
   await region.close();
-  return plan.algorithms.map((name) => resultOf(plan, name, byteLength, times.get(name)!, oneCopySeconds));
+  const facts = { blockBytes, oneCopySeconds };
+  return plan.algorithms.map((name) => resultOf(plan, name, byteLength, facts, times.get(name)!));
 }
 
 function mostOften(members: readonly number[]): number {
@@ -107,15 +118,21 @@ function mostOften(members: readonly number[]): number {
   return [...counts].sort(([, a], [, b]) => b - a)[0]![0];
 }
 
-/** Measures every size with one number of members. Returns the traces, if there are any. */
+export interface MulticastMeasured {
+  readonly route: BenchRoute;
+  /** The files, if there are any. */
+  readonly traces: readonly string[];
+}
+
+/** Measures every size with one number of members. */
 export async function measureMulticast(
   plan: MulticastPlan,
   signal: AbortSignal,
   onResult: (result: Result) => void,
-): Promise<readonly string[]> {
-  const { members, transport, traces } = plan;
+): Promise<MulticastMeasured> {
+  const { members, device, transport, traces } = plan;
   const folders = traces === undefined ? [] : [traces];
-  const cluster = LocalCluster.start({ members, device: 'auto', transport, folders, traces, signal });
+  const cluster = LocalCluster.start({ members, device, transport, folders, traces, signal });
   const onExit = (): void => cluster.killAll();
   process.once('exit', onExit);
   try {
@@ -124,8 +141,9 @@ export async function measureMulticast(
     for (const byteLength of plan.sizes) {
       for (const result of await measureSize(cluster, groups, plan, byteLength, signal)) onResult(result);
     }
+    const route = routeOf(cluster, groups);
     await cluster.leave([...groups.values()]);
-    return cluster.traces;
+    return { route, traces: cluster.traces };
   } finally {
     await cluster.stop();
     process.off('exit', onExit);

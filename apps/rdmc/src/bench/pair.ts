@@ -8,6 +8,7 @@ import { CliError, exitCodeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { Endpoint } from './endpoint.js';
 import { type PairCommand, type PairReport, type PairReportOf, pairReport } from './pair-messages.js';
+import type { BenchDevice } from './route.js';
 
 const PEER_SCRIPT = fileURLToPath(new URL('./bench-peer.js', import.meta.url));
 
@@ -35,10 +36,10 @@ export class Pair {
     onAbort(signal, () => this.#fail(signal.reason));
   }
 
-  static async open(transport: 'auto' | 'shm' | 'tcp', signal: AbortSignal): Promise<Pair> {
+  static async open(wanted: BenchDevice, signal: AbortSignal): Promise<Pair> {
     signal.throwIfAborted();
-    const endpoint = await Endpoint.open(transport);
-    const child = fork(PEER_SCRIPT, [transport], {
+    const endpoint = await Endpoint.open(wanted);
+    const child = fork(PEER_SCRIPT, [wanted.device, wanted.transport], {
       detached: true,
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -6,6 +6,7 @@ import { Endpoint } from './endpoint.js';
 import { LatencyWord, OUTGOING_OFFSET } from './latency-word.js';
 import { RECEIVE_DEPTH, SEND_DEPTH } from './limits.js';
 import { type PairCommand, type PairReport, pairCommand } from './pair-messages.js';
+import type { BenchDevice } from './route.js';
 
 type CommandOf<Type extends PairCommand['type']> = Extract<PairCommand, { type: Type }>;
 
@@ -90,7 +91,8 @@ function fail(error: unknown): void {
 
 onParentGone(() => process.exit(0));
 process.on('uncaughtException', fail);
-const endpoint = await Endpoint.open(process.argv[2] as 'auto' | 'shm' | 'tcp');
+const [device, transport] = process.argv.slice(2) as [string, BenchDevice['transport']];
+const endpoint = await Endpoint.open({ device, transport });
 process.on('message', (message) => {
   Promise.resolve()
     .then(() => execute(endpoint, pairCommand.parse(message)))

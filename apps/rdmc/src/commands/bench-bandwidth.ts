@@ -5,13 +5,14 @@ import { REGION_BYTES } from '../bench/limits.js';
 import { describeStream } from '../bench/report.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../session.js';
-import { list, parseOptions, seconds, size, transport } from '../values.js';
-import { operation, title, withPair } from './bench-pair.js';
+import { device, list, parseOptions, seconds, size, transport } from '../values.js';
+import { DEVICE_HELP, operation, TRANSPORT_HELP, title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
 
 const schema = z.strictObject({
   operation,
   sizes: list(size(1, REGION_BYTES)),
+  device,
   transport,
   seconds: seconds(0.01, 60),
   json: z.boolean().default(false),
@@ -26,7 +27,7 @@ const DEFAULT_SIZES: Readonly<Record<Benchmark, string>> = {
 
 async function measure(benchmark: Benchmark, options: Options): Promise<StreamDocument> {
   const { runStream } = await import('../bench/stream.js');
-  return withPair(options.transport, async (pair, transport) => {
+  return withPair(options, async (pair, route) => {
     const results: StreamDocument['results'] = [];
     for (const byteLength of options.sizes) {
       const { operation, seconds } = options;
@@ -39,7 +40,7 @@ async function measure(benchmark: Benchmark, options: Options): Promise<StreamDo
         messagesPerSecond: measured.messagesPerSecond,
       });
     }
-    return { benchmark, operation: options.operation, transport, results };
+    return { benchmark, operation: options.operation, ...route, results };
   });
 }
 
@@ -48,11 +49,7 @@ async function runBenchmark(benchmark: Benchmark, options: Options, session: Ses
   const document = await measure(benchmark, options);
   if (options.json) return terminal.json(document);
   const what = benchmark === 'rate' ? 'message rate' : 'bandwidth';
-  terminal.out(
-    title(what, document.operation, document.transport),
-    '',
-    ...describeStream(document, terminal.palette),
-  );
+  terminal.out(title(what, document.operation, document), '', ...describeStream(document, terminal.palette));
 }
 
 /** `bandwidth` and `rate` measure the same with other default sizes. */
@@ -66,7 +63,8 @@ export function addBandwidthCommand(bench: Command, session: Session, benchmark:
     )
     .option('-o, --operation <name>', 'write, send or read', 'write')
     .option('-s, --sizes <list>', 'message sizes', DEFAULT_SIZES[benchmark])
-    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--device <name>', DEVICE_HELP, 'auto')
+    .option('--transport <name>', TRANSPORT_HELP, 'auto')
     .option('--seconds <seconds>', 'time to measure each size, about', '0.5')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runBenchmark(benchmark, parseOptions(schema, raw), session));
@@ -79,6 +77,7 @@ export function addBandwidthCommand(bench: Command, session: Session, benchmark:
       [`rdmc bench ${benchmark}`, 'WRITE'],
       [`rdmc bench ${benchmark} -o read -s 64,4KiB,1MiB`, 'READ, chosen sizes'],
       [`rdmc bench ${benchmark} --transport tcp --json`, 'over TCP, for programs'],
+      [`rdmc bench ${benchmark} --device mlx5_0`, 'through an RDMA device'],
     ],
     exitCodes: [ExitCode.MEMBER_LOST],
   });

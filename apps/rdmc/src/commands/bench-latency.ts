@@ -6,13 +6,14 @@ import { describeLatency } from '../bench/report.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Session } from '../session.js';
-import { list, parseOptions, size, transport, wholeNumber } from '../values.js';
-import { operation, title, withPair } from './bench-pair.js';
+import { device, list, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { DEVICE_HELP, operation, TRANSPORT_HELP, title, withPair } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
 
 const schema = z.strictObject({
   operation,
   sizes: list(size(4, MAX_LATENCY_BYTES)),
+  device,
   transport,
   rounds: wholeNumber(10, 10_000_000),
   json: z.boolean().default(false),
@@ -28,17 +29,20 @@ async function runLatency(options: Options, session: Session): Promise<void> {
   checkSizes(options);
   const { terminal } = session;
   const { measureLatency } = await import('../bench/latency.js');
-  const document = await withPair(options.transport, async (pair, transport): Promise<LatencyDocument> => {
+  const document = await withPair(options, async (pair, route): Promise<LatencyDocument> => {
     const results: LatencyDocument['results'] = [];
     for (const byteLength of options.sizes) {
       const measured = await measureLatency(pair, options.operation, byteLength, options.rounds);
       results.push({ byteLength, ...measured });
     }
-    return { benchmark: 'latency', operation: options.operation, transport, results };
+    return { benchmark: 'latency', operation: options.operation, ...route, results };
   });
   if (options.json) return terminal.json(document);
-  const { operation, transport } = document;
-  terminal.out(title('latency', operation, transport), '', ...describeLatency(document, terminal.palette));
+  terminal.out(
+    title('latency', document.operation, document),
+    '',
+    ...describeLatency(document, terminal.palette),
+  );
 }
 
 export function addLatencyCommand(bench: Command, session: Session): void {
@@ -47,7 +51,8 @@ export function addLatencyCommand(bench: Command, session: Session): void {
     .description('Time of a request from one process to another.')
     .option('-o, --operation <name>', 'write, send or read', 'write')
     .option('-s, --sizes <list>', 'message sizes, multiples of 4 bytes', '4,64,1KiB,4KiB')
-    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--device <name>', DEVICE_HELP, 'auto')
+    .option('--transport <name>', TRANSPORT_HELP, 'auto')
     .option('-n, --rounds <count>', 'requests per size; the first tenth is warm-up', '10000')
     .option('--json', 'one JSON document')
     .action((raw: unknown) => runLatency(parseOptions(schema, raw), session));

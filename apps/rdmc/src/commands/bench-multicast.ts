@@ -4,11 +4,13 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import type { MulticastDocument } from '../bench/documents.js';
 import { describeMulticast } from '../bench/report.js';
+import { type BenchRoute, describeRoute } from '../bench/route.js';
 import { usageError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { interruptible } from '../interrupt.js';
 import type { Session } from '../session.js';
-import { algorithm, blockSize, list, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { algorithm, blockSize, device, list, parseOptions, size, transport, wholeNumber } from '../values.js';
+import { DEVICE_HELP, TRANSPORT_HELP } from './bench-pair.js';
 import { addHelpNotes } from './help.js';
 
 const ALL: readonly Algorithm[] = ['sequential', 'chain', 'binomial-tree', 'binomial-pipeline'];
@@ -20,6 +22,7 @@ const schema = z.strictObject({
     error: () => `expected all, or a list of ${ALL.join(', ')}`,
   }),
   blockSize,
+  device,
   transport,
   rounds: wholeNumber(1, 10_000),
   burst: wholeNumber(1, 100_000),
@@ -33,19 +36,22 @@ async function runMulticast(options: Options, session: Session): Promise<void> {
     throw usageError('--algorithms: hybrid needs racks, and the benchmark runs on one machine');
   }
   const { terminal } = session;
-  const { members: counts, transport, json, trace, ...plan } = options;
+  const { members: counts, json, trace, ...plan } = options;
   if (trace !== undefined && counts.length > 1) {
     throw usageError('--trace: a trace has the members of one group', 'give one number, such as --members 8');
   }
   const results: MulticastDocument['results'] = [];
+  let route: BenchRoute | undefined;
   const { measureMulticast } = await import('../bench/multicast.js');
   const traces = trace === undefined ? undefined : await import('../bench/traces.js');
   await interruptible(async (signal) => {
     const measure = async (folder?: string): Promise<readonly string[]> => {
       const files: string[] = [];
       for (const members of counts) {
-        const cluster = { ...plan, transport, members, traces: folder };
-        files.push(...(await measureMulticast(cluster, signal, (result) => results.push(result))));
+        const cluster = { ...plan, members, traces: folder };
+        const measured = await measureMulticast(cluster, signal, (result) => results.push(result));
+        files.push(...measured.traces);
+        route = measured.route;
       }
       return files;
     };
@@ -54,14 +60,13 @@ async function runMulticast(options: Options, session: Session): Promise<void> {
   });
   const document: MulticastDocument = {
     benchmark: 'multicast',
-    transport: transport === 'tcp' ? 'tcp' : 'shm',
+    ...route!,
     results,
   };
   if (json) return terminal.json(document);
-  const way = document.transport === 'shm' ? 'shared memory' : 'TCP';
   const burst = plan.burst > 1 ? `, ${plan.burst} messages queued at once` : '';
   terminal.out(
-    `Multicast among processes, soft device over ${way}, ${availableParallelism()} processors${burst}`,
+    `Multicast among processes, ${describeRoute(document)}, ${availableParallelism()} processors${burst}`,
     'Time until the slowest receiver has the last message, memory warm; members count the root',
     '',
     ...describeMulticast(document, terminal.palette),
@@ -76,7 +81,8 @@ export function addMulticastCommand(bench: Command, session: Session): void {
     .option('-s, --sizes <list>', 'message sizes', '64KiB,1MiB,64MiB')
     .option('-a, --algorithms <list>', 'all, or a list', 'all')
     .option('--block-size <size>', 'bytes per block, or auto', 'auto')
-    .option('--transport <name>', 'auto, shm or tcp', 'auto')
+    .option('--device <name>', DEVICE_HELP, 'auto')
+    .option('--transport <name>', TRANSPORT_HELP, 'auto')
     .option('-n, --rounds <count>', 'measured rounds; the median is shown', '5')
     .option('--burst <count>', 'messages queued at once in a round', '1')
     .option('--trace <file>', 'write what every member did: .html, .json for Perfetto, else for rdmc trace')
