@@ -1,4 +1,5 @@
 export { allGroups, cosmosLoad } from './catalogue/rdmc/cosmos-load.js';
+export { rankOrders } from './catalogue/rdmc/rank-orders.js';
 export { type Chart, chart, type Series } from './charts/chart.js';
 export { numberTable, shown } from './charts/number-table.js';
 export { escaped } from './charts/text.js';

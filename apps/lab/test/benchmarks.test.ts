@@ -120,6 +120,20 @@ describe('what benchmarks print', () => {
     expect(panels[0]!.series).toEqual([{ name: '1 MiB', values: [4.19] }]);
   });
 
+  it('block sizes: the note has the best block of the rows themselves', () => {
+    const all = [
+      { block: 'auto', ms: 0.5 },
+      { block: 16_384, ms: 2 },
+      { block: 2 ** 20, ms: 1 },
+    ] as const;
+    const { notes, facts } = blockSizesOutcome([
+      { n: 4, byteLength: 2 ** 20, all },
+      { n: 4, byteLength: 2 ** 22, all: [...all, { block: 2 ** 22, ms: 3 }] },
+    ]);
+    expect(notes[0]).toContain('1 MiB for 1 MiB, 1 MiB for 4 MiB.');
+    expect(facts).toEqual({ best1m: '1 MiB' });
+  });
+
   it('YCSB: a panel for each workload, and the ratios', () => {
     const rates = new Map(
       WORKLOADS.flatMap(({ id }) =>

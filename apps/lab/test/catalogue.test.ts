@@ -77,6 +77,21 @@ describe('the records of the repository', () => {
     for (const id of Object.keys(facts)) expect(ids).toContain(id);
   });
 
+  it.each(records.filter(({ kind }) => kind !== 'measured'))(
+    '$figure in the way $way has the command of this way alone',
+    ({ figure, way, command }) => {
+      expect(command).toBe(`npm run reproduce -- --figure ${figure} --way ${way}`);
+      expect(figureOf(figure).ways.find(({ id }) => id === way)!.command).toBe(command);
+    },
+  );
+
+  it('have logarithmic axes where they say so', () => {
+    const panels = records.flatMap((each) => each.panels).filter(({ kind }) => kind === 'lines');
+    const said = panels.filter(({ description }) => description.includes('both axes are logarithmic'));
+    expect(said.length).toBeGreaterThan(20);
+    for (const { x, y } of said) expect([x.scale, y.scale]).toEqual(['log2', 'log10']);
+  });
+
   it.each(records.filter(({ page }) => page !== undefined))(
     '$figure in the way $way has the numbers of its page',
     ({ page, panels }) => {

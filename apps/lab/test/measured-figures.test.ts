@@ -15,6 +15,7 @@ import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
 import { workersOutcome } from '../src/catalogue/tailwind/figure-12.js';
 import { recoveryOutcome } from '../src/catalogue/tailwind/figure-13.js';
+import { RECORD } from './support/record.js';
 
 const FAILED = { code: 'ERR_RDMC_BENCHMARK_FAILED' };
 
@@ -26,16 +27,35 @@ describe('many members on slow links', () => {
     { n: 8, name: 'sequential', seconds: 21 },
     { n: 64, name: 'sequential', seconds: 10 },
   ];
-  const predicted = (name: string, n: number) => (name === 'binomial-pipeline' && n === 64 ? 4.2 : 3);
+  const prediction = {
+    ...RECORD,
+    way: 'netlab-predicted',
+    panels: [
+      {
+        ...RECORD.panels[0]!,
+        x: { label: 'members', values: [8, 64, 128] },
+        series: [
+          { name: 'binomial-pipeline', values: [3, 4.2, 3] },
+          // Of the whole bytes, as the record has it.
+          { name: 'sequential', values: [21, 176, null] },
+        ],
+      },
+    ],
+  };
 
-  it('are compared with what was predicted', () => {
-    const { facts, panels } = dilatedOutcome(rows, predicted);
+  it('are compared with the recorded prediction', () => {
+    const { facts, panels, notes } = dilatedOutcome(rows, prediction);
+    expect(notes[0]).toBe(
+      'The prediction is that of the record netlab-predicted: 2026-11-23, commit 0123abcd+.',
+    );
     expect(facts).toEqual({ 'flat-128': '1.050', error: '5.0%', formed: '1.50 s' });
-    expect(panels[1]!.series[0]!.values).toEqual([0, null, 5, -4.8]);
+    const errors = (name: string) => panels[1]!.series.find((each) => each.name === name)!.values;
+    expect(errors('binomial-pipeline')).toEqual([0, null, 5, -4.8]);
+    expect(errors('sequential')).toEqual([0, null, 10, null]);
   });
 
   it('have sequential sending of a part of the bytes as that of the whole', () => {
-    const [measured] = dilatedOutcome(rows, predicted).panels;
+    const [measured] = dilatedOutcome(rows, prediction).panels;
     const sequential = measured!.series.find(({ name }) => name === 'sequential')!;
     expect(sequential.values).toEqual([21, null, 160, null]);
   });
@@ -50,9 +70,49 @@ describe('many members on slow links', () => {
   });
 
   it('says what was not measured', () => {
-    expect(dilatedOutcome([], predicted).facts).toEqual({
+    expect(dilatedOutcome([], prediction).facts).toEqual({
       'flat-128': 'not measured',
       error: 'not measured',
+    });
+  });
+
+  it('are not compared where nothing was predicted, and say so', () => {
+    const { facts, panels, notes } = dilatedOutcome(rows, undefined);
+    expect(facts.error).toBe('not predicted');
+    expect(panels).toHaveLength(1);
+    expect(notes[0]).toContain('not a recorded prediction');
+  });
+
+  it('use the prediction that was recorded before the measurement', async () => {
+    const way = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab')!;
+    const asked: string[] = [];
+    const recorded = (id: string) => {
+      asked.push(id);
+      return prediction;
+    };
+    const bench = { say: () => {}, command: async () => JSON.stringify({ rows }), recorded };
+    expect((await way.run!(bench)).facts.error).toBe('5.0%');
+    expect(asked).toEqual(['netlab-predicted']);
+  });
+
+  it('are simulated with the waits of the threads that are measured', () => {
+    const [fast, slow] = dilatedWays('rdmc-8').filter(({ simulations }) => simulations);
+    const windows = (way: typeof fast) =>
+      new Set([...way!.simulations!().values()].map((run) => run.windowMs));
+    expect([...windows(fast)]).toEqual([undefined]);
+    expect([...windows(slow)]).toEqual([0]);
+    const { command } = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab-10')!;
+    expect(command).toContain('--window-ms 0 ');
+  });
+
+  it('have notes on a chain that is faster than its model, and on runs that missed the aim', () => {
+    const way = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab-10')!;
+    const bench = { say: () => {}, command: async () => JSON.stringify({ rows }), recorded: () => undefined };
+    return expect(way.run!(bench)).resolves.toMatchObject({
+      notes: expect.arrayContaining([
+        expect.stringMatching(/1\.129 with nine.*1\.175/),
+        expect.stringContaining('128 KiB, 2 blocks'),
+      ]),
     });
   });
 
@@ -75,6 +135,9 @@ describe('the load of Cosmos', () => {
   it('is compared between the algorithms', () => {
     const rows = [row('binomial-pipeline', 2), row('binomial-tree', 4), row('sequential', 6)];
     expect(cosmosOutcome(rows).facts).toMatchObject({ tree: '2.00', sequential: '3.00' });
+    expect(cosmosOutcome(rows).facts.memory).toBe('2000 MiB, the sum of peak RSS; blocks of 16 KiB');
+    const shared = rows.map((each) => ({ ...each, 'all PSS MiB': 950 }));
+    expect(cosmosOutcome(shared).facts.memory).toContain('; 950 MiB of PSS;');
     expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
   });
 });

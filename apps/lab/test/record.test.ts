@@ -102,6 +102,11 @@ describe('a record', () => {
       'a logarithmic scale does not have',
     ],
     [
+      'with a name on a logarithmic scale of x',
+      panels({ x: { label: 'x', scale: 'log2', values: [1, 2, 'many'] } }),
+      'x has a value that a logarithmic scale does not have',
+    ],
+    [
       'with nothing',
       panels({ series: [{ name: 's', values: [null, null, null] }] }),
       'does not have a value',

@@ -55,7 +55,7 @@ describe('the report', () => {
     const article = articleOf(reportPage([RECORD]), 'rdmc-8');
     expect(article).toContain('<span class="mark-kind predicted">predicted</span>: simulator (simulated)');
     expect(article).toContain('predicted on 2026-11-23; a machine, 2 cores; commit 0123abcd+');
-    expect(article).toContain('<code>npm run reproduce -- --figure rdmc-8</code>');
+    expect(article).toContain('<code>npm run reproduce -- --figure rdmc-8 --way simulated</code>');
     expect(article).toContain('Without Open MPI: it was not installed.');
     // The other ways of the figure.
     const others = figureOf('rdmc-8').ways.length - 1;

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import type { SimulateOptions } from '@rdmc/simulator';
 import { refusal, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import type { Figure, Way } from '../src/catalogue/figure.js';
+import type { Bench, Figure, Way } from '../src/catalogue/figure.js';
+import { LabError } from '../src/errors.js';
 import { recordOf } from '../src/record/read.js';
 import type { Outcome } from '../src/record/record.js';
 import { writeRecord } from '../src/record/write.js';
 import { reproduceOptions } from '../src/reproduce/options.js';
 import { reproduce } from '../src/reproduce/reproduce.js';
+import { SharedRuns } from '../src/reproduce/shared-runs.js';
 import { root } from '../src/root.js';
 import { runSweep, simulated } from '../src/simulation/sweep.js';
 import { RECORD } from './support/record.js';
@@ -35,18 +37,33 @@ const FIGURE: Figure = {
   ways: [WAY],
 };
 
-/** Reproduces a figure with one way; what it prints, and the folder of its records. */
-async function printedBy(way: Partial<Way>, { isRoot = true, folder = temporaryDirectory('lab') } = {}) {
+/** A machine that gets busier, and whose programs print their first argument. */
+function machine() {
+  let load = 0;
+  return {
+    program: async ([first]: readonly string[]) => first!,
+    busyPercent: async () => load,
+    loadNow: () => {
+      load += 1;
+      return load;
+    },
+  };
+}
+
+/** Reproduces ways of a figure; what this prints, the ways that failed, and the folder of the records. */
+async function reproduced(ways: readonly Way[], { isRoot = true, folder = temporaryDirectory('lab') } = {}) {
   const lines: string[] = [];
-  const bench = { say: () => {}, command: async () => '' };
-  await reproduce({ ...FIGURE, ways: [{ ...WAY, ...way }] }, undefined, {
-    bench,
+  const failed = await reproduce({ ...FIGURE, ways }, undefined, {
+    runs: new SharedRuns(machine()),
+    say: () => {},
     print: (line) => lines.push(line),
     folder,
     isRoot,
   });
-  return { text: lines.join('\n'), folder };
+  return { text: lines.join('\n'), failed, folder };
 }
+
+const printedBy = (way: Partial<Way>, options = {}) => reproduced([{ ...WAY, ...way }], options);
 
 describe('a figure that is run again', () => {
   it('is recorded with machine, day, commit, command and kind', async () => {
@@ -63,9 +80,14 @@ describe('a figure that is run again', () => {
   });
 
   it('has the load of the machine if it was measured, and not if it was simulated', async () => {
-    const { folder } = await printedBy({ kind: 'measured' });
-    expect(recordOf(folder, 'rdmc-8', 'simulated')!.load).toMatch(
-      /^processors \d+% busy before, load average [\d.]+ before, [\d.]+ after$/,
+    const run: Way['run'] = async (bench) => {
+      await bench.command(['a']);
+      await bench.command(['b']);
+      return OUTCOME;
+    };
+    const { folder } = await printedBy({ kind: 'measured', run });
+    expect(recordOf(folder, 'rdmc-8', 'simulated')!.load).toBe(
+      'processors 0% busy before, load average 1.0 before, 4.0 after',
     );
     expect(recordOf((await printedBy({})).folder, 'rdmc-8', 'simulated')!.load).toBeUndefined();
   });
@@ -102,6 +124,45 @@ describe('a figure that is run again', () => {
   });
 });
 
+describe('a way that fails', () => {
+  const netlab: Way = {
+    ...WAY,
+    id: 'netlab',
+    needsRoot: true,
+    run: async () => {
+      throw new LabError('ERR_RDMC_BENCHMARK_FAILED', 'node run.mjs ended with 1');
+    },
+  };
+
+  it('prints what is recorded, and does not hide the ways after it', async () => {
+    const folder = temporaryDirectory('lab');
+    writeRecord(folder, { ...RECORD, way: 'netlab' });
+    const { text, failed } = await reproduced([netlab, WAY], { folder });
+    expect(failed).toEqual(['netlab']);
+    expect(text).toMatch(
+      /failed: error ERR_RDMC_BENCHMARK_FAILED: node run\.mjs ended with 1\n.*predicted on 2026-11-23/,
+    );
+    expect(recordOf(folder, 'rdmc-8', 'simulated')).toMatchObject({ facts: { flat: '1.02' } });
+    expect(recordOf(folder, 'rdmc-8', 'netlab')).toMatchObject({ date: '2026-11-23' });
+  });
+
+  it('is not one that this machine does not run', async () => {
+    expect((await reproduced([netlab, WAY], { isRoot: false })).failed).toEqual([]);
+  });
+});
+
+describe('a program that two ways share', () => {
+  it('runs once, and both have the load around this run', async () => {
+    const run = async ({ command }: Bench) => ({ ...OUTCOME, notes: [await command(['shared'])] });
+    const ways = ['a', 'b'].map((id) => ({ ...WAY, id, kind: 'measured' as const, run }));
+    const { folder } = await reproduced(ways);
+    const [first, second] = ways.map(({ id }) => recordOf(folder, 'rdmc-8', id)!);
+    expect(first!.notes).toEqual(['shared']);
+    expect(second!.load).toBe('processors 0% busy before, load average 1.0 before, 2.0 after');
+    expect(first!.load).toBe(second!.load);
+  });
+});
+
 describe('a simulation larger than memory', () => {
   it('is refused before the first simulation of the figure starts', async () => {
     const said: string[] = [];
@@ -122,7 +183,7 @@ describe('a simulation larger than memory', () => {
       code: 'ERR_RDMC_SIMULATION_TOO_LARGE',
     });
     expect(said).toEqual([]);
-    expect(simulated(sweep).command).toBe('npm run reproduce -- --figure rdmc-8');
+    expect(simulated(sweep).command).toBe('npm run reproduce -- --figure rdmc-8 --way simulated');
   });
 });
 

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { HiPowerNode } from '@rdmc/hipower';
 import { nicSeconds } from './nic.mjs';
+import { Pace } from './pace.mjs';
 import { readStamps, sendStamps } from './stamped-tcp.mjs';
 
 let node;
@@ -172,7 +173,7 @@ async function produce(byteLength, durationMs) {
   return messages;
 }
 
-/** Sends at a rate, continuously or in one burst per tick; each message carries the time at which it was due. */
+/** Sends at a rate, continuously or in one burst per tick; each message carries a time of its {@link Pace}. */
 async function produceAtRate(byteLength, durationMs, perSecond, tickMs) {
   const words = new Float64Array(
     requester.memory.buffer,
@@ -180,20 +181,23 @@ async function produceAtRate(byteLength, durationMs, perSecond, tickMs) {
     requester.memory.byteLength >> 3,
   );
   const started = now();
+  const pace = new Pace(started, perSecond, Boolean(tickMs));
   let messages = 0;
   for (;;) {
-    const elapsed = now() - started;
-    if (elapsed > durationMs) return messages;
-    while (messages < (elapsed * perSecond) / 1000) {
+    const woke = now();
+    if (woke - started > durationMs) return messages;
+    pace.beginBurst(woke);
+    while (pace.isDue(messages)) {
       const slot = requester.reserve(byteLength);
       if (slot < 0) {
         await requester.hasRoom();
         continue;
       }
-      words[requester.offsetOf(slot) >> 3] = started + (messages * 1000) / perSecond;
+      words[requester.offsetOf(slot) >> 3] = pace.stamp(messages);
       requester.commit(slot);
       messages += 1;
     }
+    pace.endBurst(now());
     await new Promise((resolve) => (tickMs ? setTimeout(resolve, tickMs) : setImmediate(resolve)));
   }
 }

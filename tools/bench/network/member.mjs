@@ -1,5 +1,6 @@
 // One member of a group, a process inside a host of the lab, told what to do over IPC.
 // Times are nanoseconds of CLOCK_MONOTONIC, which all hosts of a lab share.
+import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { RdmcNode } from '@rdmc/group';
 
@@ -91,7 +92,13 @@ const actions = {
   },
   async usage() {
     const { user, system } = process.cpuUsage();
-    return { cpuSeconds: (user + system) / 1e6, maxRssMiB: process.resourceUsage().maxRSS / 1024 };
+    const rollup = readFileSync('/proc/self/smaps_rollup', 'utf8');
+    return {
+      cpuSeconds: (user + system) / 1e6,
+      maxRssMiB: process.resourceUsage().maxRSS / 1024,
+      // A page that processes share counts once in their sum.
+      pssMiB: Number(/^Pss: +(\d+) kB/m.exec(rollup)[1]) / 1024,
+    };
   },
   async close({ group }) {
     const entry = groups.get(group);

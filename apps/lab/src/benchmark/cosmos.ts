@@ -11,7 +11,22 @@ interface Row {
   readonly mean: number;
   readonly percentiles: readonly (readonly [percent: number, seconds: number])[];
   readonly 'Mbit/s': number;
+  /** Peak RSS of all processes; a page that several of them share counts in each. */
   readonly 'all MiB': number;
+  /** PSS of all processes: a shared page counts once. Older benchmarks do not print it. */
+  readonly 'all PSS MiB'?: number;
+}
+
+const PSS_NOTE =
+  'A sum of peak RSS has a page that all processes share up to 16 times. As PSS, where it counts once, 16 processes with 455 open groups ' +
+  'take 953 to 959 MiB after a message of 100 bytes in each (node tools/bench/network/groups-memory.mjs over TCP on loopback, c792c598, ' +
+  'nothing else running; docs/results/multicast.md, “Memory of many groups”).';
+
+/** Memory of all processes, and how it is counted. */
+function memoryOf(row: Row): string {
+  const pss = row['all PSS MiB'];
+  const once = pss === undefined ? '' : `; ${pss} MiB of PSS`;
+  return `${row['all MiB']} MiB, the sum of peak RSS${once}; blocks of 16 KiB`;
 }
 
 /** The figure of the benchmark's rows. Exported for tests. @throws LabError ERR_RDMC_BENCHMARK_FAILED */
@@ -46,10 +61,11 @@ export function cosmosOutcome(rows: readonly Row[]): Outcome {
       tree: over('binomial-tree'),
       sequential: over('sequential'),
       rate: `${pipeline['Mbit/s'].toFixed(1)} of 100 Mbit/s, one object under way`,
-      memory: `${pipeline['all MiB']} MiB, blocks of 16 KiB`,
+      memory: memoryOf(pipeline),
     },
     notes: [
       'Sizes and blocks are those of the simulated load, divided by 64. All 455 groups are open at once.',
+      PSS_NOTE,
     ],
     missing: [],
   };

@@ -1,70 +1,23 @@
 import { presets, type SimulateOptions } from '@rdmc/simulator';
-import type { Runs, Way } from '../catalogue/figure.js';
-import type { Outcome } from '../record/record.js';
-import { type Reports, simulateAll, simulated } from '../simulation/sweep.js';
-import { KIB, MIB, rounded } from '../simulation/values.js';
+import { type Runs, reproduceCommand, type Way } from '../catalogue/figure.js';
+import type { FigureRecord, Outcome } from '../record/record.js';
+import { type Reports, simulated } from '../simulation/sweep.js';
+import { MIB, rounded } from '../simulation/values.js';
 import { jsonOf, shown } from './command.js';
+import {
+  ALL,
+  type Algorithm,
+  BLOCK_BYTES,
+  BYTES,
+  FRACTION,
+  MOST_SEQUENTIAL,
+  type Setting,
+  SLOW,
+} from './dilated-settings.js';
 
-const BYTES = 8 * MIB;
-const BLOCK_BYTES = 64 * KIB;
-/** Beyond it everything is sent one after the other with a part of the bytes. */
-const MOST_SEQUENTIAL = 32;
-const FRACTION = 16;
 /** Of 1,514 bytes of a frame on the shaped link 1,448 are data of TCP. */
 const GOODPUT = 1448 / 1514;
-const ALGORITHMS = ['binomial-pipeline', 'chain', 'binomial-tree', 'sequential'] as const;
-type Algorithm = (typeof ALGORITHMS)[number];
 const CAST = 'rdmc cast, once connected';
-
-/** A sweep: the rate of the links, in Mbit/s, and who takes part. */
-interface Setting {
-  readonly id: string;
-  readonly rate: number;
-  /** Longest wait in the queue before a link, in milliseconds. */
-  readonly queue: number;
-  readonly members: readonly number[];
-  readonly algorithms: readonly Algorithm[];
-  /** Further options of the benchmark. */
-  readonly more: readonly string[];
-  readonly minutes: number;
-  readonly how: string;
-  readonly notes: readonly string[];
-}
-
-const SEQUENTIAL_NOTE = `Sequential sending to more than ${MOST_SEQUENTIAL} members is that of 1/${FRACTION} of the bytes, times ${FRACTION}.`;
-
-/** Everything, on links on which two cores carry 64 members. */
-const ALL: Setting = {
-  id: 'netlab',
-  rate: 25,
-  queue: 50,
-  members: [8, 32, 64, 128],
-  algorithms: ALGORITHMS,
-  more: [],
-  minutes: 25,
-  how: 'groups of all algorithms, and rdmc cast from file to file. Two cores carry 64 members so; 128 are more than they carry.',
-  notes: [SEQUENTIAL_NOTE],
-};
-
-/** A queue of 50 ms does not hold a block of 64 KiB there. */
-const SLOW_QUEUE = 200;
-/** Links so slow that two cores carry 128 members. */
-const SLOW: Setting = {
-  id: 'netlab-10',
-  rate: 10,
-  queue: SLOW_QUEUE,
-  members: [8, 64, 128],
-  algorithms: ['binomial-pipeline', 'chain'],
-  more: [
-    ...['--only', 'rdmc', '--algorithm', 'binomial-pipeline,chain', '--window-ms', '0'],
-    ...['--queue', `${SLOW_QUEUE}ms`],
-  ],
-  minutes: 5,
-  how: 'groups only. Their threads sleep when there is nothing to do: 128 members that poll would take the two cores from one another.',
-  notes: [
-    `Queues before the links are of ${SLOW_QUEUE} ms: at this rate a queue of 50 ms, as elsewhere, does not hold one block.`,
-  ],
-};
 
 const argsOf = ({ members, rate, more }: Setting) => [
   ...['tools/bench/network/run.mjs', 'dilated', '--members', members.join(), '--rate', `${rate}mbit`],
@@ -88,33 +41,44 @@ const bytesOf = (algorithm: Algorithm, n: number) =>
 const key = (algorithm: Algorithm, n: number) => `${algorithm}, n=${n}`;
 
 /** The members of the benchmark on simulated links, with the costs of the preset netlab. */
-export function dilatedRuns({ rate, queue, algorithms, members }: Setting = ALL): Runs {
+export function dilatedRuns({ rate, queue, algorithms, members, windowMs }: Setting = ALL): Runs {
   const link = { gbitPerSecond: (rate / 1000) * GOODPUT, queueMicroseconds: queue * 1000 };
   const cluster = { ...presets.get('netlab')!, ...link };
   const runs = new Map<string, SimulateOptions>();
   for (const algorithm of algorithms) {
     for (const nodes of members) {
       const options = { cluster, nodes, algorithm, byteLength: bytesOf(algorithm, nodes) };
-      runs.set(key(algorithm, nodes), { ...options, blockBytes: BLOCK_BYTES });
+      runs.set(key(algorithm, nodes), { ...options, blockBytes: BLOCK_BYTES, windowMs });
     }
   }
   return runs;
 }
 
+const isPart = (name: string, n: number) => name === 'sequential' && n > MOST_SEQUENTIAL;
+/** Simulated or measured with a part of the bytes: as long as the whole would take. */
+const whole =
+  (seconds: Seconds): Seconds =>
+  (name, n) => {
+    const found = seconds(name, n);
+    return found === null || !isPart(name, n) ? found : found * FRACTION;
+  };
+
 /** A cast of one file is one group with these blocks. */
-export function predictedSeconds(reports: Reports): Seconds {
-  return (name, n) => {
+function predictedSeconds(reports: Reports): Seconds {
+  return whole((name, n) => {
     const algorithm = name === CAST ? 'binomial-pipeline' : (name as Algorithm);
     return reports.milliseconds(key(algorithm, n)) / 1000;
-  };
+  });
 }
 
-const isPart = (name: string, n: number) => name === 'sequential' && n > MOST_SEQUENTIAL;
-/** Measured with a part of the bytes: as long as the whole would take. */
-const whole = (seconds: Seconds, name: string, n: number) => {
-  const found = seconds(name, n);
-  return found === null || !isPart(name, n) ? found : found * FRACTION;
-};
+/** What a record has in its first panel. */
+function recordedSeconds({ panels }: FigureRecord): Seconds {
+  const [{ x, series }] = panels as [FigureRecord['panels'][number]];
+  return (name, n) => {
+    const index = x.values.indexOf(n);
+    return series.find((each) => each.name === name)?.values[index] ?? null;
+  };
+}
 
 function panelOf(title: string, seconds: Seconds, setting: Setting): Outcome['panels'][number] {
   return {
@@ -122,12 +86,12 @@ function panelOf(title: string, seconds: Seconds, setting: Setting): Outcome['pa
     description:
       'Seconds until the last of n members has 8 MiB in blocks of 64 KiB; both axes are logarithmic. Lower is better.',
     kind: 'lines',
-    x: { label: 'members, the sender included', values: setting.members.map(String) },
+    x: { label: 'members, the sender included', scale: 'log2', values: [...setting.members] },
     y: { label: 'seconds', scale: 'log10', digits: 3 },
     series: namesOf(setting).map((name) => ({
       name,
       values: setting.members.map((n) => {
-        const found = whole(seconds, name, n);
+        const found = seconds(name, n);
         return found === null ? null : rounded(found, 3);
       }),
       own: name === 'binomial-pipeline' || name === CAST,
@@ -142,43 +106,65 @@ function flat(seconds: Seconds, { members }: Setting): string {
   return few === null || many === null ? 'not measured' : (many / few).toFixed(3);
 }
 
-/** Measured numbers, with those that were predicted before. Exported for tests. */
-export function dilatedOutcome(rows: readonly Row[], predicted: Seconds, setting: Setting = ALL): Outcome {
-  const row = (name: string, n: number) => rows.find((each) => each.name === name && each.n === n);
-  const seconds: Seconds = (name, n) => row(name, n)?.seconds ?? null;
-  const error = (name: string, n: number) => {
+/** Percent by which a prediction is longer than what was measured. */
+type Errors = (name: string, n: number) => number | null;
+
+function errorsOf(seconds: Seconds, predicted: Seconds): Errors {
+  return (name, n) => {
     const [real, expected] = [seconds(name, n), predicted(name, n)];
     return real === null || expected === null ? null : (100 * (expected - real)) / real;
   };
-  const at64 = error(PIPELINE, 64);
+}
+
+function errorsPanel(errors: Errors, setting: Setting): Outcome['panels'][number] {
+  return {
+    title: 'Prediction over measurement',
+    description: 'Percent by which the predicted time is longer (+) or shorter (−) than the measured one.',
+    kind: 'table',
+    x: { label: 'members', values: setting.members.map(String) },
+    y: { label: 'percent', scale: 'linear', digits: 1 },
+    series: namesOf(setting).map((name) => ({
+      name,
+      values: setting.members.map((n) => {
+        const found = errors(name, n);
+        return found === null ? null : rounded(found, 1);
+      }),
+    })),
+  };
+}
+
+const percentOf = (error: number | null) => (error === null ? 'not measured' : `${error.toFixed(1)}%`);
+
+/** Measured numbers, beside those that were recorded as predicted before. Exported for tests. */
+export function dilatedOutcome(
+  rows: readonly Row[],
+  prediction: FigureRecord | undefined,
+  setting: Setting = ALL,
+): Outcome {
+  const row = (name: string, n: number) => rows.find((each) => each.name === name && each.n === n);
+  const seconds = whole((name, n) => row(name, n)?.seconds ?? null);
+  const errors = prediction && errorsOf(seconds, recordedSeconds(prediction));
   const formed = row(PIPELINE, 128)?.formed;
   return {
     panels: [
       panelOf(`8 MiB to many real members, links of ${setting.rate} Mbit/s`, seconds, setting),
-      {
-        title: 'Prediction over measurement',
-        description:
-          'Percent by which the predicted time is longer (+) or shorter (−) than the measured one.',
-        kind: 'table',
-        x: { label: 'members', values: setting.members.map(String) },
-        y: { label: 'percent', scale: 'linear', digits: 1 },
-        series: namesOf(setting).map((name) => ({
-          name,
-          values: setting.members.map((n) => {
-            const found = error(name, n);
-            return found === null ? null : rounded(found, 1);
-          }),
-        })),
-      },
+      ...(errors === undefined ? [] : [errorsPanel(errors, setting)]),
     ],
     facts: {
       'flat-128': flat(seconds, setting),
-      error: at64 === null ? 'not measured' : `${at64.toFixed(1)}%`,
+      error: errors === undefined ? 'not predicted' : percentOf(errors(PIPELINE, 64)),
       ...(formed === undefined ? {} : { formed: `${formed.toFixed(2)} s` }),
     },
-    notes: [...setting.notes],
+    notes: [predictionNote(prediction), ...setting.notes, ...setting.measuredNotes],
     missing: [],
   };
+}
+
+function predictionNote(prediction: FigureRecord | undefined): string {
+  if (prediction === undefined)
+    return 'There is not a recorded prediction, so this is not compared with one.';
+  const { way, date, commit } = prediction;
+  return `The prediction is that of the record ${way}: ${date}, commit ${commit}.`;
 }
 
 /** Each prediction, and then its measurement. */
@@ -186,8 +172,11 @@ export function dilatedWays(figure: string): readonly Way[] {
   return [ALL, SLOW].flatMap((setting) => [predicted(figure, setting), measured(setting)]);
 }
 
+/** The way that predicts a setting. */
+const predictedId = ({ id }: Setting) => `${id}-predicted`;
+
 function predicted(figure: string, setting: Setting): Way {
-  const { id, rate } = setting;
+  const { rate } = setting;
   const way = simulated({
     figure,
     kind: 'predicted',
@@ -212,7 +201,12 @@ function predicted(figure: string, setting: Setting): Way {
       };
     },
   });
-  return { ...way, id: `${id}-predicted`, name: `simulator, links of ${rate} Mbit/s` };
+  return {
+    ...way,
+    id: predictedId(setting),
+    name: `simulator, links of ${rate} Mbit/s`,
+    command: reproduceCommand(figure, predictedId(setting)),
+  };
 }
 
 function measured(setting: Setting): Way {
@@ -228,9 +222,10 @@ function measured(setting: Setting): Way {
     rivals: ['other algorithms'],
     needsRoot: true,
     run: async (bench) => {
+      // Before the measurement: what is compared with it was known then.
+      const prediction = bench.recorded(predictedId(setting));
       const { rows } = jsonOf<{ rows: Row[] }>(await bench.command(args), shown(args));
-      const expected = predictedSeconds(await simulateAll(dilatedRuns(setting), bench));
-      return dilatedOutcome(rows, expected, setting);
+      return dilatedOutcome(rows, prediction, setting);
     },
   };
 }

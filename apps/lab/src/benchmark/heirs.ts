@@ -45,7 +45,7 @@ export function heirsOutcome(rows: readonly Row[]): Outcome {
           `Seconds from the end of the lease until all slots answer. Each server is held to ${CPU_PERCENT}% of a processor. ` +
           'Both axes are logarithmic. Lower is better.',
         kind: 'lines',
-        x: { label: 'heirs, each also a backup', values: HEIRS },
+        x: { label: 'heirs, each also a backup', scale: 'log2', values: HEIRS },
         y: { label: 'seconds', scale: 'log10', digits: 2 },
         series: [{ name: 'kv', values: HEIRS.map(secondsOf), own: true }],
       },

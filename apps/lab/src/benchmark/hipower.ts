@@ -56,7 +56,7 @@ class SizedTable {
       title: head.title,
       description: head.description,
       kind: 'lines',
-      x: { label: 'bytes of a message', values: [...this.sizes] },
+      x: { label: 'bytes of a message', scale: 'log2', values: [...this.sizes] },
       y: { label: head.unit, scale: 'log10', digits },
       series: variants.map(({ id, name, own }) => ({
         name,
@@ -114,8 +114,8 @@ export class StreamsTable extends SizedTable {
 
   panel(stream: string, title: string): Outcome['panels'][number] {
     const description =
-      'Microseconds from the time when a message was due to its reading, 4,000 messages per second at the master; both axes are ' +
-      'logarithmic. Lower is better.';
+      'Microseconds from the begin of the burst in which a message was due to its reading; a burst each millisecond, 4,000 messages per ' +
+      'second at the master; both axes are logarithmic. Lower is better.';
     return this.lines({ title, description, unit: 'microseconds' }, 1, VARIANTS, (variant, size) =>
       this.p50(stream, variant, size),
     );

@@ -75,7 +75,7 @@ export function primariesWay(what: {
     name: 'kv on one host',
     kind: 'measured',
     how: what.how,
-    command: reproduceCommand(what.figure),
+    command: reproduceCommand(what.figure, 'measured'),
     minutes: 4,
     rivals: ['replication by messages'],
     run: async (bench) => {

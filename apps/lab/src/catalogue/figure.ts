@@ -1,5 +1,5 @@
 import type { SimulateObjectsOptions, SimulateOptions } from '@rdmc/simulator';
-import type { Kind, Outcome } from '../record/record.js';
+import type { FigureRecord, Kind, Outcome } from '../record/record.js';
 
 /** The three papers. */
 export const papers = {
@@ -33,6 +33,8 @@ export interface Bench {
   say(line: string): void;
   /** Runs a command of the repository, and returns what it prints. @throws LabError ERR_RDMC_BENCHMARK_FAILED */
   command(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<string>;
+  /** The record of another way of the same figure. */
+  recorded(way: string): FigureRecord | undefined;
 }
 
 /** Simulations by a name of the figure's own: multicasts, or loads of objects. */

@@ -1,13 +1,19 @@
 import { marker } from './marker.js';
 import { linearScale, logScale, type Scale } from './scale.js';
 import { escaped } from './text.js';
+import { labelledPlaces, xPlaces } from './x-places.js';
 
 /** Numbers to draw. A value that does not exist is `null`. */
 export interface Chart {
   readonly title: string;
   readonly description: string;
   readonly kind: 'lines' | 'bars';
-  readonly x: { readonly label: string; readonly values: readonly (number | string)[] };
+  readonly x: {
+    readonly label: string;
+    readonly values: readonly (number | string)[];
+    /** Of the numbers below lines. Default: linear. Bars and names have columns of equal width. */
+    readonly scale?: 'linear' | 'log2' | undefined;
+  };
   readonly y: { readonly label: string; readonly scale: 'linear' | 'log10'; readonly digits: number };
   readonly series: readonly Series[];
 }
@@ -24,8 +30,6 @@ const WIDTH = 760;
 const HEIGHT = 380;
 const PLOT = { left: 92, right: 530, top: 16, bottom: 316 } as const;
 const LABEL_HEIGHT = 22;
-/** Labels below the axis that have room. */
-const MOST_X_LABELS = 16;
 
 /** Draws numbers as SVG. Colours are classes of page/charts.css, so that the picture follows the page's light or dark. */
 export function chart(drawn: Chart, id: string): string {
@@ -42,35 +46,38 @@ function scaleOf({ y, series }: Chart): Scale {
   return logScale(Math.min(...values), largest, PLOT.bottom, PLOT.top);
 }
 
-/** The middle of a value's column. */
-function xOf({ x }: Chart, index: number): number {
-  return PLOT.left + ((PLOT.right - PLOT.left) * (index + 0.5)) / x.values.length;
+function placesOf(drawn: Chart): number[] {
+  return xPlaces(drawn, PLOT.left, PLOT.right);
 }
 
 function axes(drawn: Chart, y: Scale): string {
   const rows = y.ticks.map((tick) => {
     const at = round(y.at(tick));
-    return `<path class="grid" d="M${PLOT.left} ${at}H${PLOT.right}"/><text class="tick" x="${PLOT.left - 8}" y="${at + 4}" text-anchor="end">${short(tick)}</text>`;
+    const text = short(tick, drawn.y.label);
+    return `<path class="grid" d="M${PLOT.left} ${at}H${PLOT.right}"/><text class="tick" x="${PLOT.left - 8}" y="${at + 4}" text-anchor="end">${text}</text>`;
   });
-  const every = Math.ceil(drawn.x.values.length / MOST_X_LABELS);
-  const columns = drawn.x.values.map((value, index) => {
-    if (index % every !== 0) return '';
-    const text = typeof value === 'number' ? short(value) : escaped(value);
-    return `<text class="tick" x="${round(xOf(drawn, index))}" y="${PLOT.bottom + 20}" text-anchor="middle">${text}</text>`;
+  const { label, values } = drawn.x;
+  const texts = values.map((value) => (typeof value === 'number' ? short(value, label) : value));
+  const places = placesOf(drawn);
+  const isLabelled = labelledPlaces(drawn, places, texts);
+  const columns = places.map((place, index) => {
+    if (!isLabelled[index]) return '';
+    return `<text class="tick" x="${round(place)}" y="${PLOT.bottom + 20}" text-anchor="middle">${escaped(texts[index]!)}</text>`;
   });
   const middle = (PLOT.left + PLOT.right) / 2;
   const labels = [
-    `<text class="axis" x="${middle}" y="${HEIGHT - 18}" text-anchor="middle">${escaped(drawn.x.label)}</text>`,
+    `<text class="axis" x="${middle}" y="${HEIGHT - 18}" text-anchor="middle">${escaped(label)}</text>`,
     `<text class="axis" transform="translate(18 ${(PLOT.top + PLOT.bottom) / 2}) rotate(-90)" text-anchor="middle">${escaped(drawn.y.label)}</text>`,
   ];
   return [...rows, ...columns, ...labels].join('');
 }
 
 function lines(drawn: Chart, y: Scale): string {
+  const places = placesOf(drawn);
   return drawn.series
     .map(({ values, own }, number) => {
       const points = values.flatMap((value, index) =>
-        value === null ? [] : [{ x: round(xOf(drawn, index)), y: round(y.at(value)) }],
+        value === null ? [] : [{ x: round(places[index]!), y: round(y.at(value)) }],
       );
       const path = `M${points.map((point) => `${point.x} ${point.y}`).join('L')}`;
       const marks = points.map((point) => marker(number, point.x, point.y)).join('');
@@ -79,7 +86,9 @@ function lines(drawn: Chart, y: Scale): string {
     .join('');
 }
 
+/** From 0 up; a logarithmic axis does not have a 0, so there are marks in place of bars. */
 function bars(drawn: Chart, y: Scale): string {
+  const places = placesOf(drawn);
   const column = (PLOT.right - PLOT.left) / drawn.x.values.length;
   const width = (column * 0.8) / drawn.series.length;
   const gap = Math.min(2, width / 4);
@@ -87,8 +96,9 @@ function bars(drawn: Chart, y: Scale): string {
     .map(({ values }, number) => {
       const all = values.map((value, index) => {
         if (value === null) return '';
-        const left = xOf(drawn, index) - column * 0.4 + number * width;
+        const left = places[index]! - column * 0.4 + number * width;
         const top = y.at(value);
+        if (drawn.y.scale === 'log10') return marker(number, round(left + width / 2), round(top));
         return `<rect class="bar" x="${round(left)}" y="${round(top)}" width="${round(width - gap)}" height="${round(PLOT.bottom - top)}"/>`;
       });
       return `<g class="series s${number}">${all.join('')}</g>`;
@@ -118,15 +128,19 @@ function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-/** 1000 as `1k`, 1048576 as `1Mi`. */
-function short(value: number): string {
-  for (const [unit, name] of [
-    [2 ** 30, 'Gi'],
-    [2 ** 20, 'Mi'],
-    [2 ** 10, 'Ki'],
-    [1e6, 'M'],
-    [1e3, 'k'],
-  ] as const) {
+const BINARY = [
+  [2 ** 30, 'Gi'],
+  [2 ** 20, 'Mi'],
+  [2 ** 10, 'Ki'],
+] as const;
+const DECIMAL = [
+  [1e6, 'M'],
+  [1e3, 'k'],
+] as const;
+
+/** 1000 as `1k`; 1048576 bytes as `1Mi`. */
+function short(value: number, label: string): string {
+  for (const [unit, name] of [...(label.includes('bytes') ? BINARY : []), ...DECIMAL]) {
     if (value >= unit && value % unit === 0) return `${value / unit}${name}`;
   }
   return `${value}`;

@@ -17,7 +17,8 @@ export function linearScale(largest: number, start: number, end: number): Scale 
 /** From the power of 10 below the least value to the one above the largest. */
 export function logScale(least: number, largest: number, start: number, end: number): Scale {
   const first = Math.floor(Math.log10(least));
-  const last = Math.ceil(Math.log10(largest));
+  // One value that is a power of 10 has a decade, too.
+  const last = Math.max(first + 1, Math.ceil(Math.log10(largest)));
   return {
     at: (value) => start + ((end - start) * (Math.log10(value) - first)) / (last - first),
     ticks: Array.from({ length: last - first + 1 }, (_, index) => 10 ** (first + index)),

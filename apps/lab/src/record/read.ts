@@ -68,6 +68,9 @@ function checkName({ figure, way }: FigureRecord, name: string): void {
 }
 
 function checkPanel({ kind, x, y, series }: Panel, where: string): void {
+  if (x.scale === 'log2' && x.values.some((value) => typeof value === 'string' || value <= 0)) {
+    throw damaged(`${where}: ${x.label} has a value that a logarithmic scale does not have`);
+  }
   for (const { name, values } of series) {
     if (values.length !== x.values.length) {
       throw damaged(`${where}: ${name} has ${values.length} values for ${x.values.length} of ${x.label}`);

@@ -40,7 +40,12 @@ const panel = record({
   title: text(200),
   description: text(1000),
   kind: choice(['lines', 'bars', 'table']),
-  x: record({ label: text(100), values: list(either(finite(), text(100)), 1, MOST_VALUES) }),
+  x: record({
+    label: text(100),
+    /** Of the numbers of lines; absent: linear. */
+    scale: optional(choice(['linear', 'log2'])),
+    values: list(either(finite(), text(100)), 1, MOST_VALUES),
+  }),
   y: record({ label: text(100), scale: choice(['linear', 'log10']), digits: finite(0) }),
   series: list(series, 1, 20),
 });

@@ -1,12 +1,11 @@
 /** `npm run reproduce`: runs figures of the papers again, and records them. */
-import { codeOf, messageOf, systemReason } from '@rdmc/common';
-import { runProgram } from '../benchmark/command.js';
+import { codeOf, systemReason } from '@rdmc/common';
 import { catalogue } from '../catalogue/catalogue.js';
-import type { Bench } from '../catalogue/figure.js';
 import { readRecords } from '../record/read.js';
 import { listLines } from './list.js';
 import { HELP, type ReproduceOptions, reproduceOptions } from './options.js';
-import { reproduce, type Surroundings } from './reproduce.js';
+import { errorLine, reproduce, type Surroundings } from './reproduce.js';
+import { SharedRuns } from './shared-runs.js';
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -15,27 +14,13 @@ const USAGE_ERRORS: readonly (string | undefined)[] = ['ERR_RDMC_LAB_OPTION', 'E
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 const say = (line: string) => process.stderr.write(`${line}\n`);
-const errorLine = (error: unknown) => `error ${codeOf(error) ?? ''}: ${messageOf(error)}`;
 
-/** A program that several figures need runs once. */
-function benchOf(): Bench {
-  const outputs = new Map<string, Promise<string>>();
-  return {
-    say,
-    command(args, env) {
-      const key = JSON.stringify([args, env]);
-      const output = outputs.get(key) ?? runProgram(args, env);
-      outputs.set(key, output);
-      return output;
-    },
-  };
-}
-
-/** Runs the figures one after the other, also after failures. Returns the ids of those that failed. */
+/** Runs the figures one after the other, also after failures. Returns those that failed, with their ways. */
 async function runAll({ figures, way, out }: ReproduceOptions): Promise<string[]> {
   // A record that cannot be read is an error now, not after hours.
   readRecords(out);
-  const around: Surroundings = { bench: benchOf(), print, folder: out, isRoot: process.getuid?.() === 0 };
+  const isRoot = process.getuid?.() === 0;
+  const around: Surroundings = { runs: new SharedRuns(), say, print, folder: out, isRoot };
   const wanted = figures ?? catalogue;
   const minutes = wanted
     .flatMap(({ ways }) => ways)
@@ -45,7 +30,8 @@ async function runAll({ figures, way, out }: ReproduceOptions): Promise<string[]
   const failed: string[] = [];
   for (const figure of wanted) {
     try {
-      await reproduce(figure, way, around);
+      const ways = await reproduce(figure, way, around);
+      if (ways.length > 0) failed.push(`${figure.id} (${ways.join(', ')})`);
     } catch (error) {
       say(errorLine(error));
       failed.push(figure.id);

@@ -16,7 +16,7 @@ Options:
   --help
 
 Simulated figures take minutes of one processor. Measured figures are meaningful only on an idle machine. Benchmarks between
-network namespaces need root; without it their recorded numbers are printed.
+network namespaces need root; without it their recorded numbers are printed, as are those of a way that fails.
 npm run report draws all records as one page.
 `;
 

@@ -1,4 +1,5 @@
 import {
+  type ChannelCosts,
   type ChannelReport,
   type ChannelPattern as Pattern,
   type SimulateChannelsOptions,
@@ -6,11 +7,15 @@ import {
 } from '@rdmc/simulator';
 import { type Bench, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
+import { channelBytes, checkMemory, knownResults } from './checks.js';
+import { SIMULATED } from './sweep.js';
 import { line } from './values.js';
 
 /** Bytes of a message. */
 const SIZES = [64, 128, 256, 512, 1024, 2048, 4096, 16_384, 65_536];
 const WORKERS = 4;
+/** The default of `simulateChannels`, and of the paper. */
+const SLOTS = 256;
 /** Messages of each requester: a full pool of 256 slots is a small part of them. */
 const MESSAGES = 8000;
 /** Messages per second of all requesters together, for latencies: far below what any of them can do. */
@@ -78,6 +83,9 @@ export type LookName = keyof typeof looks;
 export class Channels {
   readonly #reports = new Map<string, ChannelReport>();
 
+  /** `costs` are in place of some of the simulator's. */
+  constructor(private readonly costs: Partial<ChannelCosts> = {}) {}
+
   value(pattern: Pattern, look: LookName, variant: Variant, byteLength: number): number {
     return looks[look].pick(this.#report(pattern, look === 'latency', variant, byteLength));
   }
@@ -94,7 +102,7 @@ export class Channels {
       title: `${who}, simulated: ${title}`,
       description,
       kind: 'lines',
-      x: { label: 'bytes of a message', values: SIZES },
+      x: { label: 'bytes of a message', scale: 'log2', values: SIZES },
       y: { label: unit, scale: 'log10', digits },
       series: VARIANTS.map(({ id, name, own }) => ({
         ...line(name, SIZES, digits, (size) => this.value(pattern, look, id, size)),
@@ -113,13 +121,17 @@ export class Channels {
     const key = `${pattern} ${isSlow} ${variant} ${byteLength}`;
     const known = this.#reports.get(key);
     if (known !== undefined) return known;
+    const messages = isSlow ? MESSAGES / 40 : MESSAGES;
+    checkMemory(channelBytes(pattern === 'one' ? 1 : WORKERS, messages, SLOTS));
     const options: SimulateChannelsOptions = {
       cluster: 'hipower',
       pattern,
       workers: WORKERS,
       byteLength,
       ...VARIANTS.find(({ id }) => id === variant)!.options,
-      messages: isSlow ? MESSAGES / 40 : MESSAGES,
+      slots: SLOTS,
+      messages,
+      costs: this.costs,
       ...(isSlow && { perSecond: pattern === 'gather' ? LOW_RATE / WORKERS : LOW_RATE }),
     };
     const report = simulateChannels(options);
@@ -128,22 +140,25 @@ export class Channels {
   }
 }
 
-/** The way `simulated` of a figure of HiPower. */
+/** The way `simulated` of a figure of HiPower. Its notes may depend on the simulations. */
 export function simulatedChannels(
   figure: string,
-  outcomeOf: (channels: Channels) => Omit<Outcome, 'notes' | 'missing'>,
+  outcomeOf: (channels: Channels) => Omit<Outcome, 'notes' | 'missing'> & Partial<Pick<Outcome, 'notes'>>,
 ): Way {
   return {
-    id: 'simulated',
+    id: SIMULATED,
     name: 'simulator',
     kind: 'calibrated',
-    how: `Machines of HiPower on simulated hardware of the paper: links of 40 Gbit/s, 256 slots, ${WORKERS} workers where there are several.`,
-    command: reproduceCommand(figure),
+    how:
+      `Machines of HiPower on simulated hardware of the paper: links of 40 Gbit/s, ${SLOTS} slots, ${WORKERS} workers where there are ` +
+      'several.',
+    command: reproduceCommand(figure, SIMULATED),
     minutes: 1,
     rivals: [],
     run: async ({ say }: Bench) => {
-      say('channels on simulated hardware');
-      return { ...outcomeOf(new Channels()), notes: NOTES, missing: [] };
+      say(`channels on simulated hardware; the simulator reproduced ${knownResults()} known results`);
+      const { notes = [], ...outcome } = outcomeOf(new Channels());
+      return { ...outcome, notes: [...notes, ...NOTES], missing: [] };
     },
   };
 }

@@ -1,6 +1,7 @@
-import { type SimulationReport, simulate, simulateObjects, simulationBytes, validate } from '@rdmc/simulator';
+import { type SimulationReport, simulate, simulateObjects, simulationBytes } from '@rdmc/simulator';
 import { type Bench, type Runs, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { Kind, Outcome } from '../record/record.js';
+import { knownResults } from './checks.js';
 
 /** The reports under the same names. */
 export class Reports {
@@ -30,13 +31,16 @@ export interface Sweep {
   outcome(reports: Reports): Outcome;
 }
 
+/** The id of the ways that simulate a figure, and that their commands name. */
+export const SIMULATED = 'simulated';
+
 /** The way `simulated` of a figure. */
 export function simulated(sweep: Sweep): Way {
   const { figure, kind, how, minutes } = sweep;
-  const command = reproduceCommand(figure);
+  const command = reproduceCommand(figure, SIMULATED);
   const run = (bench: Bench) => runSweep(sweep, bench);
   return {
-    id: 'simulated',
+    id: SIMULATED,
     name: 'simulator',
     kind,
     how,
@@ -56,7 +60,7 @@ export function simulated(sweep: Sweep): Way {
 export async function runSweep(sweep: Sweep, bench: Pick<Bench, 'say'>): Promise<Outcome> {
   const runs = sweep.runs();
   const bytes = Math.max(...[...runs.values()].map(simulationBytes));
-  const checks = validate().reduce((sum, each) => sum + each.checks, 0);
+  const checks = knownResults();
   bench.say(
     `${runs.size} simulations, the largest of about ${Math.ceil(bytes / 2 ** 20)} MiB; ` +
       `the simulator reproduced ${checks} known results`,

@@ -27,6 +27,13 @@ export function line<X>(
   return { name, values };
 }
 
+/** The middle one of some numbers; the mean of both where there are two. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
+}
+
 /** Numbers separated by `/`, as the table of facts prints several values. */
 export function several(values: readonly number[], digits: number): string {
   return values.map((value) => value.toFixed(digits)).join(' / ');

@@ -9,7 +9,7 @@ export const RECORD: FigureRecord = {
   machine: 'a machine, 2 cores',
   date: '2026-11-23',
   commit: '0123abcd+',
-  command: 'npm run reproduce -- --figure rdmc-8',
+  command: 'npm run reproduce -- --figure rdmc-8 --way simulated',
   notes: ['a note with <b>'],
   missing: ['Open MPI'],
   panels: [

@@ -63,6 +63,7 @@ async function one(algorithm, objects, rate) {
       formed: round3(formed),
       'largest MiB': round3(Math.max(...usage.map(({ maxRssMiB }) => maxRssMiB))),
       'all MiB': Math.round(usage.reduce((sum, { maxRssMiB }) => sum + maxRssMiB, 0)),
+      'all PSS MiB': Math.round(usage.reduce((sum, { pssMiB }) => sum + pssMiB, 0)),
     };
     say(JSON.stringify(row));
     return row;

@@ -1,7 +1,7 @@
 import type { SimulateOptions } from '@rdmc/simulator';
 import type { Outcome, Panel } from '../../record/record.js';
 import type { Reports } from '../../simulation/sweep.js';
-import { line, MIB } from '../../simulation/values.js';
+import { line, MIB, median } from '../../simulation/values.js';
 import type { Runs } from '../figure.js';
 import { COSTS_ARE_ASSUMED } from './common.js';
 
@@ -19,29 +19,50 @@ const SENDERS: readonly { readonly name: string; readonly of: (nodes: number) =>
   { name: 'one sends', of: () => 1 },
 ];
 
-const key = (size: string, senders: string, nodes: number) => `${size}, ${senders}, n=${nodes}`;
+/** One of the results: who sends what to how many. */
+interface Point {
+  readonly size: string;
+  readonly senders: string;
+  readonly nodes: number;
+}
 
-/** Groups with the same members and different senders, all at once, on one cluster. */
-export function concurrentRuns(cluster: string): Runs {
+/** The name of a run; the first placement is the only one where there are no racks. */
+const key = ({ size, senders, nodes }: Point, placement: number) =>
+  `${size}, ${senders}, n=${nodes}${placement === 1 ? '' : `, placement ${placement}`}`;
+
+const numbersTo = (most: number) => Array.from({ length: most }, (_, index) => index + 1);
+
+/** Groups with the same members and different senders, all at once, on one cluster; with `placements` of them in its racks. */
+export function concurrentRuns(cluster: string, placements = 1): Runs {
   const all = new Map<string, SimulateOptions>();
   for (const { name, ...size } of SIZES) {
-    for (const { name: who, of } of SENDERS) {
-      for (const nodes of MEMBERS)
-        all.set(key(name, who, nodes), { cluster, nodes, ...size, senders: of(nodes) });
+    for (const { name: senders, of } of SENDERS) {
+      for (const nodes of MEMBERS) {
+        for (const seed of numbersTo(placements)) {
+          const options = { cluster, nodes, ...size, senders: of(nodes), seed };
+          all.set(key({ size: name, senders, nodes }, seed), options);
+        }
+      }
     }
   }
   return all;
 }
 
-/** Gbit/s of all groups together, as the paper counts: each message once. */
-export function aggregate(reports: Reports, size: string, senders: string, nodes: number): number {
-  return reports.of(key(size, senders, nodes)).gbitPerSecond;
+/** Gbit/s of all groups together in each placement, as the paper counts: each message once. */
+export function rates(reports: Reports, point: Point, placements = 1): number[] {
+  return numbersTo(placements).map((each) => reports.of(key(point, each)).gbitPerSecond);
+}
+
+/** The median of all placements. */
+export function aggregate(reports: Reports, point: Point, placements = 1): number {
+  return median(rates(reports, point, placements));
 }
 
 /** A panel for each size, and the notes. */
 export function concurrentPanels(
   cluster: string,
   reports: Reports,
+  placements = 1,
 ): Pick<Outcome, 'panels' | 'notes' | 'missing'> {
   const panels = SIZES.map(
     ({ name }): Panel => ({
@@ -52,7 +73,9 @@ export function concurrentPanels(
       x: { label: 'members', values: MEMBERS },
       y: { label: 'Gbit/s', scale: 'linear', digits: 2 },
       series: SENDERS.map(({ name: who }) => ({
-        ...line(who, MEMBERS, 2, (nodes) => aggregate(reports, name, who, nodes)),
+        ...line(who, MEMBERS, 2, (nodes) =>
+          aggregate(reports, { size: name, senders: who, nodes }, placements),
+        ),
         own: true,
       })),
     }),

@@ -33,8 +33,10 @@ export const figure10a: Figure = {
       minutes: 5,
       runs: () => concurrentRuns('fractus'),
       outcome: (reports) => {
-        const all = [3, 4, 8, 16].map((nodes) => aggregate(reports, '100 MB', 'all send', nodes));
-        const one = aggregate(reports, '100 MB', 'one sends', 16);
+        const all = [3, 4, 8, 16].map((nodes) =>
+          aggregate(reports, { size: '100 MB', senders: 'all send', nodes }),
+        );
+        const one = aggregate(reports, { size: '100 MB', senders: 'one sends', nodes: 16 });
         return {
           ...concurrentPanels('Fractus', reports),
           facts: { peak: `${Math.max(...all).toFixed(1)} Gbit/s`, all: several(all, 1), one: one.toFixed(1) },

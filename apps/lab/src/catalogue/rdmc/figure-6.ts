@@ -51,7 +51,7 @@ function outcome(reports: Reports): Outcome {
     title: `Four members on Fractus, ${label}`,
     description: `Gbit/s of a message by the size of its blocks; ${about}. Higher is better.`,
     kind: 'lines' as const,
-    x: { label: 'bytes of a block', values: BLOCKS },
+    x: { label: 'bytes of a block', scale: 'log2' as const, values: BLOCKS },
     y: { label: 'Gbit/s', scale: 'linear' as const, digits: 2 },
     series: MESSAGES.map(([name, byteLength]) =>
       line(name, BLOCKS, 2, (block) =>

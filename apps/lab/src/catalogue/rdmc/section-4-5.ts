@@ -69,7 +69,7 @@ function outcome(reports: Reports): Outcome {
         title: 'Share of the bandwidth that one link of half the rate leaves',
         description: `${BLOCKS} blocks; the formula is lT′/(T + (l − 1)T′). Higher is better.`,
         kind: 'lines',
-        x: { label: 'members', values: MEMBERS },
+        x: { label: 'members', scale: 'log2', values: MEMBERS },
         y: { label: 'share of the bandwidth', scale: 'linear', digits: 3 },
         series: [
           ...CASES.map(({ name }) => ({ ...line(name, MEMBERS, 3, (n) => kept(name, n)), own: true })),

@@ -23,7 +23,7 @@ export const figure7: Figure = {
       name: 'kv on one host',
       kind: 'measured',
       how: `Five kv servers and the load on one host; ${WORKLOADS.length} workloads, 1 to 30 clients, both schemes by turns.`,
-      command: reproduceCommand(ID),
+      command: reproduceCommand(ID, 'measured'),
       minutes: 5,
       rivals: ['replication by messages'],
       run: async (bench) => {
