@@ -19,10 +19,12 @@ export default suite({
     'test/impostor.test.ts',
     'test/metrics.test.ts',
     'test/processes.test.ts',
+    'test/replica-counts.test.ts',
     'test/restore.test.ts',
     'test/segment-sizes.test.ts',
     'test/slot-copy.test.ts',
     'test/snapshot.test.ts',
     'test/standby.test.ts',
+    'test/start-again.test.ts',
   ],
 });

@@ -64,6 +64,11 @@ export const kvErrors = errorTable({
     'a server has segments of another size than the cluster',
     'start it with the --segment-mib that the message names',
   ],
+  ERR_RDMC_KV_REPLICAS: [
+    'refused',
+    'a server has another number of backups than the cluster',
+    'start it with the --replicas that the message names',
+  ],
   ERR_RDMC_KV_NOT_FINALIZED: [
     'refused',
     'not every member speaks the new level',

@@ -202,5 +202,11 @@ export const RESTORE_HSET_BYTES = 256 * 1024;
  * one that has stopped is lost before.
  */
 export const STATUS_TIMEOUT_MS = 10_000;
+/** How long an order of `kv admin` waits for a coordinator: the one that leads may have ended, and another one follows after a while. */
+export const ORDER_WAIT_MS = 45_000;
+/** How long `kv admin` waits for the answer to an order besides: a server's last request to the coordinator may take 30 s. */
+export const ORDER_ANSWER_MS = ORDER_WAIT_MS + 30_000;
+/** `--answer-seconds` of `kv admin`: longer than a server waits for other members before it answers. */
+export const DEFAULT_ANSWER_SECONDS = 20;
 /** What a server said of another one counts for so long: the coordinator may have been stopped before it read the answer. */
 export const EVIDENCE_MS = 5_000;

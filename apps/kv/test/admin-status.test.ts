@@ -147,7 +147,7 @@ const ownFacts = {
   keys: 0,
   bytes: 0,
   logBytes: 0,
-  replicas: 3,
+  replicas: 1,
   lease: true,
   epoch: 4,
   clients: 0,
@@ -238,6 +238,62 @@ it('problems are named one by one', () => {
   expect(statusText(all)).toContain(
     'coordinator (standby 2) connected, its run 2, level 1; former coordinator failed\n',
   );
+});
+
+describe('what an operator must do something about', () => {
+  /** Servers 1 to 3 with a number of backups for each log, and what the coordinator says of moves. */
+  const found = (
+    replicas: number,
+    itsMore: object,
+    states: readonly string[] = ['connected', 'silent', 'connected'],
+  ) =>
+    readShape(clusterStatus, {
+      askedServer: 1,
+      epoch: 4,
+      coordinator: { state: 'connected', standby: 0, facts: { ...itsFacts, ...itsMore } },
+      standbys: [],
+      servers: states.map((state, index) => ({
+        ...server,
+        state,
+        server: index + 1,
+        facts: state === 'connected' ? { ...ownFacts, ...release(2), replicas } : null,
+      })),
+      unserved: [],
+      isHealthy: true,
+      problems: [],
+    });
+  const silent = 'server 2 does not answer';
+  const failure = { code: 'ERR_RDMC_KV_SERVER_FULL', reason: 'no room' };
+  const moves = { isRunning: false, moved: 0, left: 7, failure };
+
+  it('hand-overs that ended are a problem, and those that are tried again are told as such', () => {
+    const ended = found(1, { moves });
+    expect(problemsOf(ended)).toEqual([
+      'slots do not move any more: ERR_RDMC_KV_SERVER_FULL: no room',
+      silent,
+    ]);
+    expect(statusText(ended)).toContain('\n7 slots are to move\n');
+    const retried = found(1, { moves: { ...moves, isRunning: true } });
+    expect(problemsOf(retried)).toEqual([silent]);
+    expect(statusText(retried)).toContain(
+      '\n7 slots are to move; the last hand-over failed, and is tried again: ERR_RDMC_KV_SERVER_FULL: no room\n',
+    );
+    expect(statusText(found(1, { moves: { ...moves, left: null, failure: null } }))).toContain(
+      '\n? slots are to move\n',
+    );
+  });
+
+  it('too few servers for the backups of each log are a problem; those that are to go do not count', () => {
+    expect(problemsOf(found(2, {}))).toEqual([silent]);
+    const few = (here: number): string =>
+      `there are too few servers: ${here}, without those that are to go; 3 are needed, because each log has 2 backups at other servers`;
+    expect(problemsOf(found(2, { drained: [3] }))).toEqual([few(2), silent]);
+    expect(problemsOf(found(2, {}, ['connected', 'failed', 'absent']))).toEqual([
+      few(1),
+      'server 2 is not connected',
+      'server 3 is absent: it has left, or has not joined',
+    ]);
+  });
 });
 
 it('an upgrade that can be finalized is named, and not as a problem; a server of an earlier release has no levels', () => {

@@ -72,9 +72,19 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect(JSON.parse(drained.stdout)).toEqual({ server: 3, isDrained: true, isDone: true });
     expect(await slotsOf(3)).toBe(0);
     const third = cluster.servers[2]!;
-    expect((await admin(port, 'remove', '3')).status).toBe(0);
+    // It has the answer, although its connections with the others end.
+    expect(await admin(third.port, 'remove', '3')).toEqual({
+      status: 0,
+      stdout: 'server 3 is removed\n',
+      stderr: '',
+    });
     if (!third.signal.aborted) await once(third.signal, 'abort');
     expect(third.signal.reason).toMatchObject({ code: 'ERR_RDMC_MESH_EVICTED' });
+    expect(await admin(port, 'remove', '3')).toEqual({
+      status: 0,
+      stdout: 'server 3 is not a member any more\n',
+      stderr: '',
+    });
     // That is told once, and not as the loss of each other member.
     expect(cluster.losses.filter(({ server }) => server === 3)).toEqual([]);
     // The others get the table without that server after the answer: until then it is older.
@@ -92,6 +102,33 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
     expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
+  } finally {
+    await joined.kill('SIGKILL');
+    await cluster.close();
+  }
+});
+
+it('the process of a server that is removed answers before it ends, also where it does not have backups to write', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const cluster = await TestCluster.start(1, { replicas: 0 });
+  const { port } = cluster.servers[0]!;
+  const [free] = await freed(await reserveLoopbackPorts(1));
+  const joined = new MemberProcess(
+    'server 7',
+    `server --id 7 --join 127.0.0.1:${port} --listen 127.0.0.1:${free!.port} --port 0 --replicas 0
+      --directory ${cluster.directory}`.split(/\s+/),
+    command,
+  );
+  try {
+    const joinedPort = await joined.until(({ ready }) => ready);
+    expect((await admin(port, 'drain', '7')).status).toBe(0);
+    expect(await admin(joinedPort, 'remove', '7')).toMatchObject({
+      status: 0,
+      stdout: 'server 7 is removed\n',
+    });
+    await joined.ended();
+    expect(joined.exit).toBe('code 0');
   } finally {
     await joined.kill('SIGKILL');
     await cluster.close();
@@ -120,13 +157,16 @@ it('a server that is almost full gets no more slots, and the others serve theirs
     });
     // Once: an operator must act first.
     expect(cluster.refusals).toEqual([expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /)]);
-    const { coordinator, servers } = JSON.parse(
+    const { coordinator, servers, problems } = JSON.parse(
       (await admin(port, 'status', '--json')).stdout,
     ) as ClusterStatus;
     expect(coordinator.facts!.moves).toMatchObject({
       isRunning: false,
       failure: { code: 'ERR_RDMC_KV_SERVER_FULL' },
     });
+    expect(problems).toContainEqual(
+      expect.stringMatching(/^slots do not move any more: ERR_RDMC_KV_SERVER_FULL: /),
+    );
     expect(slotCount(servers[0]!.slots)).toBeGreaterThan(0);
     for (const key of keys) {
       expect((await client.command('GET', key)).endsWith(`x${key}\r\n`)).toBe(true);

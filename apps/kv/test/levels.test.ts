@@ -256,6 +256,7 @@ async function enlisted(levels: Levels, client = new Client()) {
     coordinator: client as never,
     name: 'server 1',
     segmentBytes: 4096,
+    replicas: 2,
     levels,
     onRaised: (to) => raised.push(to),
     onRefused: (error) => refused.push(error),
@@ -295,8 +296,8 @@ describe('a server', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect([level.value, raised]).toEqual([2, [2]]);
     expect(client.requests).toEqual([
-      { segmentBytes: 4096, isRunning: false },
-      { segmentBytes: 4096, isRunning: true },
+      { segmentBytes: 4096, replicas: 2, isRunning: false },
+      { segmentBytes: 4096, replicas: 2, isRunning: true },
     ]);
   });
 

@@ -255,6 +255,15 @@ it('a table does not give slots to a server that was replaced while it was made'
   await placement.close();
 });
 
+it('an order to another run waits until the servers that run have found it', async () => {
+  const { mesh, store, records } = await formerCluster();
+  const placement = start(mesh, store, records, {});
+  const drained = mesh.order({ op: 'drain', server: 3 });
+  for (const id of [1, 2, 3]) await mesh.register(id);
+  expect(await drained).toEqual({ drained: [3], isRepeated: false });
+  await placement.close();
+});
+
 it('a table that the store did not allow after a hand-over is made later, although it says the same', async () => {
   const { mesh, store, records } = await formerCluster();
   const placement = start(mesh, store, records, {});

@@ -3,8 +3,8 @@ import { getEventListeners } from 'node:events';
 import { Deferred, ownLevels, type Subscription, subscription } from '@rdmc/common';
 import { refusal, rejection } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { Topic } from '../src/cluster/messages.js';
-import { SegmentSizes } from '../src/cluster/segment-sizes.js';
+import { NOT_TOLD, Topic } from '../src/cluster/messages.js';
+import { segmentSizes } from '../src/cluster/segment-sizes.js';
 import { LevelKeeper } from '../src/upgrade/level-keeper.js';
 import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
@@ -21,9 +21,12 @@ type State = 'connected' | 'left';
 
 function sizesOf(...states: State[]) {
   const peers = new Map(states.map((state, at) => [at + 1, { state, incarnation: 1 }]));
-  const sizes = new SegmentSizes({ peers });
-  const admit = (server: number, mib: number, isRunning = false) =>
-    sizes.admit(server, { segmentBytes: mib * MIB, isRunning });
+  const sizes = segmentSizes({ peers });
+  const admit = (server: number, mib: number, isRunning = false): void => {
+    const enlistment = { segmentBytes: mib * MIB, replicas: NOT_TOLD, isRunning };
+    sizes.check(server, enlistment);
+    sizes.admit(server, enlistment);
+  };
   return { peers, admit };
 }
 
@@ -110,15 +113,15 @@ function nextRun({
   });
   /** Servers that were answered. */
   const answered: number[] = [];
-  const tell = async (server: number, mib: number, isRunning: boolean): Promise<unknown> => {
+  const tell = async (server: number, mib: number, isRunning: boolean, more = {}): Promise<unknown> => {
     try {
-      return await enlist(server, { segmentBytes: mib * MIB, isRunning });
+      return await enlist(server, { segmentBytes: mib * MIB, isRunning, ...more });
     } finally {
       answered.push(server);
     }
   };
-  const running = (server: number, mib: number) => tell(server, mib, true);
-  const starting = (server: number, mib: number) => tell(server, mib, false);
+  const running = (server: number, mib: number, more?: object) => tell(server, mib, true, more);
+  const starting = (server: number, mib: number, more?: object) => tell(server, mib, false, more);
   return { peers, end, keeper, answered, leave, running, starting };
 }
 
@@ -142,6 +145,24 @@ describe('a further run of the coordinator', () => {
     expect(answered).toEqual([]);
     await running(1, 8);
     expect(await same).toEqual({ level: 1 });
+  });
+
+  it('admits a server when its size and its number of backups were both told, by servers that run', async () => {
+    const { answered, running, starting } = nextRun();
+    const [same, other] = [starting(4, 8, { replicas: 2 }), rejection(starting(3, 8, { replicas: 1 }))];
+    await running(1, 8);
+    await turn();
+    expect(answered).toEqual([1]);
+    await running(2, 0, { replicas: 2 });
+    expect(await same).toEqual({ level: 1 });
+    expect(await other).toEqual(refusal('ERR_RDMC_KV_REPLICAS'));
+  });
+
+  it('does not count the size of a server that it refused for its number of backups', async () => {
+    const { running, starting } = nextRun();
+    for (const id of [1, 3]) await running(id, 0, { replicas: 2 });
+    await expect(starting(2, 4, { replicas: 1 })).rejects.toEqual(refusal('ERR_RDMC_KV_REPLICAS'));
+    expect(await starting(4, 8, { replicas: 2 })).toEqual({ level: 1 });
   });
 
   it('does not wait for servers that have left, or whose next processes start too', async () => {

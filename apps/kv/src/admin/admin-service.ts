@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer';
-import { parseWholeNumber } from '@rdmc/common';
+import { parseWholeNumber, within } from '@rdmc/common';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { MAX_SERVER_ID, type ManageMessage, Topic } from '../cluster/messages.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
+import { ORDER_WAIT_MS } from '../limits.js';
 import { askSurely } from '../node/ask-surely.js';
 import { replyOf } from '../resp/command-error.js';
 import type { SnapshotService } from '../snapshot/snapshot-service.js';
@@ -16,7 +17,7 @@ export interface AdminService {
 }
 
 export interface ClusterAdminOptions {
-  readonly status: Pick<StatusService, 'status'>;
+  readonly status: Pick<StatusService, 'status' | 'self'>;
   readonly members: () => ClusterMembers;
   readonly snapshots: Pick<SnapshotService, 'page'>;
   readonly coordinator: Pick<CoordinatorClient, 'request'>;
@@ -58,7 +59,11 @@ export class ClusterAdmin implements AdminService {
 
   /** It may be repeated: where a coordinator has raised the level and has not answered, the next one says that it is raised. */
   #finalize(): Promise<unknown> {
-    return askSurely(() => this.options.coordinator.request(Topic.FINALIZE, {}));
+    return this.#askSurely(Topic.FINALIZE, {});
+  }
+
+  #askSurely(topic: string, order: object): Promise<unknown> {
+    return askSurely(() => this.options.coordinator.request(topic, order), ORDER_WAIT_MS);
   }
 
   #page(words: readonly string[]): Promise<Buffer> {
@@ -69,11 +74,22 @@ export class ClusterAdmin implements AdminService {
   }
 
   #order(op: ManageMessage['op'], words: readonly string[]): Promise<unknown> {
-    const { coordinator } = this.options;
-    if (op === 'rebalance' && words.length === 0) return coordinator.request(Topic.MANAGE, { op });
+    const { self } = this.options.status;
+    if (op === 'rebalance' && words.length === 0) return this.#askSurely(Topic.MANAGE, { op });
     const server = words.length === 1 ? parseWholeNumber(words[0]!, 1, MAX_SERVER_ID) : undefined;
     if (op === 'rebalance' || server === undefined) throw unknown();
-    return coordinator.request(Topic.MANAGE, { op, server });
+    const answer = this.#askSurely(Topic.MANAGE, { op, server });
+    return op === 'remove' && server === self.id ? untilRemoved(answer, self.signal) : answer;
+  }
+}
+
+/** The answer to an order that removes this server may not reach it: the mesh ends its connections. Then that end is the answer. */
+async function untilRemoved(answer: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await within(answer, { signal });
+  } catch (error) {
+    if (codeOf(error) === 'ERR_RDMC_MESH_EVICTED') return { isRepeated: false };
+    throw error;
   }
 }
 

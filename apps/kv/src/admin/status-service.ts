@@ -22,7 +22,7 @@ import {
 type BackupView = Pick<Backup, 'logIds' | 'buffers' | 'disk'>;
 
 export interface StatusServiceOptions {
-  readonly mesh: Pick<Mesh, 'id' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
+  readonly mesh: Pick<Mesh, 'id' | 'signal' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
   readonly coordinator: Pick<CoordinatorClient, 'lead' | 'request'>;
   readonly executor: Executor;
   readonly table: SlotTable;
@@ -45,6 +45,11 @@ export class StatusService {
 
   close(): void {
     this.#subscription.close();
+  }
+
+  /** This server as a member. */
+  get self(): Pick<Mesh, 'id' | 'signal'> {
+    return this.options.mesh;
   }
 
   /** The whole cluster, as this server sees it. A member that does not answer in time is a part of the answer. */

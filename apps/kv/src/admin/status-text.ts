@@ -46,14 +46,15 @@ export function statusText(status: ClusterStatus): string {
 function movesOf({ coordinator: { facts } }: ClusterStatus): string[] {
   if (facts === null) return [];
   const { moves, drained } = facts;
-  const failure =
-    moves.failure === null
-      ? ''
-      : `; the last hand-over failed: ${moves.failure.code}: ${moves.failure.reason}`;
+  const { isRunning, failure } = moves;
+  // One that is not tried again is a problem.
+  const retried =
+    isRunning && failure !== null
+      ? `; the last hand-over failed, and is tried again: ${failure.code}: ${failure.reason}`
+      : '';
+  const left = moves.left ?? NOT_KNOWN;
   return [
-    ...(moves.isRunning || moves.left > 0 || moves.failure
-      ? [`${moves.left} slots are to move${failure}`]
-      : []),
+    ...(isRunning || left !== 0 ? [`${left} slots are to move${retried}`] : []),
     ...drained.map((server) => `server ${server} is drained`),
   ];
 }

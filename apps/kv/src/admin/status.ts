@@ -81,11 +81,13 @@ export const coordinatorFacts = openRecord({
   run: whole(),
   /** Slots that are handed over between servers that run. */
   moves: openRecord({
+    /** Until each server has its share, or a hand-over failed for good. */
     isRunning: flag,
-    /** Slots that were handed over in this run of the coordinator, and those that will be. */
+    /** Slots that were handed over in this run of the coordinator. */
     moved: whole(),
-    left: whole(),
-    /** Of the last hand-over, where it failed. */
+    /** Slots that are not at the servers that will have them. Null: not known, because a server with slots is not here. */
+    left: nullable(whole()),
+    /** Of the last hand-over, where it failed. While `isRunning` it is tried again. */
     failure: nullable(openRecord({ code: text(), reason: text() })),
   }),
   /** Servers that are to go: they must not have slots or replicas. */
@@ -167,6 +169,7 @@ export function problemsOf({
     const what = isUnderWay ? 'is being recovered' : 'waits for its server, or for its recovery';
     problems.push(`the log of server ${server} (number ${log}, ${slotCount(slots)} slots) ${what}`);
   }
+  problems.push(...stoppedMoves(coordinator), ...tooFewServers({ coordinator, servers }));
   for (const { server, state, facts } of servers) {
     if (facts === null) problems.push(`server ${server} ${how(state)}`);
     else if (!facts.lease) problems.push(`server ${server} has no lease: it does not answer reads`);
@@ -175,6 +178,30 @@ export function problemsOf({
     if (disk && disk.granted < OPEN_SEGMENTS) problems.push(slowDisk(server, disk));
   }
   return problems;
+}
+
+/** Nothing is tried again: an operator must act first. */
+function stoppedMoves({ facts }: ClusterStatus['coordinator']): string[] {
+  const { isRunning, failure } = facts?.moves ?? { isRunning: false, failure: null };
+  return isRunning || failure === null
+    ? []
+    : [`slots do not move any more: ${failure.code}: ${failure.reason}`];
+}
+
+/** A server that is connected may have replicas of the others' logs, unless it is to go. */
+function tooFewServers({ coordinator, servers }: Pick<ClusterStatus, 'coordinator' | 'servers'>): string[] {
+  const drained = coordinator.facts?.drained ?? [];
+  const here = servers.filter(({ state, server }) => isConnected(state) && !drained.includes(server)).length;
+  const replicas = Math.max(0, ...servers.map(({ facts }) => facts?.replicas ?? 0));
+  if (here > replicas) return [];
+  return [
+    `there are too few servers: ${here}, without those that are to go; ${replicas + 1} are needed, because each log has ` +
+      `${replicas} backups at other servers`,
+  ];
+}
+
+function isConnected(state: ServerStatus['state']): boolean {
+  return state === 'connected' || state === 'silent';
 }
 
 function slowDisk(

@@ -1,21 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { openRecord, readShape, whole } from '@rdmc/common/shapes';
+import { flag, openRecord, readShape, whole, withDefault } from '@rdmc/common/shapes';
 import { type Command, Option } from 'commander';
-import { type ClusterStatus, clusterStatus, slotCount } from '../admin/status.js';
+import { type ClusterStatus, clusterStatus } from '../admin/status.js';
 import { statusText } from '../admin/status-text.js';
 import { MAX_SERVER_ID } from '../cluster/messages.js';
-import { KvError, type KvErrorCode, kvErrors } from '../errors.js';
-import { DEFAULT_PORT, STATUS_TIMEOUT_MS } from '../limits.js';
+import { DEFAULT_ANSWER_SECONDS, DEFAULT_PORT, STATUS_TIMEOUT_MS } from '../limits.js';
 import { endpoints, wholeNumber } from '../values.js';
 import { type AdminFlags, askCluster } from './ask-cluster.js';
 import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
 import { clientTlsOptions } from './tls-options.js';
+import { remainsAtDrained, waitForMoves } from './wait-for-moves.js';
 
 /** Exit code: the cluster answered, and something is not as it should be. */
 const EXIT_PROBLEMS = 3;
-/** How often `kv admin` looks how far the cluster is. */
-const LOOK_MS = 500;
 
 const STATUS_HELP = `
 It asks one server, which asks the coordinator and the other servers; a member that does not answer within ${STATUS_TIMEOUT_MS / 1000} s
@@ -34,12 +31,15 @@ version    of the release; levels: that the process speaks. The cluster's level 
 backup of  logs of other servers of which it keeps segments
 buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
 
+Problems are also hand-overs that ended because a server does not have room, and too few servers for the backups of each log.
+
 Exit codes: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;
 
 const REBALANCE_HELP = `
 Servers hand slots over to each other, 64 at a time, until each has the same number, up to one. A server that was just started
-gets slots without this command. Clients are served meanwhile. Ctrl-C ends the wait, and not the hand-overs.
+gets slots without this command. Clients are served meanwhile. Ctrl-C ends the wait, and not the hand-overs. The wait goes on while
+the coordinator does not answer, and while a hand-over that failed is tried again: the reason is on standard error.
 
   kv admin rebalance --connect 10.0.0.1:6379
 
@@ -49,7 +49,8 @@ Exit codes: 0 each server has its share; 1 an error: ERR_RDMC_KV_SERVER_FULL whe
 const DRAIN_HELP = `
 The server hands its slots over to the others, and its replicas of their logs are made again elsewhere. Then kv admin remove
 forgets it. A drain is refused (ERR_RDMC_KV_SERVER_NEEDED) where too few servers would be left for the backups of each log. The
-server stays drained when it is started again, until --undo. Ctrl-C ends the wait, and not the drain.
+server stays drained when it is started again, until --undo. Ctrl-C ends the wait, and not the drain. The wait goes on while it is not
+known whether the server has replicas, because it does not answer.
 
   kv admin drain 3 --connect 10.0.0.1:6379
 
@@ -58,11 +59,12 @@ Exit codes: 0 the server has neither slots nor replicas; 1 an error
 
 const REMOVE_HELP = `
 The process of a drained server ends with 0. A server that died and does not return is forgotten by the others. A server with slots
-is refused (ERR_RDMC_KV_SERVER_NEEDED): drain it first.
+is refused (ERR_RDMC_KV_SERVER_NEEDED): drain it first. The command may be repeated, and any server may be asked,
+also the one that goes.
 
   kv admin remove 3 --connect 10.0.0.1:6379
 
-Exit codes: 0 the server is forgotten; 1 an error
+Exit codes: 0 the server is forgotten, or was before; 1 an error
 `;
 
 const FINALIZE_HELP = `
@@ -78,6 +80,8 @@ Exit codes: 0 the cluster has the highest level of its members; 1 an error
 
 const DEFAULT_ADDRESS = `127.0.0.1:${DEFAULT_PORT}`;
 
+/** A release before this one does not say whether the server was removed before. */
+const removeAnswer = openRecord({ isRepeated: withDefault(flag, false) });
 const finalizeAnswer = openRecord({ before: whole(1), level: whole(1) });
 
 interface WaitFlags extends AdminFlags {
@@ -115,10 +119,7 @@ export function addAdminCommand(program: Command, tell: Tell): void {
     .description('ends a drained server, or forgets a dead one')
     .argument('<server>', 'its number', wholeNumber(1, MAX_SERVER_ID))
     .addHelpText('after', REMOVE_HELP);
-  connectOptions(remove).action(async (server: number, flags: AdminFlags) => {
-    await askCluster(flags, ['REMOVE', String(server)]);
-    say(`server ${server} is removed`, { removed: server }, flags, tell);
-  });
+  connectOptions(remove).action((server: number, flags: AdminFlags) => tellRemove(server, flags, tell));
   const finalize = admin
     .command('finalize')
     .description('ends an upgrade: raises the level of the cluster')
@@ -131,10 +132,16 @@ function connectOptions(command: Command): Command {
   const [first] = endpoints(DEFAULT_ADDRESS);
   const addresses = new Option(
     '-c, --connect <list>',
-    'host:port for clients of one or more servers; the first that can be reached is asked',
+    'host:port for clients of one or more servers; the first that answers is asked',
+  );
+  const answer = new Option(
+    '--answer-seconds <n>',
+    'time for a server to accept the connection and to answer a question, before the next one is asked; a server waits ' +
+      `${STATUS_TIMEOUT_MS / 1000} s for the others`,
   );
   command
     .addOption(addresses.argParser(endpoints).default([first], DEFAULT_ADDRESS))
+    .addOption(answer.argParser(wholeNumber(1, 3600)).default(DEFAULT_ANSWER_SECONDS))
     .option('--json', 'one JSON document instead of text');
   return clientTlsOptions(command);
 }
@@ -151,7 +158,7 @@ async function tellStatus(flags: AdminFlags, tell: Tell): Promise<void> {
 
 async function tellRebalance(flags: WaitFlags, tell: Tell): Promise<void> {
   await askCluster(flags, ['REBALANCE']);
-  if (flags.wait) await waitFor(flags, tell, () => true);
+  if (flags.wait) await waitUntilMoved(flags, tell);
   say(
     flags.wait ? 'each server has its share of the slots' : 'slots move',
     { balanced: flags.wait },
@@ -162,16 +169,19 @@ async function tellRebalance(flags: WaitFlags, tell: Tell): Promise<void> {
 
 async function tellDrain(server: number, flags: DrainFlags, tell: Tell): Promise<void> {
   await askCluster(flags, [flags.undo ? 'UNDRAIN' : 'DRAIN', String(server)]);
-  const isEmpty = ({ servers }: ClusterStatus): boolean => {
-    const found = servers.find((each) => each.server === server);
-    return !found || (found.slots.length === 0 && (found.facts?.backup?.logs.length ?? 0) === 0);
-  };
-  if (flags.wait) await waitFor(flags, tell, flags.undo ? () => true : isEmpty);
+  if (flags.wait) await waitUntilMoved(flags, tell, flags.undo ? undefined : remainsAtDrained(server));
   const text = flags.undo
     ? `server ${server} has slots and replicas as the others`
     : `server ${server} has neither slots nor replicas: kv admin remove ${server} ends it`;
   const isDrained = !flags.undo;
   say(flags.wait ? text : `server ${server}: begun`, { server, isDrained, isDone: flags.wait }, flags, tell);
+}
+
+async function tellRemove(server: number, flags: AdminFlags, tell: Tell): Promise<void> {
+  const answer = await askCluster(flags, ['REMOVE', String(server)]);
+  const { isRepeated } = readShape(removeAnswer, answer);
+  const text = isRepeated ? `server ${server} is not a member any more` : `server ${server} is removed`;
+  say(text, { removed: server }, flags, tell);
 }
 
 async function tellFinalize(flags: AdminFlags, tell: Tell): Promise<void> {
@@ -183,38 +193,21 @@ async function tellFinalize(flags: AdminFlags, tell: Tell): Promise<void> {
   say(text, { before, level }, flags, tell);
 }
 
-/**
- * Until no slot is left to move, and more, with lines on how far that is.
- * @throws KvError of the hand-over that failed for good
- */
-async function waitFor(
+/** @param remains what is left beside slots to move; undefined: nothing */
+function waitUntilMoved(
   flags: WaitFlags,
   tell: Tell,
-  isDone: (status: ClusterStatus) => boolean,
+  remains?: (status: ClusterStatus) => string | undefined,
 ): Promise<void> {
-  for (let told = ''; ; await delay(LOOK_MS)) {
-    const status = await askStatus(flags);
-    const { facts } = status.coordinator;
-    if (facts === null) continue;
-    const { isRunning, left, failure } = facts.moves;
-    if (!isRunning && failure !== null) throw failureOf(failure);
-    if (!isRunning && left === 0 && isDone(status)) return;
-    const text = progressText(status, left);
-    if (!flags.json && text !== told) tell(text, { left });
-    told = text;
-  }
-}
-
-function progressText({ servers }: ClusterStatus, left: number): string {
-  const counts = servers.map(({ server, slots }) => `${server}: ${slotCount(slots)}`).join(', ');
-  return left > 0
-    ? `${left} slots to move; slots by server: ${counts}`
-    : `replicas move; slots by server: ${counts}`;
-}
-
-function failureOf({ code, reason }: { code: string; reason: string }): KvError {
-  const known = Object.hasOwn(kvErrors, code) ? (code as KvErrorCode) : 'ERR_RDMC_KV_HANDOVER_FAILED';
-  return new KvError(known, reason);
+  return waitForMoves({
+    status: () => askStatus(flags),
+    order: () => askCluster(flags, ['REBALANCE']),
+    remains,
+    progress: (text, left) => {
+      if (!flags.json) tell(text, { left });
+    },
+    warn: (text) => process.stderr.write(`${text}\n`),
+  });
 }
 
 function say(text: string, document: object, { json }: AdminFlags, tell: Tell): void {

@@ -3,7 +3,7 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Member } from '@rdmc/mesh';
 import type { MetricsAddress } from '@rdmc/metrics';
 import type { Command } from 'commander';
-import { clusterMembers } from '../admin/members.js';
+import { type ClusterMembers, clusterMembers } from '../admin/members.js';
 import { KvError } from '../errors.js';
 import {
   DEFAULT_MAX_CLIENTS,
@@ -12,6 +12,7 @@ import {
   DEFAULT_SLOW_LOG_US,
 } from '../limits.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
+import { keptMembers } from '../node/kept-members.js';
 import { requireKeyBeyondLoopback } from '../node/protection.js';
 import {
   type Endpoint,
@@ -24,6 +25,7 @@ import {
   wholeNumber,
 } from '../values.js';
 import { askCluster } from './ask-cluster.js';
+import { ANSWER_SECONDS, findMembers } from './find-members.js';
 import { clusterKey } from './key.js';
 import { type ReplicationFlags, replicationOptions } from './replication-options.js';
 import { runCoordinator, runServer, runStandalone } from './run-member.js';
@@ -215,7 +217,7 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   const cluster = await clusterOf(flags);
   const { mode, buffers, powerHoldSeconds, device, windowMs, announce, segments } = flags;
   const segmentBytes = flags.segmentMib * MIB;
-  const directory = join(flags.directory, `server-${cluster.id}`);
+  const directory = directoryOf(flags, cluster.id);
   const shared = { ...common(flags, cluster.members), ...clients, ...cluster, replicas, mode };
   return runServer(
     {
@@ -235,8 +237,15 @@ async function startServer(flags: ServerFlags, tell: Tell): Promise<void> {
   );
 }
 
+interface Access {
+  readonly joinCa: string | undefined;
+  /** How long each server may take to answer. */
+  readonly answerSeconds?: number;
+}
+
 /** The members that a server knows at its start: those of the list, or those that run. */
-async function clusterOf({ id, members: all, join: addresses, joinCa, listen }: ServerFlags) {
+async function clusterOf(flags: ServerFlags) {
+  const { id, members: all, join: addresses, listen } = flags;
   if (all) {
     if (addresses || listen)
       throw needsMembers('--members and --join exclude each other; --listen goes with --join');
@@ -249,10 +258,21 @@ async function clusterOf({ id, members: all, join: addresses, joinCa, listen }: 
       '--join needs --id, a number that no other server has, and --listen, where the others reach this server',
     );
   }
-  const tls = joinCa === undefined ? { tls: false } : { tls: true, cacert: joinCa };
-  const answer = await askCluster({ connect: addresses!, json: true, ...tls }, ['MEMBERS']);
-  const { clusterId, members } = readShape(clusterMembers, answer);
+  const kept = await keptMembers(directoryOf(flags, id));
+  const access = { joinCa: flags.joinCa, ...(kept && { answerSeconds: ANSWER_SECONDS }) };
+  const asks = addresses!.map((address) => () => askMembers(address, access));
+  const { clusterId, members } = await findMembers({ asks, kept, waitMs: flags.joinSeconds * 1000 });
   return { id, clusterId, members, listen };
+}
+
+async function askMembers(address: Endpoint, { joinCa, ...access }: Access): Promise<ClusterMembers> {
+  const tls = joinCa === undefined ? { tls: false } : { tls: true, cacert: joinCa };
+  const answer = await askCluster({ ...access, connect: [address], json: true, ...tls }, ['MEMBERS']);
+  return readShape(clusterMembers, answer);
+}
+
+function directoryOf({ directory }: ServerFlags, id: number): string {
+  return join(directory, `server-${id}`);
 }
 
 /** @throws KvError: an option of a member that one process alone does not have */

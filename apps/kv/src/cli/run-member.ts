@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MetricsAddress } from '@rdmc/metrics';
 import { type MemberLoss, memberName } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
@@ -47,6 +48,7 @@ export async function runServer(
   });
   metrics?.of(server);
   end.beforeExit(async () => server.backup?.dump());
+  end.beforeExit(repliesSent);
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });
   tell(`${name}: clients at port ${server.port}`, { ready: server.port });
@@ -61,6 +63,12 @@ export async function runServer(
     tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
     end.begin(isAgain ? EXIT_AGAIN : EXIT_FAILED);
   });
+}
+
+/** The operator who has a server removed may have asked that one. Replies are sent at the end of the turn in which they are made. */
+async function repliesSent(): Promise<void> {
+  await nextTurn();
+  await nextTurn();
 }
 
 /** Runs until a signal, or until it can neither lead nor wait for the lead. */

@@ -6,9 +6,8 @@ import { SLOTS } from '../limits.js';
 import type { ClusterAccess } from '../snapshot/cluster-access.js';
 import { restoreSnapshot } from '../snapshot/restore.js';
 import { takeSnapshot } from '../snapshot/take.js';
-import { type AdminFlags, askCluster } from './ask-cluster.js';
+import { type AdminFlags, accessOptions, askCluster } from './ask-cluster.js';
 import type { Tell } from './tell.js';
-import { clientTls } from './tls-options.js';
 
 const MIB = 1024 * 1024;
 
@@ -80,7 +79,7 @@ async function runRestore(directory: string, flags: AdminFlags, tell: Tell): Pro
 }
 
 function accessOf(flags: AdminFlags): ClusterAccess {
-  const options = { password: process.env.RDMC_KV_PASSWORD, tls: clientTls(flags) };
+  const options = accessOptions(flags);
   return {
     status: async () => readShape(clusterStatus, await askCluster(flags, ['STATUS'])),
     connect: (endpoint) => connect(endpoint, options),

@@ -34,10 +34,19 @@ export class Connection {
     });
   }
 
-  /** @param tls undefined: without TLS. @throws the error of the system, or of the certificate's check */
-  static async open(host: string, port: number, tls?: ClientTls): Promise<Connection> {
+  /**
+   * @param tls undefined: without TLS
+   * @param signal ends the attempt
+   * @throws the error of the system, or of the certificate's check; AbortError
+   */
+  static async open(host: string, port: number, tls?: ClientTls, signal?: AbortSignal): Promise<Connection> {
     const socket = tls ? connectTls({ host, port, ...tls }) : connect({ host, port });
-    await once(socket, tls ? 'secureConnect' : 'connect');
+    try {
+      await once(socket, tls ? 'secureConnect' : 'connect', signal ? { signal } : {});
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
     return new Connection(socket);
   }
 

@@ -107,12 +107,15 @@ const takeover = whole(0);
 
 /** `replicas` are the backups that the log needs. */
 export const registerMessage = openRecord({ logId, replicas: withDefault(whole(0), 0) });
+/** The number of backups of a server whose release does not tell it. */
+export const NOT_TOLD = -1;
 /**
- * `segmentBytes` of the server's log; 0: it has none, or its release does not tell it. `isRunning`: it was admitted by an earlier
- * coordinator, or by an earlier connection with this one.
+ * `segmentBytes` of the server's log; 0: it has none, or its release does not tell it. `replicas`: the backups that its log needs.
+ * `isRunning`: it was admitted by an earlier coordinator, or by an earlier connection with this one.
  */
 export const enlistMessage = openRecord({
   segmentBytes: withDefault(whole(0), 0),
+  replicas: withDefault(whole(NOT_TOLD), NOT_TOLD),
   isRunning: withDefault(flag, false),
 });
 export const tableMessage = openRecord({

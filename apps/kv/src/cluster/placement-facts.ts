@@ -13,7 +13,7 @@ export interface PlacementFactsOptions {
   readonly coordinator: Pick<Coordinator, 'logs' | 'term'>;
   /** Of the cluster. */
   readonly level: number;
-  readonly state: Pick<PlacementState, 'storedTenures' | 'removed'>;
+  readonly state: Pick<PlacementState, 'storedTenures' | 'removed' | 'moving'>;
   readonly attempts: Pick<Attempts, 'isUnderWay'>;
   /** Whether the server of a log is here. */
   readonly isHere: (logId: string) => boolean;
@@ -35,13 +35,21 @@ export async function placementFacts({
 }: PlacementFactsOptions): Promise<CoordinatorFacts> {
   const logs = await coordinator.logs();
   const { bySlot: owners, logs: having } = ownersOf((await state.storedTenures(logs)) ?? []);
+  const found = await layout();
+  const { isRunning, moved, failure = null } = moves.facts;
   const away = logs.filter(({ logId }) => having.has(String(logId)) && !isHere(String(logId)));
   return {
     version,
     levels: ownLevels(),
     level,
     run: coordinator.term,
-    moves: { ...moves.facts, left: slotsToMove(await layout()), failure: moves.facts.failure ?? null },
+    moves: {
+      // An earlier coordinator may have begun it, and this one may wait for servers before it goes on.
+      isRunning: isRunning || (await state.moving()),
+      moved,
+      left: found === undefined ? null : slotsToMove(found),
+      failure,
+    },
     drained: [...(await management.drained())],
     removed: [...(await state.removed())],
     recoveries: away.map(({ logId, owner }) => {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SerialQueue, type Subscription } from '@rdmc/common';
+import { Deferred, SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { Coordinator, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
@@ -48,6 +48,8 @@ export class Placement {
   readonly #absences: Absences;
   readonly #table: AnnouncedTable;
   readonly #rollCall: RollCall;
+  /** Resolved when the servers that have slots are here, or are late. */
+  readonly #begun = new Deferred<void>();
   readonly #ended = new AbortController();
   readonly #subscriptions: Subscription[];
   /** All takeovers of this run have higher numbers. */
@@ -108,6 +110,9 @@ export class Placement {
       orders: channel,
       state: this.#state,
       servers: () => new Map(this.#living.map(([, member]) => [member, this.#replicas.get(member) ?? 0])),
+      isKnown: async (server) =>
+        waits.servers.includes(server) || (await logs()).some(({ owner }) => owner === server),
+      begun: this.#begun.promise,
       hasSlots: (server) => this.#hasSlots(server),
       onChange: () => void this.#announceAgain(),
       rebalance: () => this.#rebalancer.start(),
@@ -237,6 +242,7 @@ export class Placement {
       this.#forgetDead(logs);
       const living = new Map(this.#living);
       if (!this.#rollCall.hasBegun(stored && ownersOf(stored).bySlot, logs, living)) return;
+      this.#begun.resolve();
       const tenures = stored ?? (await this.#assign(logs, living));
       const owners = ownersOf(tenures).bySlot;
       this.#before ??= await this.#state.next();

@@ -1,4 +1,4 @@
-import type { Subscription } from '@rdmc/common';
+import { SerialQueue, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorChannel } from '@rdmc/tailwind/coordinator';
@@ -11,23 +11,32 @@ import { STATUS_TIMEOUT_MS } from '../limits.js';
 export interface ManagementOptions {
   readonly mesh: Pick<Mesh, 'peers' | 'request' | 'remove'>;
   readonly orders: Pick<CoordinatorChannel, 'onRequest'>;
-  readonly state: Pick<PlacementState, 'drained' | 'setDrained' | 'addRemoved'>;
+  readonly state: Pick<PlacementState, 'drained' | 'setDrained' | 'addRemoved' | 'removed'>;
   /** The servers that are here, with the number of backups that each of their logs needs. */
   readonly servers: () => ReadonlyMap<number, number>;
+  /** Whether a server is known that may not have been here in this run: it is in the list of members, or had a log. */
+  readonly isKnown: (server: number) => Promise<boolean>;
+  /** Resolves when the servers that run have found this coordinator. */
+  readonly begun: Promise<void>;
   readonly hasSlots: (server: number) => Promise<boolean>;
   /** The drained servers are others. */
   readonly onChange: () => void;
   readonly rebalance: () => void;
 }
 
-/** The coordinator's side of `kv admin rebalance | drain | remove`. */
+/**
+ * The coordinator's side of `kv admin rebalance | drain | remove`. An order may be repeated, here or at the coordinator that follows,
+ * also where it was carried out in part: whoever gave it may not have got the answer.
+ */
 export class Management {
+  /** An order does not change what another one has looked at. */
+  readonly #turns = new SerialQueue();
   readonly #subscription: Subscription;
   #drained: ReadonlySet<number> | undefined;
 
   constructor(private readonly options: ManagementOptions) {
     this.#subscription = options.orders.onRequest(Topic.MANAGE, (_, body) =>
-      this.#run(readShape(manageMessage, body)),
+      this.#turns.run(() => this.#run(readShape(manageMessage, body))),
     );
   }
 
@@ -41,17 +50,22 @@ export class Management {
     return this.#drained;
   }
 
-  async #run({ op, server }: ManageMessage): Promise<{ drained: number[] }> {
-    if (op !== 'rebalance') this.#requireKnown(server);
+  async #run({ op, server }: ManageMessage): Promise<{ drained: number[]; isRepeated: boolean }> {
+    // A server that has not found this coordinator yet would not count.
+    if (op !== 'rebalance') await this.options.begun;
+    const isRepeated = op === 'remove' && (await this.#wasRemoved(server));
+    if (op !== 'rebalance' && !isRepeated) await this.#requireKnown(server);
     if (op === 'drain') await this.#drain(server);
     else if (op === 'undrain') await this.#undrain(server);
     else if (op === 'remove') await this.#remove(server);
     this.options.rebalance();
-    return { drained: [...(await this.drained())] };
+    return { drained: [...(await this.drained())], isRepeated };
   }
 
-  #requireKnown(server: number): void {
-    if (isServer(server) && this.options.mesh.peers.has(server)) return;
+  /** The mesh does not remember a server that died before all members were started again. */
+  async #requireKnown(server: number): Promise<void> {
+    const { mesh, isKnown } = this.options;
+    if (isServer(server) && (mesh.peers.has(server) || (await isKnown(server)))) return;
     throw new KvError(
       'ERR_RDMC_KV_INVALID_OPTION',
       `the cluster does not have a server ${server}: see kv admin status`,
@@ -60,7 +74,8 @@ export class Management {
 
   async #drain(server: number): Promise<void> {
     const drained = await this.drained();
-    if (drained.has(server)) return;
+    // An order before this one may have ended between the write and the news of it.
+    if (drained.has(server)) return this.options.onChange();
     const here = this.options.servers();
     if (!here.has(server)) {
       throw new KvError(
@@ -82,7 +97,14 @@ export class Management {
 
   async #undrain(server: number): Promise<void> {
     const drained = await this.drained();
-    if (drained.has(server)) await this.#set([...drained].filter((id) => id !== server));
+    if (!drained.has(server)) return this.options.onChange();
+    await this.#set([...drained].filter((id) => id !== server));
+  }
+
+  /** Whether an operator has removed it, and it has not come back. */
+  async #wasRemoved(server: number): Promise<boolean> {
+    const { mesh, state } = this.options;
+    return !mesh.peers.has(server) && (await state.removed()).includes(server);
   }
 
   async #remove(server: number): Promise<void> {
@@ -95,8 +117,9 @@ export class Management {
     if (isHere && (await this.#hasReplicas(server)))
       throw needed(server, 'it has replicas of other servers yet');
     await state.addRemoved(server);
-    await this.#set([...drained].filter((id) => id !== server));
-    mesh.remove(server);
+    // It stays drained until it is gone: without that, a repeated order would find a server that is not drained.
+    if (mesh.peers.has(server)) mesh.remove(server);
+    if (drained.has(server)) await this.#set([...drained].filter((id) => id !== server));
   }
 
   async #hasReplicas(server: number): Promise<boolean> {
@@ -111,7 +134,13 @@ export class Management {
   }
 
   async #set(drained: readonly number[]): Promise<void> {
-    await this.options.state.setDrained(drained);
+    try {
+      await this.options.state.setDrained(drained);
+    } catch (error) {
+      // It may be written all the same.
+      this.#drained = undefined;
+      throw error;
+    }
     this.#drained = new Set(drained);
     this.options.onChange();
   }

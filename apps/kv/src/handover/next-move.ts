@@ -49,8 +49,7 @@ function lastOf(owners: readonly string[], logId: string, count: number): number
 }
 
 /** The number of slots that are not at the servers that will have them. */
-export function slotsToMove(layout: Layout | undefined): number {
-  if (layout === undefined) return 0;
+export function slotsToMove(layout: Layout): number {
   const { owners, holders, drained } = layout;
   const share = Math.ceil(
     owners.length / Math.max(1, holders.filter(({ member }) => !drained.has(member)).length),

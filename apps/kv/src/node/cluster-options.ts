@@ -26,7 +26,7 @@ export interface ServerOptions extends MemberOptions, Protection {
   readonly id: number;
   /**
    * For a server that is not in the list of members with which the cluster was started, and joins it while it runs: the
-   * cluster's name, and in `members` those that run now, as one of its servers says (`kv server --join`).
+   * cluster's name, and in `members` those that run now, as one of its servers says, or those that it had last (`kv server --join`).
    */
   readonly clusterId?: string | undefined;
   /** Where clients connect (default 127.0.0.1, port 6379; 0: any port). */

@@ -1,6 +1,5 @@
 import type { Backup } from '@rdmc/tailwind/backup';
 import { ClusterAdmin } from '../admin/admin-service.js';
-import type { ClusterMembers } from '../admin/members.js';
 import { StatusService } from '../admin/status-service.js';
 import { PeerLinks } from '../cluster/peer-links.js';
 import { Router } from '../cluster/router.js';
@@ -86,15 +85,8 @@ export function serveCommands({
     nodes,
   });
   closers.add(() => status.close());
-  const { clusterId, coordinator } = membership;
-  const members = (): ClusterMembers => ({
-    clusterId,
-    members: node.mesh.members.map(({ id: member, host, port: listens }) => ({
-      id: member,
-      host,
-      port: listens,
-    })),
-  });
+  const { coordinator } = membership;
+  const members = () => membership.members();
   const snapshots = new SnapshotService({ self: id, store, table, lease });
   const admin = new ClusterAdmin({ status, members, snapshots, coordinator });
   const http = new HttpRefusals((address) => events.httpRefused?.({ address }));

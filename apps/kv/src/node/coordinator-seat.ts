@@ -88,7 +88,7 @@ export class CoordinatorSeat {
     });
     const made = new CoordinatorSeat(coordinator, placement, levels, store);
     try {
-      if (isFirst) await waitForMembers(mesh, members, { servers: servers.length, timeoutMs: joinTimeoutMs });
+      if (isFirst) await waitForMembers(mesh, members, { timeoutMs: joinTimeoutMs });
       return made;
     } catch (error) {
       await made.close();

@@ -58,8 +58,11 @@ export interface LeadSource {
 }
 
 export interface Awaited {
-  /** Other servers, of those in the list of members. */
-  readonly servers: number;
+  /**
+   * Other servers, whether they are in the list of members or have joined later: listed ones may have been removed. Undefined: all
+   * in the list, at the first start of a cluster.
+   */
+  readonly servers?: number | undefined;
   readonly timeoutMs: number;
   /** The coordinator is waited for, too; undefined: this member is the coordinator. */
   readonly lead?: LeadSource | undefined;
@@ -76,21 +79,17 @@ export async function waitForMembers(
 ): Promise<void> {
   const others = members.map(({ id }) => id).filter((id) => id !== mesh.id && isServer(id));
   const isAway = (id: number): boolean => mesh.peers.get(id)?.state !== 'connected';
-  const missing = (): number[] => {
-    const isLed = lead === undefined || (lead.lead !== undefined && !isAway(lead.lead.member));
-    return [...(isLed ? [] : [COORDINATOR]), ...others.filter(isAway)];
-  };
-  const isReady = (): boolean => {
-    const absent = missing();
-    return !absent.includes(COORDINATOR) && others.length - absent.length >= servers;
-  };
+  const isLed = (): boolean => lead === undefined || (lead.lead !== undefined && !isAway(lead.lead.member));
+  const missing = (): number[] => [...(isLed() ? [] : [COORDINATOR]), ...others.filter(isAway)];
+  const areHere = (): boolean =>
+    servers === undefined ? !others.some(isAway) : connectedServers(mesh) >= servers;
   const ready = new Deferred<void>();
   const look = (): void => {
-    if (isReady()) ready.resolve();
+    if (isLed() && areHere()) ready.resolve();
   };
   const subscriptions = [mesh.onMember(look), ...(lead ? [lead.onLead(look)] : [])];
   look();
-  const late = (): KvError => timeout(mesh.id, missing(), timeoutMs);
+  const late = (): KvError => timeout(mesh.id, missing(), { servers, timeoutMs });
   try {
     await within(ready.promise, { timeoutMs, late, signal: mesh.signal });
   } finally {
@@ -98,11 +97,17 @@ export async function waitForMembers(
   }
 }
 
-function timeout(id: number, missing: readonly number[], timeoutMs: number): KvError {
+function connectedServers({ peers }: Mesh): number {
+  return [...peers.values()].filter(({ id, state }) => isServer(id) && state === 'connected').length;
+}
+
+function timeout(id: number, missing: readonly number[], { servers, timeoutMs }: Awaited): KvError {
   const names = missing.map(memberName).join(', ');
+  // Not all of the missing ones are needed, and those that were removed do not come.
+  const needed = servers === undefined ? '' : `; it needs ${servers} other servers, and the coordinator`;
   return new KvError(
     'ERR_RDMC_KV_JOIN_TIMEOUT',
-    `After ${timeoutMs} ms ${memberName(id)} has no connection with ${names}`,
+    `After ${timeoutMs} ms ${memberName(id)} has no connection with ${names}${needed}`,
   );
 }
 

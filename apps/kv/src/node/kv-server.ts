@@ -21,6 +21,7 @@ import { CloseStack } from './close-stack.js';
 import type { ServerEvents, ServerOptions } from './cluster-options.js';
 import { type CommandService, serveCommands } from './command-service.js';
 import type { LogsNode } from './join-cluster.js';
+import { keepMembers } from './kept-members.js';
 import { becomeMember, type Membership } from './membership.js';
 import { openBackup } from './open-backup.js';
 import { openLog } from './open-log.js';
@@ -42,7 +43,7 @@ export class KvServer {
 
   /**
    * Resolves when this server has its log and is registered; the coordinator then says which slots it serves.
-   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_JOIN_TIMEOUT, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS, ERR_RDMC_KV_LEVEL, ERR_RDMC_KV_SEGMENT_SIZE; NodeError, MeshError, TailwindError, VerbsError
+   * @throws KvError ERR_RDMC_KV_UNPROTECTED, ERR_RDMC_KV_JOIN_TIMEOUT, ERR_RDMC_KV_LISTEN_FAILED, ERR_RDMC_KV_INVALID_TLS, ERR_RDMC_KV_LEVEL, ERR_RDMC_KV_SEGMENT_SIZE, ERR_RDMC_KV_REPLICAS; NodeError, MeshError, TailwindError, VerbsError
    */
   static async start(options: ServerOptions, events: ServerEvents = {}): Promise<KvServer> {
     requireProtection(options);
@@ -115,6 +116,8 @@ async function startServing(
   const { node, coordinator } = membership;
   const { mesh, logs } = node;
   const backup = await openBackupOfLevel(membership, options, end, closers);
+  // Before it has slots, and where it was admitted with its files.
+  if (options.clusterId !== undefined) await keepMembers(options.directory, membership.members());
   const keyspace = new Keyspace();
   const servers = (): number[] => membership.servers();
   const drained = new DrainedServers();
@@ -175,6 +178,7 @@ async function openBackupOfLevel(
     coordinator,
     name: memberName(options.id),
     segmentBytes: segmentBytesOf(options),
+    replicas: options.replicas ?? DEFAULT_REPLICAS,
     onRaised: (raised) => {
       if (backup) backup.level = raised;
     },

@@ -1,5 +1,6 @@
 import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import type { ClusterMembers } from '../admin/members.js';
 import { COORDINATOR, isServer } from '../cluster/messages.js';
 import type { NodeAddress } from '../commands/node-view.js';
 import { DEFAULT_MAX_CLIENTS, DEFAULT_PORT, DEFAULT_REPLICAS } from '../limits.js';
@@ -16,8 +17,8 @@ export interface Membership {
   /** The member that coordinates: the first coordinator, or a standby. */
   readonly coordinator: CoordinatorClient;
   readonly clientPort: ClientPort;
-  /** The name of the cluster's mesh. */
-  readonly clusterId: string;
+  /** What a server that joins needs to know. */
+  members(): ClusterMembers;
   /** Ids of all servers, of those that joined later too. */
   servers(): number[];
   /** The addresses for clients of the servers that are known: a server that failed keeps its last one. */
@@ -53,7 +54,10 @@ export async function becomeMember(options: ServerOptions, closers: CloseStack):
     node,
     coordinator,
     clientPort,
-    clusterId: place.clusterId!,
+    members: () => ({
+      clusterId: place.clusterId!,
+      members: node.mesh.members.map((member) => ({ id: member.id, host: member.host, port: member.port })),
+    }),
     servers: () => serversOf(node.mesh, [id, ...(options.clusterId === undefined ? others : [])]),
     nodes: () => [self, ...otherNodes(node.mesh)],
   };

@@ -1,7 +1,7 @@
 import { type Levels, ownLevels, type Subscription } from '@rdmc/common';
 import { openRecord, readShape, whole } from '@rdmc/common/shapes';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
-import { type EnlistMessage, Topic } from '../cluster/messages.js';
+import { type EnlistMessage, NOT_TOLD, Topic } from '../cluster/messages.js';
 import { codeOf } from '../errors.js';
 import { ENLIST_WAIT_MS } from '../limits.js';
 import { askSurely } from '../node/ask-surely.js';
@@ -15,6 +15,8 @@ export interface ClusterLevelOptions {
   readonly name: string;
   /** Of this server's log; 0: it has none. */
   readonly segmentBytes?: number;
+  /** The backups that this server's log needs. */
+  readonly replicas?: number;
   /** The cluster has a higher level from now on. */
   readonly onRaised: (level: number) => void;
   /** The cluster has a level that this process does not speak. */
@@ -44,7 +46,7 @@ export class ClusterLevel {
   /**
    * Asks the coordinator, before this process opens a file.
    * @throws KvError ERR_RDMC_KV_LEVEL: this process does not speak the level; MeshRemoteError with the same, or with
-   *   ERR_RDMC_KV_SEGMENT_SIZE; as `askSurely`
+   *   ERR_RDMC_KV_SEGMENT_SIZE or ERR_RDMC_KV_REPLICAS; as `askSurely`
    */
   static async enlist(options: ClusterLevelOptions): Promise<ClusterLevel> {
     const { coordinator, name, levels = ownLevels() } = options;
@@ -89,6 +91,9 @@ export class ClusterLevel {
   }
 }
 
-function enlistmentOf({ segmentBytes = 0 }: ClusterLevelOptions, isRunning: boolean): EnlistMessage {
-  return { segmentBytes, isRunning };
+function enlistmentOf(
+  { segmentBytes = 0, replicas = NOT_TOLD }: ClusterLevelOptions,
+  isRunning: boolean,
+): EnlistMessage {
+  return { segmentBytes, replicas, isRunning };
 }

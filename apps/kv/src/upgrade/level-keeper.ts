@@ -2,9 +2,11 @@ import { type Levels, levelsText, SerialQueue, type Subscription, speaks } from 
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh, MeshPeer } from '@rdmc/mesh';
 import type { CoordinatorChannel, LevelStore, LogRecord } from '@rdmc/tailwind/coordinator';
+import type { ComparedOption } from '../cluster/compared-option.js';
 import { HeardServers } from '../cluster/heard-servers.js';
 import { type EnlistMessage, enlistMessage, isServer, memberName, Topic } from '../cluster/messages.js';
-import { SegmentSizes } from '../cluster/segment-sizes.js';
+import { replicaCounts } from '../cluster/replica-counts.js';
+import { segmentSizes } from '../cluster/segment-sizes.js';
 import { KvError } from '../errors.js';
 
 export interface LevelKeeperOptions {
@@ -31,12 +33,13 @@ export class LevelKeeper {
   /** A server is not admitted between the look at the others and the new level. */
   readonly #turns = new SerialQueue();
   readonly #subscriptions: readonly Subscription[];
-  readonly #sizes: SegmentSizes;
+  /** What all servers must have the same. */
+  readonly #compared: readonly ComparedOption[];
   readonly #heard: HeardServers;
 
   constructor(private readonly options: LevelKeeperOptions) {
     const { orders, mesh, logs, waitMs, ended } = options;
-    this.#sizes = new SegmentSizes(mesh);
+    this.#compared = [segmentSizes(mesh), replicaCounts(mesh)];
     this.#heard = new HeardServers({ logs, waitMs, ended });
     this.#subscriptions = [
       orders.onRequest(Topic.LEVEL, (from, body) => this.#enlist(from, readShape(enlistMessage, body))),
@@ -55,16 +58,18 @@ export class LevelKeeper {
     const admit = () => this.#turns.run(async () => ({ level: this.#admit(from, incarnation, enlistment) }));
     if (enlistment.isRunning) return admit().finally(() => this.#heard.add(from));
     this.#heard.add(from);
-    await this.#knowSizes(from, enlistment.segmentBytes);
+    await this.#knowOthers(from, enlistment);
     return admit();
   }
 
   /**
-   * A new server is judged by the sizes of those that run: not before one has told the same size, or all have told theirs. It waits
-   * outside of the turns, since they enlist in theirs.
+   * A new server is compared with those that run: not before each of its options was told by one of them too, or all have told theirs.
+   * It waits outside of the turns, since they enlist in theirs.
    */
-  async #knowSizes(from: number, segmentBytes: number): Promise<void> {
-    if (segmentBytes > 0) await this.#heard.all(() => this.#sizes.isOfAnother(from, segmentBytes));
+  async #knowOthers(from: number, enlistment: EnlistMessage): Promise<void> {
+    const compared = this.#compared;
+    if (!compared.some((each) => each.isTold(enlistment))) return;
+    await this.#heard.all(() => compared.every((each) => each.isOfAnother(from, enlistment)));
   }
 
   #admit(from: number, asked: number | undefined, enlistment: EnlistMessage): number {
@@ -74,7 +79,8 @@ export class LevelKeeper {
     if (levels === undefined || incarnation !== asked)
       throw new KvError('ERR_RDMC_KV_MEMBER_LOST', `${memberName(from)} is lost`);
     requireLevel(memberName(from), levels, store.level);
-    this.#sizes.admit(from, enlistment);
+    for (const each of this.#compared) each.check(from, enlistment);
+    for (const each of this.#compared) each.admit(from, enlistment);
     return store.level;
   }
 

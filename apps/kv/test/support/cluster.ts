@@ -41,14 +41,20 @@ export class TestCluster {
       directory = mkdtempSync(join(tmpdir(), 'kv-test-')),
       coordinator: more,
       servers: own = {},
+      members: listed,
+      absent = [],
     }: {
       directory?: string;
+      /** The list of an earlier cluster of the directory (default: with ports that are free). */
+      members?: readonly Member[];
+      /** Listed servers that are not started. */
+      absent?: readonly number[];
       coordinator?: Partial<CoordinatorOptions>;
       /** Options of single servers, by id. */
       servers?: Readonly<Record<number, Partial<ServerOptions>>>;
     } = {},
   ): Promise<TestCluster> {
-    const members = await freed(await reserveLoopbackPorts(count + 1));
+    const members = listed ?? (await freed(await reserveLoopbackPorts(count + 1)));
     const cluster = new TestCluster(directory, members);
     const serving = cluster.serving();
     const common = { members, silenceTimeoutMs: 0 };
@@ -68,7 +74,8 @@ export class TestCluster {
       },
     );
     cluster.#options = { ...common, ...options };
-    const servers = members.slice(1).map(({ id }) => cluster.startServer(id, own[id]));
+    const present = members.slice(1).filter(({ id }) => !absent.includes(id));
+    const servers = present.map(({ id }) => cluster.startServer(id, own[id]));
     cluster.coordinator = await coordinator;
     cluster.servers.push(...(await Promise.all(servers)));
     await serving;

@@ -92,6 +92,10 @@ export class FakeMesh {
   async register(id: number): Promise<void> {
     await this.#handlers.get(Topic.REGISTER)!(id, { logId: String(id) });
   }
+  /** As a server that was asked by `kv admin`. */
+  async order(body: unknown): Promise<unknown> {
+    return this.#handlers.get(Topic.MANAGE)!(1, body);
+  }
   /** As a source that asks what has become of a hand-over. */
   async settle(from: number, body: unknown): Promise<unknown> {
     return this.#handlers.get(Topic.SETTLE)!(from, body);
