@@ -2,21 +2,26 @@
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
 import { noEtcd } from '@rdmc/testing/etcd';
+import { GROUP_NEEDS_ROOT, GROUP_SCENARIOS, type GroupScenario } from './group/group-scenarios.js';
 import { KV_NEEDS_ROOT, KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from './kv/kv-plan.js';
 import { judge, type Subject } from './run/judge.js';
 import { NEEDS_ROOT, SCENARIOS, type Scenario } from './run/plan.js';
-import { kvCluster, storeOverLog } from './subjects.js';
+import { groupOfProcesses, kvCluster, storeOverLog } from './subjects.js';
 
-const HELP = `chaos [--kv] [--runs N] [--seed N] [--scenario NAME]...
+const HELP = `chaos [--kv | --group] [--runs N] [--seed N] [--scenario NAME]...
 
 Runs a cluster of processes under load with faults (kills, stops, torn writes, cut links, damaged bits), and checks the
-answers that its clients got.
+answers that its clients got, or the messages that its members delivered.
   --runs N         number of runs (default: RDMC_CHAOS_RUNS, or 300)
   --seed N         seed of the first run; each next run adds 1 (default: RDMC_TEST_SEED, or from the clock)
   --scenario NAME  ${SCENARIOS.join(', ')}
   --kv             a cluster of kv servers instead of a small store over one log; its scenarios:
                    ${KV_SCENARIOS.join(', ')}
-Without root, ${[...NEEDS_ROOT, ...KV_NEEDS_ROOT].join(' and ')} are left out; without etcd, ${NEEDS_ETCD.join(' and ')}. Exit code 1: a run failed; its seed and history file are printed.
+  --group          members of a group of @rdmc/group with stable delivery, which must deliver the same; its scenarios:
+                   ${GROUP_SCENARIOS.join(', ')}
+Left out without root: ${[...NEEDS_ROOT, ...KV_NEEDS_ROOT, ...GROUP_NEEDS_ROOT].join(', ')};
+without etcd: ${NEEDS_ETCD.join(', ')}.
+Exit code 1: a run failed; its seed and history file are printed.
 Ctrl-C ends every process and removes every file of the current run.`;
 
 const { values } = parseArgs({
@@ -25,6 +30,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     scenario: { type: 'string', multiple: true },
     kv: { type: 'boolean' },
+    group: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
   },
 });
@@ -34,9 +40,14 @@ const interrupted = new AbortController();
 if (values.help) console.log(HELP);
 else process.exitCode = await main();
 
-/** The first signal ends the current run, the second this process. */
+/** The first signal ends the current run, the second this process. A lab would end it if a signal had no listener left. */
 function heedSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort(signal));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (interrupted.signal.aborted) process.exit(128 + constants.signals[signal]);
+      interrupted.abort(signal);
+    });
+  }
 }
 
 /** Exits at once, so that nothing of an abandoned run continues. */
@@ -57,23 +68,27 @@ async function main(): Promise<number> {
   let failed = 0;
   for (let seed = first; seed < first + runs; seed += 1) {
     const next = await subject(seed);
-    const { scenario, shape } = next.plan;
+    const { scenario } = next.plan;
     const report = await judge(next, interrupted.signal).catch((error: unknown) => {
       if (interrupted.signal.aborted) leave(seed);
       throw error;
     });
-    const { seconds, acknowledged, operations, failure, file } = report;
-    const what = `seed ${seed} ${scenario} r=${shape.replicas}`.padEnd(44);
-    const numbers = `${operations} operations, ${acknowledged} writes acknowledged, ${seconds.toFixed(1)} s`;
-    console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${what} ${numbers}`);
+    const { seconds, summary, failure, file } = report;
+    const what = `seed ${seed} ${scenario} ${next.label}`.padEnd(44);
+    console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${what} ${summary}, ${seconds.toFixed(1)} s`);
     if (failure === undefined) continue;
     failed += 1;
-    console.log(
-      `  ${failure.replaceAll('\n', '\n  ')}\n  history: ${file}\n  again: npm run test:chaos --${values.kv ? ' --kv' : ''} --runs 1 --seed ${seed} --scenario ${scenario}`,
-    );
+    const again = `npm run test:chaos --${subjectFlag()} --runs 1 --seed ${seed} --scenario ${scenario}`;
+    console.log(`  ${failure.replaceAll('\n', '\n  ')}\n  history: ${file}\n  again: ${again}`);
   }
   console.log(`${runs} runs, ${failed} failed`);
   return failed > 0 ? 1 : 0;
+}
+
+/** As it is given on the command line. */
+function subjectFlag(): string {
+  if (values.group) return ' --group';
+  return values.kv ? ' --kv' : '';
 }
 
 function wholeNumber(name: string, text: string): number | undefined {
@@ -84,28 +99,35 @@ function wholeNumber(name: string, text: string): number | undefined {
 
 /** Creates the system of a seed. */
 function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined {
+  if (values.kv && values.group) {
+    console.error('--kv and --group are two subjects; give one of them');
+    return undefined;
+  }
+  if (values.group) {
+    const among = named(withoutRoot(GROUP_SCENARIOS, GROUP_NEEDS_ROOT));
+    return among && ((seed) => groupOfProcesses(seed, among as readonly GroupScenario[]));
+  }
   if (values.kv) {
     const among = named(possible());
     return among && ((seed) => kvCluster(seed, among as readonly KvScenario[]));
   }
-  const among = named(process.getuid?.() === 0 ? SCENARIOS : withoutRoot());
+  const among = named(withoutRoot(SCENARIOS, NEEDS_ROOT));
   return among && ((seed) => storeOverLog(seed, among as readonly Scenario[]));
 }
 
-function withoutRoot(): readonly Scenario[] {
-  console.log(`left out, because they need root: ${NEEDS_ROOT.join(', ')}`);
-  return SCENARIOS.filter((name) => !NEEDS_ROOT.includes(name));
+/** The scenarios that this user can run. */
+function withoutRoot(all: readonly string[], needRoot: readonly string[]): readonly string[] {
+  if (process.getuid?.() === 0) return all;
+  console.log(`left out, because they need root: ${needRoot.join(', ')}`);
+  return all.filter((name) => !needRoot.includes(name));
 }
 
 /** The scenarios of kv that this machine can run. */
-function possible(): readonly KvScenario[] {
-  const isRoot = process.getuid?.() === 0;
+function possible(): readonly string[] {
   if (noEtcd)
     console.log(`left out, because they need etcd (apt-get install etcd-server): ${NEEDS_ETCD.join(', ')}`);
-  if (!isRoot) console.log(`left out, because they need root: ${KV_NEEDS_ROOT.join(', ')}`);
-  return KV_SCENARIOS.filter(
-    (name) => !(noEtcd && NEEDS_ETCD.includes(name)) && (isRoot || !KV_NEEDS_ROOT.includes(name)),
-  );
+  const here = KV_SCENARIOS.filter((name) => !(noEtcd && NEEDS_ETCD.includes(name)));
+  return withoutRoot(here, KV_NEEDS_ROOT);
 }
 
 function named(all: readonly string[]): readonly string[] | undefined {

@@ -1,3 +1,6 @@
+import { drawGroup } from './group/group-plan.js';
+import { GroupRun } from './group/group-run.js';
+import type { GroupScenario } from './group/group-scenarios.js';
 import { drawKv, type KvScenario } from './kv/kv-plan.js';
 import { KvRun } from './kv/kv-run.js';
 import { KvUpgrade } from './kv/kv-upgrade.js';
@@ -16,4 +19,9 @@ export function storeOverLog(seed: number, among: readonly Scenario[]): Promise<
 export function kvCluster(seed: number, among: readonly KvScenario[]): Subject {
   const drawn = drawKv(seed, among);
   return drawn.plan.scenario === 'kv-upgrade' ? new KvUpgrade(drawn) : new KvRun(drawn);
+}
+
+/** A group with stable delivery. */
+export function groupOfProcesses(seed: number, among: readonly GroupScenario[]): Subject {
+  return new GroupRun(drawGroup(seed, among));
 }

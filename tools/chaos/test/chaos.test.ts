@@ -1,9 +1,10 @@
 import { noEtcd } from '@rdmc/testing/etcd';
 import { expect, it } from 'vitest';
+import { GROUP_NEEDS_ROOT, GROUP_SCENARIOS, type GroupScenario } from '../src/group/group-scenarios.js';
 import { KV_NEEDS_ROOT, KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from '../src/kv/kv-plan.js';
 import { judge } from '../src/run/judge.js';
 import { NEEDS_ROOT, SCENARIOS } from '../src/run/plan.js';
-import { kvCluster, storeOverLog } from '../src/subjects.js';
+import { groupOfProcesses, kvCluster, storeOverLog } from '../src/subjects.js';
 
 /** The seed of the first run. Every change is tested with the same seeds; `npm run test:chaos` uses new ones. */
 const firstSeed = Number(process.env.RDMC_TEST_SEED ?? 1);
@@ -20,6 +21,8 @@ function again(seed: number, scenario: string, subject = ''): string {
  * processes die, as in `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in
  * `kv-standby`. `kv-partition` and `kv-move-partition` take half a minute. Tests of @rdmc/kv have the others: `cluster` loses two servers
  * at once, `processes` the coordinator, alone and with a server, `hand-over` has a server that returns, `fenced` one that is stopped.
+ * `group-agreement` loses members as `group-member`, `group-root` and `group-members` do, and goes on; `group-partition` cuts links as
+ * `group-cut` and `group-one-way` do. `npm run test:smoke` runs one of the others.
  */
 const LEFT_OUT: readonly string[] =
   process.env.RDMC_TEST_LONG === '1'
@@ -28,11 +31,21 @@ const LEFT_OUT: readonly string[] =
         ...['primary', 'power-failure', 'coordinator', 'kv-server', 'kv-servers', 'kv-stopped', 'kv-return'],
         ...['kv-coordinator', 'kv-coordinator-server', 'kv-hand-over', 'kv-join', 'kv-drain'],
         ...['kv-standby', 'kv-partition', 'kv-move-partition', 'kv-upgrade'],
+        ...[
+          'group-calm',
+          'group-member',
+          'group-root',
+          'group-members',
+          'group-minority',
+          'group-cut',
+          'group-one-way',
+          'group-path',
+        ],
       ];
 
 /**
  * Places of seeds after the first one, for scenarios that do not have the place of their number: small clusters, since most
- * of a run is the start of its processes, and in `kv-servers` two servers that die at once.
+ * of a run is the start of its processes, and in `kv-servers` two servers that die at once. The groups of these have a total order.
  */
 const PLACES: Readonly<Record<string, number>> = {
   coordinator: 7,
@@ -40,6 +53,10 @@ const PLACES: Readonly<Record<string, number>> = {
   'kv-power': 5,
   'kv-takeover': 0,
   'kv-upgrade': 2,
+  'group-agreement': 7,
+  'group-torn': 12,
+  'group-stopped': 11,
+  'group-partition': 6,
 };
 
 /** Each scenario once. */
@@ -77,9 +94,25 @@ it.each(kvRuns.filter(({ scenario }) => !isLeftOut(scenario)))(
   },
 );
 
+const groupRuns = GROUP_SCENARIOS.map((scenario, run) => ({
+  seed: firstSeed + (PLACES[scenario] ?? run),
+  scenario,
+}));
+
+const isGroupLeftOut = (scenario: GroupScenario): boolean =>
+  LEFT_OUT.includes(scenario) || (!isRoot && GROUP_NEEDS_ROOT.includes(scenario));
+
+it.each(groupRuns.filter(({ scenario }) => !isGroupLeftOut(scenario)))(
+  'seed $seed: $scenario',
+  async ({ seed, scenario }) => {
+    const { failure, file } = await judge(groupOfProcesses(seed, [scenario]));
+    expect(failure && `${failure}\nhistory: ${file}\n${again(seed, scenario, '--group ')}`).toBeUndefined();
+  },
+);
+
 // A skipped test is printed at the end of a run.
 if (LEFT_OUT.length > 0)
   it.skip(`${LEFT_OUT.join(', ')} [skipped: set RDMC_TEST_LONG=1 to run them]`, () => {});
 if (noEtcd) it.skip(`${NEEDS_ETCD.join(', ')} (${noEtcd})`, () => {});
 if (!isRoot)
-  it.skip('full-disk, cut-links, cut-backup, kv-partition and kv-move-partition (they need root)', () => {});
+  it.skip(`${[...NEEDS_ROOT, ...KV_NEEDS_ROOT, ...GROUP_NEEDS_ROOT].join(', ')} (they need root)`, () => {});

@@ -37,6 +37,7 @@ function start(args: readonly string[]): { chaos: ChildProcess; folder: string }
 it.each([
   { args: ['--scenario', 'primary'], signal: 'SIGINT' as const, code: 130, members: 3 },
   { args: ['--kv', '--scenario', 'kv-server'], signal: 'SIGTERM' as const, code: 143, members: 4 },
+  { args: ['--group', '--scenario', 'group-member'], signal: 'SIGINT' as const, code: 130, members: 3 },
 ])(
   '$signal in a run of $args leaves no process and no file behind',
   async ({ args, signal, code, members }) => {

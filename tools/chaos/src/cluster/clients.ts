@@ -2,6 +2,7 @@ import type { WrittenTogether } from '../checker/check.js';
 import type { Action, Operation, Result } from '../checker/history.js';
 import { type Ask, NOT_PRIMARY } from '../member/messages.js';
 import type { Chances } from '../random.js';
+import type { Load } from '../run/judge.js';
 import type { Outcome } from './member-process.js';
 
 const OPERATION_MS = 4_000;
@@ -26,7 +27,7 @@ export interface ClientsOptions {
 }
 
 /** Clients that send requests continuously, each one request at a time, and the history of their answers. */
-export class Clients {
+export class Clients implements Load {
   readonly operations: Operation[] = [];
   readonly together: WrittenTogether[] = [];
   /** Codes of the refusals, and their number. */
@@ -45,6 +46,21 @@ export class Clients {
 
   get acknowledged(): number {
     return this.#acknowledged;
+  }
+
+  get summary(): string {
+    const operations = this.operations.length + this.together.length;
+    return `${operations} operations, ${this.#acknowledged} writes acknowledged`;
+  }
+
+  get trouble(): string {
+    const refusals = [...this.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
+    return `refused: ${refusals || 'nothing'}`;
+  }
+
+  get history(): object {
+    const { refusals, operations, together } = this;
+    return { refusals: [...refusals], operations, together };
   }
 
   get unanswered(): number {

@@ -36,6 +36,14 @@ export class KvRun implements Subject {
     });
   }
 
+  get label(): string {
+    return `r=${this.plan.shape.replicas}`;
+  }
+
+  get load(): Clients {
+    return this.clients;
+  }
+
   async carryOut(): Promise<Violation[]> {
     const { scenario, before, after, tearAfterBytes } = this.plan;
     const tears = { RDMC_SOFT_TEAR: String(tearAfterBytes) };

@@ -45,6 +45,14 @@ export class KvUpgrade implements Subject {
     });
   }
 
+  get label(): string {
+    return `r=${this.plan.shape.replicas}`;
+  }
+
+  get load(): Clients {
+    return this.clients;
+  }
+
   async carryOut(): Promise<Violation[]> {
     const { before, after } = this.#releases;
     const { cluster, clients, plan } = this;

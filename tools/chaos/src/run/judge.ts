@@ -3,21 +3,32 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { within } from '@rdmc/common';
 import type { Violation } from '../checker/check.js';
-import type { Clients } from '../cluster/clients.js';
 
 /** For runs that hang: an upgrade on two processors at a load of 50 took more than 180 s. */
 const RUN_MS = 480_000;
 /** Limit of the printed violations; the file has the whole history. */
 const SHOWN = 5;
 
+/** What a system does, and what is known of it. */
+export interface Load {
+  /** What a run proves: acknowledged writes, or members that have delivered the same. 0: nothing. */
+  readonly acknowledged: number;
+  /** Its numbers, for the line of a run. */
+  readonly summary: string;
+  /** The last errors, for a run that hangs. */
+  readonly trouble: string;
+  /** For the file of a failed run. */
+  readonly history: object;
+  /** Stops requests. */
+  halt(): void;
+}
+
 /** A system under load with faults. */
 export interface Subject {
-  readonly plan: {
-    readonly seed: number;
-    readonly scenario: string;
-    readonly shape: { readonly replicas: number };
-  };
-  readonly clients: Clients;
+  readonly plan: { readonly seed: number; readonly scenario: string };
+  /** What its seed has drawn, in short. */
+  readonly label: string;
+  readonly load: Load;
   /** The events of the run, in order, as text. */
   readonly events: readonly string[];
   /** Runs everything from the start of the processes to the check of the history. */
@@ -31,7 +42,8 @@ export interface Subject {
 export interface Report {
   readonly seconds: number;
   readonly acknowledged: number;
-  readonly operations: number;
+  /** Numbers of the run. */
+  readonly summary: string;
   /** The failure; undefined if the run passed. */
   readonly failure: string | undefined;
   /** File of a failed run: plan, events, history and the members' output. */
@@ -53,15 +65,15 @@ export async function judge(subject: Subject, signal?: AbortSignal): Promise<Rep
     failure = error instanceof Error ? (error.stack ?? error.message) : String(error);
   }
   const file = failure === undefined ? undefined : writeHistory(subject, failure);
-  subject.clients.halt();
+  subject.load.halt();
   await subject.remove();
-  const { operations, together, acknowledged } = subject.clients;
+  const { acknowledged, summary } = subject.load;
   const seconds = (performance.now() - started) / 1000;
-  return { seconds, acknowledged, operations: operations.length + together.length, failure, file };
+  return { seconds, acknowledged, summary, failure, file };
 }
 
 async function abandon(subject: Subject, signal: AbortSignal): Promise<never> {
-  subject.clients.halt();
+  subject.load.halt();
   await subject.remove();
   throw signal.reason;
 }
@@ -75,8 +87,7 @@ function tell(violations: readonly Violation[]): string {
 async function withDeadline(subject: Subject, signal?: AbortSignal): Promise<Violation[]> {
   signal?.throwIfAborted();
   const late = (): Error => {
-    const refusals = [...subject.clients.refusals].map(([code, count]) => `${count} × ${code}`).join(', ');
-    const last = `last event: ${subject.events.at(-1)}; refused: ${refusals || 'nothing'}`;
+    const last = `last event: ${subject.events.at(-1)}; ${subject.load.trouble}`;
     return new Error(`not complete after ${RUN_MS / 1000} s; ${last}`);
   };
   return within(subject.carryOut(), { timeoutMs: RUN_MS, late, signal });
@@ -85,10 +96,9 @@ async function withDeadline(subject: Subject, signal?: AbortSignal): Promise<Vio
 function writeHistory(subject: Subject, failure: string): string {
   const directory = join(tmpdir(), 'rdmc-chaos-failures');
   mkdirSync(directory, { recursive: true });
-  const { plan, events, clients } = subject;
+  const { plan, events, load } = subject;
   const path = join(directory, `seed-${plan.seed}-${plan.scenario}.json`);
-  const { operations, together, refusals } = clients;
-  const all = { plan, failure, events, refusals: [...refusals], operations, together, said: subject.said() };
+  const all = { plan, failure, events, ...load.history, said: subject.said() };
   writeFileSync(
     path,
     JSON.stringify(all, (_, value: unknown) => value ?? null, 1),

@@ -43,6 +43,14 @@ export class Run implements Subject {
     return new Run(plan, random, lab, deed);
   }
 
+  get label(): string {
+    return `r=${this.plan.shape.replicas}`;
+  }
+
+  get load(): Clients {
+    return this.clients;
+  }
+
   get primary(): MemberProcess {
     return this.cluster.server(this.#primary);
   }
