@@ -55,6 +55,7 @@ const may = {
     'packages/verbs',
     'packages/node',
     'packages/mesh',
+    'packages/group',
     'packages/tailwind',
     'tools/netlab',
     'tools/testing',

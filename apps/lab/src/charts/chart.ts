@@ -1,19 +1,12 @@
 import { marker } from './marker.js';
 import { linearScale, logScale, type Scale } from './scale.js';
 import { escaped } from './text.js';
-import { labelledPlaces, xPlaces } from './x-places.js';
+import { type Axis, labelledPlaces, xPlaces } from './x-places.js';
 
 /** Numbers to draw. A value that does not exist is `null`. */
-export interface Chart {
+export interface Chart extends Axis {
   readonly title: string;
   readonly description: string;
-  readonly kind: 'lines' | 'bars';
-  readonly x: {
-    readonly label: string;
-    readonly values: readonly (number | string)[];
-    /** Of the numbers below lines. Default: linear. Bars and names have columns of equal width. */
-    readonly scale?: 'linear' | 'log2' | undefined;
-  };
   readonly y: { readonly label: string; readonly scale: 'linear' | 'log10'; readonly digits: number };
   readonly series: readonly Series[];
 }

@@ -1,5 +1,3 @@
-import type { Chart } from './chart.js';
-
 /** Room for a mark at both ends of the axis. */
 const MARGIN = 24;
 /** Width of a character of a label, and the gap to the next label; about that of the font of page/charts.css. */
@@ -8,7 +6,16 @@ const GAP = 6;
 /** Labels that have room below columns. */
 const MOST_LABELS = 16;
 
-type Axis = Pick<Chart, 'kind' | 'x'>;
+/** The x axis of a chart. */
+export interface Axis {
+  readonly kind: 'lines' | 'bars';
+  readonly x: {
+    readonly label: string;
+    readonly values: readonly (number | string)[];
+    /** Of the numbers below lines. Default: linear. Bars and names have columns of equal width. */
+    readonly scale?: 'linear' | 'log2' | undefined;
+  };
+}
 
 /** Whether values of x are placed by what they are: bars, and names, have columns of equal width. */
 function numbersOf({ kind, x }: Axis): number[] | undefined {
