@@ -31,7 +31,7 @@ const AWAY: readonly string[] = [
 /**
  * Asks the first server of the list that answers. An order may reach several: each may be repeated. Resolves with the JSON of the
  * answer.
- * @throws KvError ERR_RDMC_KV_UNREACHABLE: none answers; what the server answered
+ * @throws KvError ERR_RDMC_KV_UNREACHABLE: none answers; the error that a server answered
  */
 export async function askCluster(flags: AdminFlags, words: readonly string[]): Promise<unknown> {
   const options = accessOptions(flags);

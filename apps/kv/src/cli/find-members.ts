@@ -26,7 +26,7 @@ export interface FindOptions {
 /**
  * The members of a cluster: as the first server says that answers. Where none does, they are those that were kept: after the end of
  * all members, listed servers may wait for this one.
- * @throws KvError ERR_RDMC_KV_UNREACHABLE: no server answers, and none were kept; what a server answered
+ * @throws KvError ERR_RDMC_KV_UNREACHABLE: no server answers, and none were kept; the error that a server answered
  */
 export async function findMembers({ asks, kept, waitMs }: FindOptions): Promise<ClusterMembers> {
   const over = new AbortController();

@@ -222,7 +222,7 @@ function measured(setting: Setting): Way {
     rivals: ['other algorithms'],
     needsRoot: true,
     run: async (bench) => {
-      // Before the measurement: what is compared with it was known then.
+      // Read before the measurement: the prediction was known then.
       const prediction = bench.recorded(predictedId(setting));
       const { rows } = jsonOf<{ rows: Row[] }>(await bench.command(args), shown(args));
       return dilatedOutcome(rows, prediction, setting);
