@@ -1,5 +1,4 @@
 /** Slots that move between servers that run: needs the built dist. */
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
@@ -7,6 +6,7 @@ import { freed } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import { type ClusterStatus, slotCount } from '../src/admin/status.js';
 import { MemberProcess } from '../src/demo/processes.js';
+import { admin } from './support/admin.js';
 import { TestCluster } from './support/cluster.js';
 import { RawClient } from './support/raw-client.js';
 
@@ -175,16 +175,3 @@ it('a server that is almost full gets no more slots, and the others serve theirs
     await cluster.close();
   }
 });
-
-/** `kv admin` as a process. */
-function admin(
-  port: number,
-  ...words: string[]
-): Promise<{ stdout: string; stderr: string; status: number }> {
-  return new Promise((resolve) => {
-    const args = [command, 'admin', ...words, '--connect', `127.0.0.1:${port}`];
-    const child = execFile(process.execPath, args, (_, stdout, stderr) =>
-      resolve({ stdout, stderr, status: child.exitCode! }),
-    );
-  });
-}

@@ -9,11 +9,11 @@ export interface MovesWait {
   readonly status: () => Promise<ClusterStatus>;
   /** Has the coordinator hand slots over, if it does not do so. */
   readonly order: () => Promise<unknown>;
-  /** What is left beside slots to move; undefined: nothing. */
+  /** The work that is left beside slots to move; undefined: nothing. */
   readonly remains?: ((status: ClusterStatus) => string | undefined) | undefined;
   /** @param left slots to move; null: not known */
   readonly progress: (text: string, left: number | null) => void;
-  /** What an operator should know at once. */
+  /** Tells the operator a reason at once. */
   readonly warn: (text: string) => void;
   /** The wait between two looks (default: a timer). */
   readonly pause?: () => Promise<unknown>;
@@ -43,7 +43,7 @@ export async function waitForMoves(wait: MovesWait): Promise<void> {
   }
 }
 
-/** What a drained server has beside slots, for `waitForMoves`. */
+/** For `waitForMoves`: the replicas that a drained server has beside slots. */
 export function remainsAtDrained(server: number): (status: ClusterStatus) => string | undefined {
   return ({ servers }) => {
     const found = servers.find((each) => each.server === server);

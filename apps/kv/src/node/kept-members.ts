@@ -2,28 +2,20 @@
  * The members of the cluster in a file of a server that joined it later, for its next start: the list of members does not have that
  * server, and after the end of all members no server answers at an address for clients.
  */
-import { open, readFile, rename } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeDurableDirectories, syncDirectory } from '@rdmc/common';
+import { makeDurableDirectories } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { type ClusterMembers, clusterMembers } from '../admin/members.js';
 import { codeOf, KvError, messageOf } from '../errors.js';
+import { writeDurably } from '../write-durably.js';
 
 const NAME = 'members.json';
 
 /** When this resolves, the file has these members, also after a loss of power. Before, it has the former ones. */
 export async function keepMembers(directory: string, members: ClusterMembers): Promise<void> {
-  const path = join(directory, NAME);
   await makeDurableDirectories(directory);
-  const file = await open(`${path}.tmp`, 'w', 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(members)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.tmp`, path);
-  await syncDirectory(directory);
+  await writeDurably(join(directory, NAME), `${JSON.stringify(members)}\n`);
 }
 
 /** Undefined: this server has not joined yet. @throws KvError ERR_RDMC_KV_INVALID_OPTION: the file is damaged */

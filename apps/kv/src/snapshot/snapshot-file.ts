@@ -15,9 +15,9 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { syncDirectory } from '@rdmc/common';
 import { list, openRecord, pattern, readShape, type Shaped, text, whole } from '@rdmc/common/shapes';
 import { KvError, messageOf } from '../errors.js';
+import { writeDurably } from '../write-durably.js';
 import { type Section, sectionsIn } from './sections.js';
 
 export const SNAPSHOT_FORMAT = 1;
@@ -98,16 +98,7 @@ export class SnapshotFileWriter {
 
 /** Writes the manifest, and makes all names durable. */
 export async function writeManifest(directory: string, content: Manifest): Promise<void> {
-  const path = join(directory, MANIFEST_NAME);
-  const file = await open(`${path}.tmp`, 'w', 0o600);
-  try {
-    await file.writeFile(`${JSON.stringify(content, undefined, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(`${path}.tmp`, path);
-  await syncDirectory(directory);
+  await writeDurably(join(directory, MANIFEST_NAME), `${JSON.stringify(content, undefined, 2)}\n`);
 }
 
 /** @throws KvError ERR_RDMC_KV_SNAPSHOT_INCOMPLETE: there is none; ERR_RDMC_KV_SNAPSHOT_FOREIGN, ERR_RDMC_KV_SNAPSHOT_DAMAGED */

@@ -17,7 +17,7 @@ import { yieldProcessor } from '@rdmc/verbs/loop';
 import { CliError } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { RECEIVE_DEPTH, REGION_BYTES, SEND_DEPTH } from './limits.js';
-import type { BenchDevice, BenchRoute, Transport } from './route.js';
+import { type BenchDevice, type BenchRoute, routeOf } from './route.js';
 
 /** Spins between two checks of the clock and of the other process. */
 const LOOK_EVERY = 1 << 12;
@@ -77,8 +77,7 @@ export class Endpoint {
 
   /** The device, and once connected the transport. */
   get route(): BenchRoute {
-    const { kind, name } = this.device;
-    return { device: kind === 'soft' ? 'soft' : name, transport: this.queuePair.transport as Transport };
+    return routeOf(this.device, this.queuePair.transport);
   }
 
   /** Begins a request on `byteLength` of this side's region; `flush` posts it. */

@@ -4,7 +4,7 @@ import { LocalCluster, type Reception } from '../cluster/local-cluster.js';
 import { timeOneCopy } from '../cluster/one-copy.js';
 import { median } from '../statistics.js';
 import type { MulticastDocument } from './documents.js';
-import type { BenchRoute, Transport } from './route.js';
+import { type BenchRoute, routeOf, type Transport } from './route.js';
 
 export interface MulticastPlan {
   readonly members: number;
@@ -44,10 +44,8 @@ export function blockBytesOf(
 }
 
 /** The members are processes of one host, so all their connections are alike. */
-function routeOf({ node }: LocalCluster, groups: ReadonlyMap<Algorithm, Group>): BenchRoute {
-  const { kind, name } = node.device;
-  const [transport] = [...groups.values()][0]!.transports;
-  return { device: kind === 'soft' ? 'soft' : name, transport: transport as Transport };
+function routeAmong({ node }: LocalCluster, groups: ReadonlyMap<Algorithm, Group>): BenchRoute {
+  return routeOf(node.device, [...groups.values()][0]!.transports[0]!);
 }
 
 function resultOf(
@@ -94,7 +92,7 @@ async function measureSize(
   const { node } = cluster;
   const region = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
   const target = await cluster.guard(node.allocate(Math.max(byteLength, SMALLEST_BUFFER)));
-  const { transport } = routeOf(cluster, groups);
+  const { transport } = routeAmong(cluster, groups);
   const blockBytes = blockBytesOf(plan, transport, byteLength);
   const copy = { from: region, to: target, byteLength: Math.max(byteLength, 1), blockBytes };
   const oneCopySeconds = await timeOneCopy(node.device, copy, signal);
@@ -141,7 +139,7 @@ export async function measureMulticast(
     for (const byteLength of plan.sizes) {
       for (const result of await measureSize(cluster, groups, plan, byteLength, signal)) onResult(result);
     }
-    const route = routeOf(cluster, groups);
+    const route = routeAmong(cluster, groups);
     await cluster.leave([...groups.values()]);
     return { route, traces: cluster.traces };
   } finally {

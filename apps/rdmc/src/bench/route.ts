@@ -1,3 +1,5 @@
+import type { Device } from '@rdmc/verbs';
+
 /** The device of a benchmark, and how its queue pairs are connected. */
 export interface BenchRoute {
   /** `soft`, or the name of an RDMA device. */
@@ -11,6 +13,11 @@ export type Transport = 'shm' | 'tcp' | 'roce' | 'infiniband';
 export interface BenchDevice {
   readonly device: string;
   readonly transport: 'auto' | 'shm' | 'tcp';
+}
+
+/** @param transport of a connected queue pair, or of a group */
+export function routeOf({ kind, name }: Device, transport: string): BenchRoute {
+  return { device: kind === 'soft' ? 'soft' : name, transport: transport as Transport };
 }
 
 const WAYS: Readonly<Record<Transport, string>> = {
