@@ -11,15 +11,16 @@ export const SMOKE_LIMIT_SECONDS = 900;
  * @typedef {object} NightlyPart
  * @property {string} label
  * @property {string} script
- * @property {string[]} full arguments of the script
+ * @property {string[]} [full] arguments of the script; without them another part of the nightly run contains this one
  * @property {string[]} [smoke] arguments of the smoke test; without them a push does not run this part
  * @property {Record<string, string>} [env]
- * @property {number} limitMinutes after which the full part is ended
+ * @property {number} [limitMinutes] after which the full part is ended
  */
 
 /** @type {NightlyPart[]} */
 export const PARTS = [
   { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], limitMinutes: 20 },
+  { label: 'demo of kv', script: 'test:long', smoke: ['apps/kv/test/demo'] },
   { label: 'Node.js versions', script: 'test:nodes', full: [], smoke: ['--smoke'], limitMinutes: 60 },
   {
     label: 'chaos',

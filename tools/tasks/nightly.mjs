@@ -17,7 +17,7 @@ for (const { label, script } of chosen) {
   if (!scripts[script]) console.log(`── ${label}: not yet (there is no script ${script})`);
 }
 const parts = chosen
-  .filter((part) => scripts[part.script] && (!smoke || part.smoke))
+  .filter((part) => scripts[part.script] && (smoke ? part.smoke : part.full))
   .map((part) => ({
     label: smoke ? `smoke test of ${part.label}` : part.label,
     command: 'npm',
