@@ -20,7 +20,7 @@ export const SMOKE_LIMIT_SECONDS = 900;
 /** @type {NightlyPart[]} */
 export const PARTS = [
   { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], limitMinutes: 20 },
-  { label: 'demo of kv', script: 'test:long', smoke: ['apps/kv/test/demo'] },
+  { label: 'processes of kv', script: 'test:long', smoke: ['apps/kv/test/demo', 'apps/kv/test/standby'] },
   { label: 'Node.js versions', script: 'test:nodes', full: [], smoke: ['--smoke'], limitMinutes: 60 },
   {
     label: 'chaos',

@@ -76,6 +76,25 @@ it('a log that one server cannot recover is given to another one', async () => {
   await placement.close();
 });
 
+it('the slots of a lost server go to servers that stay, and not to drained ones', async () => {
+  const { mesh, store, records } = newCluster(4);
+  store.values.set('kv/slots', { value: '[[0,5461,"1"],[5462,10922,"2"],[10923,16383,"4"]]', revision: 1 });
+  store.values.set('kv/drained', { value: '[3]', revision: 1 });
+  const { placement, recovered } = await servingRun(mesh, store, records);
+  const heirs: number[] = [];
+  mesh.onTakeover = (body) =>
+    heirs.push(...readShape(takeoverMessage, body).shares.map(({ member }) => member));
+  mesh.takeover = async () => {
+    records[0] = record(1, 'recovered');
+    store.values.set('kv/takeover/1', { value: '[[0,2730,"2"],[2731,5461,"4"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  expect(heirs).toEqual([2, 4]);
+  await placement.close();
+});
+
 it('a new plan has the heirs forget what earlier attempts brought them, and is kept only then', async () => {
   const { mesh, store, records } = newCluster(3);
   const { placement, recovered } = await servingRun(mesh, store, records);
@@ -132,7 +151,7 @@ it('slots that a server without any got just before it was lost are recovered', 
   const mesh = new FakeMesh([1, 2, 3]);
   const store = new FakeStore();
   const records = [1, 2].map((id) => record(id, 'live'));
-  store.values.set('kv/slots', { value: '[[0,8191,"1"],[8192,16383,"2"]]', revision: 1 });
+  store.values.set('kv/slots', { value: '[[0,5461,"1"],[5462,10922,"2"],[10923,16383,"4"]]', revision: 1 });
   records.push(record(3, 'live'));
   let placement!: Placement;
   const recovered = new Promise<unknown>((resolve) => {

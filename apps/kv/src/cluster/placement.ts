@@ -335,14 +335,21 @@ export class Placement {
     return this.#state.tenures(await this.#state.initial(first), logs);
   }
 
-  /** The slots go to the server that had them, if it is back with a new log; else to all. */
+  /** The server that had the slots, if it is back with a new log; else all, without those that are drained. */
+  async #heirsOf(owner: number | undefined): Promise<[logId: string, member: number][]> {
+    const drained = await this.#management.drained();
+    // A server that came meanwhile may have leftovers.
+    const clean = this.#living.filter(([logId]) => this.#leftovers.isClean(logId));
+    const back = clean.filter(([, member]) => member === owner);
+    if (back.length > 0) return back;
+    const staying = clean.filter(([, member]) => !drained.has(member));
+    return staying.length > 0 ? staying : clean;
+  }
+
   async #recover(logId: string, tenures: readonly Tenure[], logs: readonly LogRecord[]): Promise<boolean> {
     const slots = allSlots().filter((slot) => tenures[slot]!.logId === logId);
-    // A server that came meanwhile may have leftovers.
-    const heirs = this.#living.filter(([heir]) => this.#leftovers.isClean(heir));
     const owner = logs.find((record) => String(record.logId) === logId)?.owner;
-    const back = heirs.filter(([, member]) => member === owner);
-    const shares: Share[] = shareOut(slots, back.length > 0 ? back : heirs)
+    const shares: Share[] = shareOut(slots, await this.#heirsOf(owner))
       .filter(([, part]) => part.length > 0)
       .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
     if (shares.length === 0) return false;
