@@ -142,3 +142,42 @@ it('what is remembered is what the store has, after each kind of change, also of
   const { 5: fifth, 9: ninth } = (await state.storedTenures(records))!;
   expect([fifth?.logId, ninth?.logId]).toEqual(['1', '1']);
 });
+
+it('plans of recoveries that ended are folded into the layout: the state does not grow with them', async () => {
+  const store = new FakeStore();
+  store.values.set('kv/slots', { value: '[[0,16383,"1"]]', revision: 1 });
+  const records = [record(1, 'live')];
+  const logs = async () => records;
+  const state = new PlacementState(store);
+  const halves = (log: number): TenureRange[] => [
+    [0, 8191, String(log), 2 * log, 7],
+    [8192, 16383, String(log), 2 * log + 1, 8],
+  ];
+  // Each log is recovered by the next one.
+  for (let log = 2; log < 40; log += 1) {
+    records.push(record(log, 'live'));
+    await state.plan(String(log - 1), halves(log), logs);
+    records[log - 2] = record(log - 1, 'recovered');
+    const before = await new PlacementState(store).storedTenures(records);
+    await state.fold(logs);
+    expect(await new PlacementState(store).storedTenures(records)).toEqual(before);
+    expect(before![0]).toEqual(tenure(String(log), 2 * log, 7));
+    expect([...(await store.list('kv/takeover/')).values()].every(({ value }) => value === '[]')).toBe(true);
+  }
+});
+
+it('the plan of a recovery that has not ended is not folded; slots that a plan left out stay where they are', async () => {
+  const store = new FakeStore();
+  store.values.set('kv/slots', { value: '[[0,99,"1"],[100,16383,"2"]]', revision: 1 });
+  const unfinished = '[[100,16383,"3"]]';
+  store.values.set('kv/takeover/1', { value: '[[0,98,"3"]]', revision: 1 });
+  store.values.set('kv/takeover/2', { value: unfinished, revision: 1 });
+  const records = [record(1, 'recovered'), record(2, 'recovering'), record(3, 'live')];
+  const before = (await new PlacementState(store).storedTenures(records))!;
+  expect([before[98], before[99], before[100]]).toEqual([tenure('3'), tenure('1'), tenure('2')]);
+  await new PlacementState(store).fold(async () => records);
+  expect(await new PlacementState(store).storedTenures(records)).toEqual(before);
+  expect(store.values.get('kv/takeover/2')!.value).toBe(unfinished);
+  records[1] = record(2, 'recovered');
+  expect((await new PlacementState(store).storedTenures(records))![100]).toEqual(tenure('3'));
+});

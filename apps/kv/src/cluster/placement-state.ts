@@ -3,7 +3,8 @@
  *
  * ```
  * kv/slots              [[from, to, log, epoch, floor], …]     changed where slots are handed over
- * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'
+ * kv/takeover/<log>     [[from, to, heir, epoch, floor], …]    the tenures of <log>'s slots once its record says 'recovered'; [] when
+ *                                                              kv/slots has them, or later ones
  * kv/drained            [3, …]                                       servers that are to go
  * kv/moving             true                                   slots are to move until each server has its share
  * kv/removed            [3, …]                                       servers that have gone for good
@@ -27,6 +28,8 @@ const DRAINED_KEY = 'kv/drained';
 const REMOVED_KEY = 'kv/removed';
 const MOVING_KEY = 'kv/moving';
 const TAKEOVER_PREFIX = 'kv/takeover/';
+/** A store does not remove keys. */
+const FOLDED = '[]';
 const firstTenure = mapped(
   tuple(whole(), whole(), text()),
   ([from, to, logId]): TenureRange => [from, to, logId, 0, 0],
@@ -266,10 +269,36 @@ export class PlacementState {
     });
   }
 
+  /**
+   * Writes the layout that recoveries have led to, and empties the plans that it does not need any more. Otherwise the state would
+   * grow with each recovery: a file of it is written as a whole at each change, also while slots are stopped for a hand-over.
+   */
+  fold(logs: LogRecords): Promise<void> {
+    return this.#changes.run(async () => {
+      const records = await logs();
+      const recovered = recoveredOf(records);
+      if (recovered.size === 0 || !(await this.store.get(SLOTS_KEY))) return;
+      const plans = [...(await this.store.list(TAKEOVER_PREFIX))].filter(
+        ([key, { value }]) => value !== FOLDED && recovered.has(logOf(key)),
+      );
+      if (plans.length === 0) return;
+      await this.#change(
+        async () => records,
+        () => true,
+      );
+      for (const [key, { revision }] of plans) await this.store.put(key, FOLDED, revision);
+    });
+  }
+
   /** The tenure of each slot, after all recoveries that ended. */
   async tenures(initial: readonly TenureRange[], logs: readonly LogRecord[]): Promise<readonly Tenure[]> {
     return (await this.#read(textOf(initial), logs)).tenures;
   }
+}
+
+/** The log of a plan's key. */
+function logOf(key: string): string {
+  return key.slice(TAKEOVER_PREFIX.length);
 }
 
 function recoveredOf(logs: readonly LogRecord[]): ReadonlySet<string> {
@@ -283,7 +312,7 @@ function tenuresOf(
 ): Tenure[] {
   const plans = new Map<string, (Tenure | undefined)[]>();
   for (const [key, { value }] of takeovers) {
-    const logId = key.slice(TAKEOVER_PREFIX.length);
+    const logId = logOf(key);
     if (recovered.has(logId)) plans.set(logId, bySlot(read(value)));
   }
   const tenures = bySlot(slots);

@@ -254,6 +254,7 @@ export class Placement {
       const orphans = [...new Set(owners)].filter((logId) => absence.dead.has(logId));
       if (orphans.length === 0) {
         await this.#dropUnused(owners, logs, absence);
+        await this.#state.fold(() => this.coordinator.logs());
         await this.#rebalanceWhereDue(owners);
         return;
       }
