@@ -31,7 +31,7 @@ const obstacle = await createLab({ hosts: 2, rate: '100mbit' }).then(
 export const labTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
   test.skipIf(obstacle !== undefined)(`${title} (needs root and iproute2)`, work, timeoutMs);
 
-/** Such a test that takes long, and of which others have most: RDMC_TEST_LONG=1 runs it. */
+/** Such a test that takes long, and of which others have most: `npm run test:smoke` runs it for every push, as RDMC_TEST_LONG=1 does. */
 export const longLabTest = (title: string, work: () => Promise<void>, timeoutMs: number) =>
   LONG ? labTest(title, work, timeoutMs) : test.skip(`${title}${LONG_NOTE}`, work);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type CastEvent, CastLab, type Command, labTest, longLabTest } from '../src/cast-lab.js';
 
-/** Casts with real processes between hosts of a shaped network: see also `tools/netlab`. */
+/** Casts with real processes between hosts of a shaped network: see also `tools/netlab`. Some need RDMC_TEST_LONG=1. */
 
 const MIB = 1 << 20;
 const TIMEOUT_MS = 180_000;
@@ -83,7 +83,7 @@ labTest(
   TIMEOUT_MS,
 );
 
-labTest(
+longLabTest(
   'with --retries a host whose link comes back has everything in the end',
   async () => {
     const lab = await CastLab.create(4, '50mbit');
@@ -105,7 +105,7 @@ labTest(
   TIMEOUT_MS,
 );
 
-// RDMC_TEST_LONG=1 runs it; apps/rdmc has the same without a network.
+// apps/rdmc has the same without a network.
 longLabTest(
   'after kill -9 of a receiver in mid-transfer, the same cast sends only what that host lacks',
   async () => {
@@ -149,7 +149,7 @@ longLabTest(
   TIMEOUT_MS,
 );
 
-labTest(
+longLabTest(
   'a link that becomes slow slows the cast, and no receiver is lost',
   async () => {
     const lab = await CastLab.create(4, '100mbit');
@@ -220,7 +220,7 @@ longLabTest(
   TIMEOUT_MS,
 );
 
-labTest(
+longLabTest(
   'a receiver killed in mid-transfer is named; the next one there removes its files',
   async () => {
     const lab = await CastLab.create(4, '50mbit');

@@ -3,7 +3,7 @@ import type { ChannelOptions } from '@rdmc/hipower';
 import { createLab, type Netlab } from '@rdmc/netlab';
 import { temporaryDirectory } from '@rdmc/testing';
 import { expect, onTestFailed, onTestFinished } from 'vitest';
-import { labTest } from '../src/cast-lab.js';
+import { labTest, longLabTest } from '../src/cast-lab.js';
 import {
   expectAccount,
   type HiPowerEndOptions,
@@ -12,7 +12,7 @@ import {
   hiPowerCommand,
 } from '../src/hipower-process.js';
 
-/** HiPower between hosts of a shaped network (`tools/netlab`), over TCP: a process a host, member i in host hi. */
+/** HiPower between hosts of a shaped network (`tools/netlab`), over TCP: a process a host, member i in host hi. Some need RDMC_TEST_LONG=1. */
 
 const TIMEOUT_MS = 180_000;
 const PORT = 7431;
@@ -100,7 +100,7 @@ const SHAPES = {
   broadcast: { from: [0], to: [1, 2, 3] },
 } as const;
 
-labTest(
+longLabTest(
   'one to one, gather and broadcast, pushed, pulled and confirmed each: every message once, in order, and as it was',
   async () => {
     const channels = KINDS.flatMap((options, kind) =>
@@ -145,7 +145,7 @@ labTest(
   TIMEOUT_MS,
 );
 
-labTest(
+longLabTest(
   'a requester killed in a gather: the responder consumes what arrived, and names the dead member',
   async () => {
     const { members } = await start([{ ...ENDLESS, from: [0, 1], to: [2] }]);

@@ -21,6 +21,11 @@ export const SMOKE_LIMIT_SECONDS = 900;
 export const PARTS = [
   { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], limitMinutes: 20 },
   { label: 'processes of kv', script: 'test:long', smoke: ['apps/kv/test/demo', 'apps/kv/test/standby'] },
+  {
+    label: 'hosts of a network',
+    script: 'test:long',
+    smoke: ['test-e2e/test/cast-network', 'test-e2e/test/hipower-network'],
+  },
   { label: 'Node.js versions', script: 'test:nodes', full: [], smoke: ['--smoke'], limitMinutes: 60 },
   {
     label: 'chaos',
