@@ -84,6 +84,7 @@ interface ServerFlags extends MemberFlags, ReplicationFlags, ServerTlsFlags {
 }
 
 interface CoordinatorFlags extends MemberFlags, CoordinatorStateFlags {
+  readonly metrics?: MetricsAddress;
   readonly standby?: number;
   readonly listen?: Endpoint;
   readonly leadSeconds: number;
@@ -113,7 +114,7 @@ export function addMemberCommands(program: Command, tell: Tell): void {
       'runs the coordinator, which assigns keys to servers. With --etcd there may be standbys, of which one leads',
     )
     .addHelpText('after', COORDINATOR_HELP);
-  coordinatorStateOptions(memberOptions(coordinator))
+  metricsOption(coordinatorStateOptions(memberOptions(coordinator)))
     .option(
       '--standby <n>',
       'run standby 1, 2, …, which takes over when the coordinator is lost; needs --etcd and --listen',
@@ -171,14 +172,17 @@ function addServerCommand(program: Command, tell: Tell): void {
   );
 }
 
+function metricsOption(command: Command): Command {
+  return command.option(
+    '--metrics <[host:]port>',
+    'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)',
+    metricsAddress,
+  );
+}
+
 /** The options of what can be observed. */
 function monitorFlags(command: Command): Command {
-  return command
-    .option(
-      '--metrics <[host:]port>',
-      'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)',
-      metricsAddress,
-    )
+  return metricsOption(command)
     .option(
       '--slowlog-log-slower-than <µs>',
       'SLOWLOG keeps commands that take this many microseconds or more; 0: all, -1: none',
@@ -301,7 +305,7 @@ function startCoordinator(flags: CoordinatorFlags, tell: Tell): Promise<void> {
   }
   const directory = join(flags.directory, standby === undefined ? 'coordinator' : `standby-${standby}`);
   const state = { directory, etcd, etcdPrefix, etcdCaFile, leadMs: flags.leadSeconds * 1000 };
-  return runCoordinator({ ...common(flags, flags.members), ...state, standby, listen }, tell);
+  return runCoordinator({ ...common(flags, flags.members), ...state, standby, listen }, tell, flags.metrics);
 }
 
 function common(flags: MemberFlags, all: readonly Member[]) {

@@ -3,11 +3,17 @@ import type { MetricsAddress } from '@rdmc/metrics';
 import { type MemberLoss, memberName } from '../cluster/messages.js';
 import { codeOf, messageOf } from '../errors.js';
 import type { ServerOptions } from '../node/cluster-options.js';
-import { type CoordinatorOptions, KvCoordinator } from '../node/coordinator-process.js';
+import {
+  type CoordinatorEvents,
+  type CoordinatorOptions,
+  KvCoordinator,
+} from '../node/coordinator-process.js';
 import { KvServer } from '../node/kv-server.js';
 import { Standalone, type StandaloneOptions } from '../node/standalone.js';
+import { COORDINATOR_SAMPLES, CoordinatorCounters } from './coordinator-samples.js';
 import { PlannedEnd } from './planned-end.js';
 import { ServedMetrics } from './serve-metrics.js';
+import { SERVER_SAMPLES } from './server-samples.js';
 import type { Tell } from './tell.js';
 
 /** Exit code of a process whose part others have now: start it again. */
@@ -20,7 +26,7 @@ export async function runStandalone(
   metricsAddress?: MetricsAddress,
 ): Promise<void> {
   const end = new PlannedEnd('server', tell);
-  const metrics = await ServedMetrics.start('server', metricsAddress, tell);
+  const metrics = await ServedMetrics.start('server', metricsAddress, SERVER_SAMPLES, tell);
   const server = await Standalone.start(options, { shutdown: () => end.begin(0) });
   metrics?.of(server);
   tell(`ready: clients at port ${server.port}; one process without replication`, { ready: server.port });
@@ -34,7 +40,7 @@ export async function runServer(
 ): Promise<void> {
   const name = `server ${options.id}`;
   const end = new PlannedEnd(name, tell);
-  const metrics = await ServedMetrics.start(name, metricsAddress, tell);
+  const metrics = await ServedMetrics.start(name, metricsAddress, SERVER_SAMPLES, tell);
   const server = await KvServer.start(options, {
     memberLost: (event) => tellLost(name, event, tell),
     shutdown: () => end.begin(0),
@@ -72,11 +78,30 @@ async function repliesSent(): Promise<void> {
 }
 
 /** Runs until a signal, or until it can neither lead nor wait for the lead. */
-export async function runCoordinator(options: CoordinatorOptions, tell: Tell): Promise<void> {
+export async function runCoordinator(
+  options: CoordinatorOptions,
+  tell: Tell,
+  metricsAddress?: MetricsAddress,
+): Promise<void> {
   const name = options.standby === undefined ? 'coordinator' : `standby ${options.standby}`;
   const end = new PlannedEnd(name, tell);
+  const counters = new CoordinatorCounters();
+  const metrics = await ServedMetrics.start(name, metricsAddress, COORDINATOR_SAMPLES, tell);
+  metrics?.of(counters);
+  const coordinator = await KvCoordinator.start(options, counters.counting(coordinatorEvents(name, tell)));
+  end.beforeExit(() => coordinator.end());
+  tell(`${name}: started`, { ready: 0 });
+  coordinator.signal.addEventListener('abort', () => {
+    const reason: unknown = coordinator.signal.reason;
+    tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
+    end.begin(EXIT_FAILED);
+  });
+}
+
+/** A line for each event that an operator wants to know. */
+function coordinatorEvents(name: string, tell: Tell): CoordinatorEvents {
   let isWhole = false;
-  const coordinator = await KvCoordinator.start(options, {
+  return {
     leading: (term) => tell(`${name}: coordinates, run ${term}`, { leading: term }),
     waiting: ({ reason }) => tell(waitingText(name, reason), { waiting: reason ?? '' }),
     serving: (epoch) => {
@@ -106,14 +131,7 @@ export async function runCoordinator(options: CoordinatorOptions, tell: Tell): P
       isWhole = false;
       tellLost(name, event, tell);
     },
-  });
-  end.beforeExit(() => coordinator.end());
-  tell(`${name}: started`, { ready: 0 });
-  coordinator.signal.addEventListener('abort', () => {
-    const reason: unknown = coordinator.signal.reason;
-    tell(`${name} ends: ${codeOf(reason)}: ${messageOf(reason)}`, { ended: codeOf(reason) });
-    end.begin(EXIT_FAILED);
-  });
+  };
 }
 
 function waitingText(name: string, reason: string | undefined): string {

@@ -1,94 +1,46 @@
 import { Metrics, type MetricsAddress, serveMetrics } from '@rdmc/metrics';
-import type { ServerStatistics } from '../node/server-statistics.js';
 import type { Tell } from './tell.js';
 
-interface Measured {
-  statistics(): ServerStatistics;
-}
-
-type Sample = readonly [
+/** A number of a member; undefined: it does not have it. */
+export type MetricSample<Statistics> = readonly [
   kind: 'observedCounter' | 'gauge',
   name: string,
   help: string,
-  pick: (statistics: ServerStatistics) => number,
+  pick: (statistics: Statistics) => number | undefined,
 ];
 
-const SAMPLES: readonly Sample[] = [
-  ['observedCounter', 'rdmc_kv_commands_total', 'Commands of clients.', (all) => all.commands],
-  [
-    'observedCounter',
-    'rdmc_kv_slow_commands_total',
-    'Commands that took longer than the threshold of the slow log.',
-    (all) => all.slowCommands,
-  ],
-  ['gauge', 'rdmc_kv_clients', 'Connected clients.', (all) => all.clients],
-  [
-    'observedCounter',
-    'rdmc_kv_connections_total',
-    'Connections of clients that were accepted.',
-    (all) => all.connections,
-  ],
-  [
-    'observedCounter',
-    'rdmc_kv_refused_connections_total',
-    'Connections of clients that were refused, because there were too many.',
-    (all) => all.refusedConnections,
-  ],
-  [
-    'gauge',
-    'rdmc_kv_waiting_appends',
-    'Appends that not all backups have acknowledged.',
-    (all) => all.waitingAppends,
-  ],
-  [
-    'gauge',
-    'rdmc_kv_replication_lag_seconds',
-    'Time that the oldest of these appends has waited.',
-    (all) => all.replicationLagMs / 1000,
-  ],
-  [
-    'observedCounter',
-    'rdmc_kv_replication_wait_seconds_total',
-    'Time that writes have waited for all their backups, of all writes together.',
-    (all) => all.replicationWaitMs / 1000,
-  ],
-  ['gauge', 'rdmc_kv_keys', 'Keys that this server holds.', (all) => all.keys],
-  ['gauge', 'rdmc_kv_epoch', 'Epoch of the slot table.', (all) => all.epoch],
-  [
-    'gauge',
-    'rdmc_kv_start_time_seconds',
-    'Start of this server, in seconds since 1970.',
-    (all) => all.startedAt / 1000,
-  ],
-];
+interface Measured<Statistics> {
+  statistics(): Statistics;
+}
 
 /**
- * Serves the metrics of a server that starts meanwhile, until the process ends: its node and operations, and its own
+ * Serves the metrics of a member that starts meanwhile, until the process ends: its node and operations, and its own
  * numbers.
  */
-export class ServedMetrics {
-  #server: Measured | undefined;
+export class ServedMetrics<Statistics> {
+  #member: Measured<Statistics> | undefined;
 
-  private constructor(metrics: Metrics) {
-    for (const [kind, name, help, pick] of SAMPLES) {
-      metrics[kind](name, help, () => (this.#server ? pick(this.#server.statistics()) : []));
+  private constructor(metrics: Metrics, samples: readonly MetricSample<Statistics>[]) {
+    for (const [kind, name, help, pick] of samples) {
+      metrics[kind](name, help, () => (this.#member && pick(this.#member.statistics())) ?? []);
     }
   }
 
   /** Without an address it does nothing. @throws MetricsError ERR_RDMC_METRICS_LISTEN_FAILED */
-  static async start(
+  static async start<Statistics>(
     name: string,
     address: MetricsAddress | undefined,
+    samples: readonly MetricSample<Statistics>[],
     tell: Tell,
-  ): Promise<ServedMetrics | undefined> {
+  ): Promise<ServedMetrics<Statistics> | undefined> {
     if (!address) return undefined;
     const endpoint = await serveMetrics({ ...address, metrics: new Metrics({ watchNodes: true }) });
     tell(`${name}: metrics at ${endpoint.url}`, { metrics: endpoint.url });
-    return new ServedMetrics(endpoint.metrics);
+    return new ServedMetrics(endpoint.metrics, samples);
   }
 
-  /** From now on the numbers of this server are among the metrics. */
-  of(server: Measured): void {
-    this.#server = server;
+  /** From now on the numbers of this member are among the metrics. */
+  of(member: Measured<Statistics>): void {
+    this.#member = member;
   }
 }

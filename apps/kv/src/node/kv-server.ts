@@ -75,7 +75,7 @@ export class KvServer {
 
   /** What this server has done, and holds, at this moment. */
   statistics(): ServerStatistics {
-    return statisticsOf(this.serving.service.executor, this.membership.clientPort);
+    return statisticsOf(this.serving.service.executor, this.membership.clientPort, this.serving.backup);
   }
 
   /** The port for clients, also if any port was asked for. */

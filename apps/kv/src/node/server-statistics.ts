@@ -1,3 +1,5 @@
+import { NOBODY } from '../cluster/slot-table.js';
+import type { SlotRange } from '../commands/node-view.js';
 import type { ClientPort } from '../server/client-port.js';
 import type { Executor } from '../server/executor.js';
 
@@ -21,15 +23,51 @@ export interface ServerStatistics {
   readonly replicationWaitMs: number;
   /** Keys, also those that have expired and are not removed yet. */
   readonly keys: number;
+  /** Slots that this server has, those that it is handing over included. */
+  readonly slots: number;
+  /** Slots that no server has, as far as this one knows: commands for them wait. */
+  readonly unservedSlots: number;
+  /** Whether this server may answer reads now. */
+  readonly hasLease: boolean;
+  /** Bytes of entries in the log that are in use; 0 without replication. */
+  readonly logLiveBytes: number;
+  /** Bytes of the log's segments; 0 without replication. */
+  readonly logBytes: number;
+  /** Bytes of as many segments as the log may have; 0 without replication. */
+  readonly logLimitBytes: number;
+  /** What this server keeps for others; undefined without replication. */
+  readonly backup: BackupStatistics | undefined;
   /** Epoch of the slot table; 0 for a server alone. */
   readonly epoch: number;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
 }
 
-export function statisticsOf({ node, store }: Executor, port: ClientPort): ServerStatistics {
+/** The backup of other servers' logs. */
+export interface BackupStatistics {
+  /** Logs of which it has replicas. */
+  readonly logs: number;
+  /** Segments that are in memory only. */
+  readonly buffersUsed: number;
+  /** Segments that may be in memory only at once. */
+  readonly buffers: number;
+}
+
+/** What a backup tells of itself. */
+export interface MeasuredBackup {
+  readonly logIds: readonly bigint[];
+  readonly buffers: { readonly used: number; readonly limit: number };
+}
+
+export function statisticsOf(
+  { node, store, hasLease }: Executor,
+  port: ClientPort,
+  backup?: MeasuredBackup,
+): ServerStatistics {
   const { commandsProcessed: commands, clients, epoch, startedAt } = node;
   const { appends, oldestMs } = store.lag;
+  const { bytes, liveBytes, limitBytes } = store.usage;
+  const ranges = node.ranges();
   return {
     commands,
     clients,
@@ -40,7 +78,22 @@ export function statisticsOf({ node, store }: Executor, port: ClientPort): Serve
     replicationLagMs: oldestMs,
     replicationWaitMs: store.waitedMs,
     keys: store.keyspace.size,
+    slots: slotsOf(ranges, node.member),
+    unservedSlots: slotsOf(ranges, NOBODY),
+    hasLease,
+    logLiveBytes: liveBytes,
+    logBytes: bytes,
+    logLimitBytes: Number.isFinite(limitBytes) ? limitBytes : 0,
+    backup: backup && {
+      logs: backup.logIds.length,
+      buffersUsed: backup.buffers.used,
+      buffers: backup.buffers.limit,
+    },
     epoch,
     startedAt,
   };
+}
+
+function slotsOf(ranges: readonly SlotRange[], owner: number): number {
+  return ranges.reduce((sum, { from, to, member }) => (member === owner ? sum + to - from + 1 : sum), 0);
 }

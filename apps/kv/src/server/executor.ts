@@ -73,6 +73,11 @@ export class Executor implements CommandContext {
     });
   }
 
+  /** Whether reads may be answered now. */
+  get hasLease(): boolean {
+    return this.lease.valid;
+  }
+
   /** A sink's run begins. */
   begin(sink: Sink): void {
     this.#sink = sink;
