@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Deferred } from '@rdmc/common';
 import { Backup } from '@rdmc/tailwind/backup';
 import { scanSegment } from '@rdmc/tailwind/format';
@@ -106,6 +107,36 @@ describe('files', () => {
     expect(result).toEqual({ status: 'ok', offset: end, checksum, reason: 'end' });
     expect(Buffer.compare(bytes, written)).toBe(0);
     await backup.flushed(IDENTITY);
+  });
+
+  it('confirms a closed replica with its certificate, and not another one, or one that is damaged', async () => {
+    const rig = await startBackup();
+    const other = { byteLength: end, checksum: 1 };
+    await openAndWrite(rig);
+    await expect(rig.backup.checkClosed(IDENTITY, certificate)).rejects.toEqual(
+      refusal('ERR_RDMC_REPLICA_STATE'),
+    );
+    rig.backup.closeReplica(IDENTITY, certificate);
+    await rig.backup.checkClosed(IDENTITY, certificate);
+    await rig.backup.flushed(IDENTITY);
+    await rig.backup.close();
+    const back = await startBackup({ directory: rig.directory });
+    await back.backup.checkClosed(IDENTITY, certificate);
+    await expect(back.backup.checkClosed(IDENTITY, other)).rejects.toEqual(refusal('ERR_RDMC_REPLICA_STATE'));
+    await expect(back.backup.checkClosed({ ...IDENTITY, segmentId: 99n }, certificate)).rejects.toEqual(
+      refusal('ERR_RDMC_REPLICA_UNKNOWN'),
+    );
+    const path = join(rig.directory, filesIn(rig.directory)[0]!);
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 10]! ^= 1;
+    writeFileSync(path, bytes);
+    await expect(back.backup.checkClosed(IDENTITY, certificate)).rejects.toEqual(
+      refusal('ERR_RDMC_REPLICA_MISMATCH'),
+    );
+    back.backup.fence(IDENTITY.logId);
+    await expect(back.backup.checkClosed(IDENTITY, certificate)).rejects.toEqual(
+      refusal('ERR_RDMC_LOG_FENCED'),
+    );
   });
 
   it('a dump keeps open and closed replicas, and revokes access first', async () => {

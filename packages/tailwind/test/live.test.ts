@@ -1,5 +1,6 @@
 /** Logs where the coordinator and backups are lost and return while the others run. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { decodeObject, EntryType, encodeTombstone, type Log } from '@rdmc/tailwind';
 import { PATIENT, until } from '@rdmc/testing';
 import { expect, it, onTestFinished } from 'vitest';
@@ -71,6 +72,20 @@ function accepts(log: Log): boolean {
 const filesOf = ({ directory }: LiveMember): string[] =>
   readdirSync(directory).filter((name) => name.endsWith('.replica'));
 
+/** Another one for each file that was ever written. */
+const fileNumber = ({ directory }: LiveMember, name: string): bigint =>
+  statSync(join(directory, name), { bigint: true }).ino;
+
+/** Changes a byte of the entries in a replica's file. Returns whether it is as changed. */
+function damage(path: string): () => boolean {
+  const bytes = readFileSync(path);
+  const at = bytes.length >> 1;
+  const value = bytes[at]! ^ 0xff;
+  bytes[at] = value;
+  writeFileSync(path, bytes);
+  return () => readFileSync(path)[at] === value;
+}
+
 const numbers = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
 function connected({ node }: LiveMember, members: readonly number[]): Promise<void> {
@@ -120,20 +135,27 @@ it.each(['worker', 'application'] as const)(
     await connected(primary, [2, 3]);
     await connected(fourth, [1, 2, 3]);
     const log = await createLog(primary, [2, 3], thread);
-    await append(log, 0, 60);
-    await until(() => filesOf(third).length >= 2);
+    await append(log, 0, 90);
+    await until(() => filesOf(third).length >= 3);
+    // The log may not know yet that the last one is closed.
+    const [damaged, ...intact] = filesOf(third).sort().slice(0, -1);
 
     // Nothing is acknowledged while one of the two backups is gone.
     await third.kill();
+    const before = new Map(intact.map((name) => [name, fileNumber(third, name)]));
+    const isDamaged = damage(join(third.directory, damaged!));
     const back = await cluster.enter(3, third.directory);
     await until(() => accepts(log));
-    await append(log, 60, 61);
-    await append(log, 61, 100);
+    await append(log, 90, 91);
+    await append(log, 91, 130);
     // Every segment has two replicas again: what the primary and the other backup have had is not needed.
     await until(() => back.backup.segmentsOf(log.id).length === log.segmentIds.length);
+    // Complete files are taken as they are, and others are copied.
+    await until(() => !isDamaged());
+    for (const [name, number] of before) expect(fileNumber(back, name), name).toBe(number);
     await primary.kill();
     await second.kill();
-    expect(await recoveredBy(fourth, log.id)).toEqual(numbers(100));
+    expect(await recoveredBy(fourth, log.id)).toEqual(numbers(130));
   },
 );
 

@@ -82,6 +82,9 @@ describe('when all connections break at once', () => {
     for (const { backup } of members.slice(2)) {
       const [flushed, restore] = [backup.flushed.bind(backup), backup.restoreReplica.bind(backup)];
       let isForgotten = false;
+      backup.checkClosed = async () => {
+        throw new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', 'as if it were not here');
+      };
       backup.flushed = async (ref) => {
         if (ref.segmentId !== 1n || isForgotten) return flushed(ref);
         isForgotten = true;

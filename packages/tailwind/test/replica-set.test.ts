@@ -1,3 +1,4 @@
+import { Deferred } from '@rdmc/common';
 import { TailwindError } from '@rdmc/tailwind';
 import { refusal, until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -86,12 +87,45 @@ describe('a closed replica', () => {
     ]);
   });
 
+  it('that a backup still has when it is back counts again, and is not freed or copied', async () => {
+    const members = await startCluster(3);
+    const { set, freed, refusals } = await rig(members, [1, 2], 2);
+    await set.open();
+    await set.close(EMPTY);
+    const { backup } = members[1]!;
+    const checked = new Deferred<void>();
+    const check = backup.checkClosed.bind(backup);
+    let isBack = false;
+    backup.checkClosed = async (...request) => {
+      if (!isBack) throw new TailwindError('ERR_RDMC_BACKUP_CLOSED', 'it is away');
+      await check(...request);
+      checked.resolve();
+    };
+    backup.openReplica = async () => {
+      throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'no buffer');
+    };
+    set.memberLost(1, EMPTY);
+    await until(() => refusals.get('restore') !== undefined);
+    expect(set.members).toEqual([2]);
+    isBack = true;
+    await checked.promise;
+    await set.flushed(EMPTY);
+    expect([...set.members].sort()).toEqual([1, 2]);
+    expect(refusals.get('restore')).toBeUndefined();
+    // Whoever is about to free it asks whether it is wanted.
+    for (const { member, isWanted } of freed) expect([member, isWanted()]).toEqual([1, true]);
+    expect(backup.holds(IDENTITY)).toBe(true);
+  });
+
   it('is not replaced any more when its segment is freed', async () => {
     const members = await startCluster(2);
     const { set, refusals, freed } = await rig(members, [1], 1);
     await set.open();
     await set.close(EMPTY);
     const { backup } = members[1]!;
+    backup.checkClosed = async () => {
+      throw new TailwindError('ERR_RDMC_REPLICA_UNKNOWN', 'as if it were not here');
+    };
     backup.openReplica = async () => {
       throw new TailwindError('ERR_RDMC_BACKUP_FULL', 'no buffer');
     };

@@ -203,6 +203,28 @@ export class Backup {
     this.#flusher.flush(replica);
   }
 
+  /**
+   * Resolves where the closed replica of a segment is here, complete as the primary's certificate has it. The primary of a backup that
+   * was lost, and is back with its files, asks for that, and does without a copy.
+   * @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE, ERR_RDMC_REPLICA_MISMATCH, ERR_RDMC_LOG_FENCED; errors of the
+   *   file system
+   */
+  async checkClosed(ref: SegmentRef, certificate: Certificate): Promise<void> {
+    this.admit(ref.logId);
+    const replica = this.replicas.find(ref);
+    const { byteLength, checksum } = replica.certificate ?? {};
+    if (
+      !replica.record.committed ||
+      byteLength !== certificate.byteLength ||
+      checksum !== certificate.checksum
+    )
+      throw wrongState(replica, 'was not closed with this certificate');
+    const result = await this.#scanner.scan(replica, certificate, (scanned) => scanned.result);
+    this.admit(ref.logId);
+    if (replica.freed || !this.replicas.isInPlace(replica)) throw unknownReplica(replica.key);
+    if (result.status !== 'ok') throw mismatch(replica.key, result);
+  }
+
   /** Sets the epoch of an open replica. @throws TailwindError ERR_RDMC_REPLICA_UNKNOWN, ERR_RDMC_REPLICA_STATE */
   setEpoch(ref: SegmentRef, epoch: number): void {
     this.admit(ref.logId);
@@ -376,10 +398,7 @@ export class Backup {
     // During the scan the replacement may have been abandoned, or the log recovered and freed.
     if (this.replicas.replacement(key) !== replica) throw unknownReplica(key);
     if (result.status === 'ok') return replica;
-    throw new TailwindError(
-      'ERR_RDMC_REPLICA_MISMATCH',
-      `Replica ${key} does not match its primary's certificate: ${result.reason} at ${result.offset}`,
-    );
+    throw mismatch(key, result);
   }
 
   #putInPlace(replica: Replica): void {
@@ -391,6 +410,16 @@ export class Backup {
   admit(logId: bigint): void {
     this.#fences.admit(logId);
   }
+}
+
+function mismatch(
+  key: string,
+  { reason, offset }: { readonly reason: string; readonly offset: number },
+): TailwindError {
+  return new TailwindError(
+    'ERR_RDMC_REPLICA_MISMATCH',
+    `Replica ${key} does not match its primary's certificate: ${reason} at ${offset}`,
+  );
 }
 
 function certificateOf({ byteLength, checksum }: Certificate): Certificate {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deferred } from '@rdmc/common';
+import { remoteKey } from '@rdmc/verbs';
 import { BACKUP_RETRY_MS } from '../constants.js';
 import { codeOf, messageOf, TailwindError } from '../errors.js';
 import type { TargetSetup } from '../records.js';
@@ -26,6 +27,8 @@ export interface GrantWatch {
   abandoned(member: number): void;
   /** False: the segment was freed, and the buffer is not needed any more. */
   isWanted(): boolean;
+  /** Whether the backup, which was lost, has the closed replica that is looked for. It is asked for that before it grants a buffer. */
+  hasClosed?(connection: BackupConnection): Promise<boolean>;
 }
 
 /** Finds buffers for replicas at backups. */
@@ -33,8 +36,8 @@ export class ReplicaGrants {
   constructor(private readonly environment: LogEnvironment) {}
 
   /**
-   * A buffer at a backup without a replica of the segment. Retries until one is granted, or is not wanted any more
-   * (undefined). Several calls may run at once.
+   * A buffer at a backup without a replica of the segment that counts, or a closed replica that one has. Retries until one is granted,
+   * or is not wanted any more (undefined). Several calls may run at once.
    * @throws the reason for which the log ended meanwhile
    */
   async grant(purpose: GrantPurpose, wanted: Wanted, watch: GrantWatch): Promise<Replica | undefined> {
@@ -48,7 +51,7 @@ export class ReplicaGrants {
         tried.add(member);
         watch.asked(member);
         try {
-          return await this.#openAt(member, wanted);
+          return await this.#openAt(member, wanted, watch);
         } catch (error) {
           watch.abandoned(member);
           throwIfFenced(this.environment, error);
@@ -61,14 +64,22 @@ export class ReplicaGrants {
     return undefined;
   }
 
-  async #openAt(member: number, wanted: Wanted): Promise<Replica> {
+  async #openAt(member: number, wanted: Wanted, watch: GrantWatch): Promise<Replica> {
     const { connections, options, link } = this.environment;
     const connection = await connections.to(member);
+    if (await watch.hasClosed?.(connection)) return closedReplica(connection, link.number());
     const request = { ...wanted, segmentBytes: options.segmentBytes };
     const { address, rkey, key } = await connection.open(request);
     const setup = { target: link.number(), pair: connection.pair, member, address, rkey, key };
     return { connection, setup, caughtUp: new Deferred(), state: 'open' };
   }
+}
+
+/** A replica that nothing is written to any more. */
+function closedReplica(connection: BackupConnection, target: number): Replica {
+  const { pair, member } = connection;
+  const setup = { target, pair, member, address: 0, rkey: remoteKey(0), key: 0 };
+  return { connection, setup, caughtUp: new Deferred(), state: 'closed' };
 }
 
 /** Ends the log when the error says that it was fenced. Throws in that case, and when the log has ended already. */

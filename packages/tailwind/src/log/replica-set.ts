@@ -1,6 +1,7 @@
 import { SerialQueue, within } from '@rdmc/common';
 import { codeOf, messageOf } from '../errors.js';
 import type { Certificate } from '../format/scan.js';
+import type { BackupConnection } from '../rpc/backup-client.js';
 import { copyClosed } from './closed-copy.js';
 import type { GrantPurpose, LogEnvironment } from './log-environment.js';
 import { OpenMoves } from './open-moves.js';
@@ -309,9 +310,13 @@ export class ReplicaSet {
   }
 
   async #copyClosed(index: number, certificate: Certificate): Promise<boolean> {
-    const replacement = await this.#grant('restore');
+    const replacement = await this.#grant('restore', () => !this.#isFreed, certificate);
     this.environment.refuse('restore', undefined);
     if (!replacement) return true;
+    if (replacement.state === 'closed') {
+      this.#put(index, replacement);
+      return true;
+    }
     try {
       await copyClosed(this.environment, this.segment, this.#epoch.value, replacement, certificate);
       this.#put(index, replacement);
@@ -320,6 +325,24 @@ export class ReplicaSet {
       this.#uncounted.abandon(replacement.connection.member);
       this.#throwIfFenced(error);
       this.environment.connections.suspect(replacement.connection);
+      return false;
+    }
+  }
+
+  /** A backup that was lost may be back with its closed replica: then nothing is copied. */
+  async #hasClosed(connection: BackupConnection, certificate: Certificate): Promise<boolean> {
+    if (!this.#uncounted.isStaleAt(connection.member)) return false;
+    try {
+      await connection.retake(this.segment.identity, certificate);
+      return true;
+    } catch (error) {
+      this.#throwIfFenced(error);
+      const { logger } = this.environment.options;
+      const segmentId = String(this.segment.identity.segmentId);
+      logger?.debug?.(
+        { member: connection.member, segmentId, reason: messageOf(error) },
+        'a replica is copied',
+      );
       return false;
     }
   }
@@ -335,7 +358,12 @@ export class ReplicaSet {
     this.#uncounted.granted(replica.connection.member);
   }
 
-  #grant(purpose: GrantPurpose, isWanted = () => !this.#isFreed): Promise<Replica | undefined> {
+  /** @param certificate of a closed segment: a backup may have its replica */
+  #grant(
+    purpose: GrantPurpose,
+    isWanted = () => !this.#isFreed,
+    certificate?: Certificate,
+  ): Promise<Replica | undefined> {
     const request = {
       ...this.segment.identity,
       epoch: this.#epoch.value,
@@ -347,6 +375,7 @@ export class ReplicaSet {
       asked: (member) => this.#uncounted.ask(member),
       abandoned: (member) => this.#uncounted.abandon(member),
       isWanted,
+      ...(certificate && { hasClosed: (connection) => this.#hasClosed(connection, certificate) }),
     };
     return this.#grants.grant(purpose, request, watch);
   }

@@ -39,6 +39,11 @@ export class UncountedReplicas {
     this.#stale.add(member);
   }
 
+  /** Whether a backup may have a replica that counted, and has not been told to free it. */
+  isStaleAt(member: number): boolean {
+    return this.#stale.has(member);
+  }
+
   /** Whether a backup has, or may be about to have, a replica that counts. */
   isWantedAt(member: number): boolean {
     return this.#asked.has(member) || this.members().includes(member);

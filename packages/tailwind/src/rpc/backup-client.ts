@@ -107,6 +107,11 @@ export class BackupConnection {
     await this.#tell('restore', { ...refText(ref), epoch, byteLength, checksum });
   }
 
+  /** A closed replica from before the backup was lost counts again, if it is complete. */
+  async retake(ref: SegmentRef, { byteLength, checksum }: Certificate): Promise<void> {
+    await this.#tell('retake', { ...refText(ref), byteLength, checksum });
+  }
+
   async setEpoch(ref: SegmentRef, epoch: number): Promise<void> {
     await this.#tell('epoch', { ...refText(ref), epoch });
   }

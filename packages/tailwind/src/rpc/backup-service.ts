@@ -19,7 +19,7 @@ import { Turns } from './turns.js';
 
 type Request<Op extends BackupRequest['op']> = Extract<BackupRequest, { op: Op }>;
 type RecoveryRequest = Request<'load' | 'unload' | 'free-log' | 'divide' | 'part' | 'read'>;
-type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'epoch' | 'free'>;
+type SegmentRequest = Request<'open' | 'close' | 'commit' | 'restore' | 'retake' | 'epoch' | 'free'>;
 
 /** Lets the members of a mesh use a backup: answers their requests, and owns the queue pairs for their writes. */
 export class BackupService {
@@ -163,6 +163,7 @@ export class BackupService {
     if (request.op === 'commit') await backup.commitReplica(request, request.epoch, request);
     else if (request.op === 'epoch') backup.setEpoch(request, request.epoch);
     else if (request.op === 'free') await backup.freeReplica(request);
+    else if (request.op === 'retake') await backup.checkClosed(request, request);
     else {
       await this.#pairs.evict(segmentKey(request));
       if (request.op === 'close') backup.closeReplica(request, request);

@@ -74,6 +74,8 @@ export const backupRequest = variants(
     commit: { ...segment, epoch: u32, ...certificate },
     /** Commits and closes a copy of a closed replica, in one step. */
     restore: { ...segment, epoch: u32, ...certificate },
+    /** A closed replica that this backup had when it was lost counts again. Refused unless it is complete. */
+    retake: { ...segment, ...certificate },
     epoch: { ...segment, epoch: u32 },
     free: { ...segment },
     /** The segments of which this backup has a replica: for the log's primary. */
