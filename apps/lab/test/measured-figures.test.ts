@@ -83,6 +83,17 @@ describe('many members on slow links', () => {
     expect(notes[0]).toContain('not a recorded prediction');
   });
 
+  it('have the time from the first receiver to the last one where it was measured', () => {
+    const skewed = rows.map((row) => (row.n === 8 ? row : { ...row, skew: row.seconds / 10 }));
+    const [, skew] = dilatedOutcome(skewed, undefined).panels;
+    expect(skew!.title).toBe('8 MiB, links of 25 Mbit/s: first to last receiver');
+    expect(skew!.series.map(({ name, values }) => [name, values])).toEqual([
+      ['binomial-pipeline', [null, null, 400, 315]],
+      // Of the whole bytes.
+      ['sequential', [null, null, 16_000, null]],
+    ]);
+  });
+
   it('use the prediction that was recorded before the measurement', async () => {
     const way = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab')!;
     const asked: string[] = [];
@@ -138,6 +149,12 @@ describe('the load of Cosmos', () => {
     expect(cosmosOutcome(rows).facts.memory).toBe('2000 MiB, the sum of peak RSS; blocks of 16 KiB');
     const shared = rows.map((each) => ({ ...each, 'all PSS MiB': 950 }));
     expect(cosmosOutcome(shared).facts.memory).toContain('; 950 MiB of PSS;');
+    expect(cosmosOutcome(rows).panels).toHaveLength(1);
+    const skewed = rows.map((each) => ({ ...each, skewPercentiles: [[50, 0.1]] as const }));
+    expect(cosmosOutcome(skewed).panels[1]).toMatchObject({
+      title: 'The same load: first to last replica',
+      series: [{ values: [100] }, { values: [100] }, { values: [100] }],
+    });
     expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
   });
 });
@@ -152,6 +169,13 @@ describe('concurrent groups', () => {
     const { panels, facts } = concurrentOutcome(rows);
     expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
     expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
+    expect(panels).toHaveLength(2);
+    const skewed = concurrentOutcome(rows.map((row) => ({ ...row, skew: row.n / 100 }))).panels;
+    expect(skewed.map(({ title }) => title).slice(2)).toEqual([
+      '16 MiB, links of 100 Mbit/s: first to last receiver',
+      '1 MiB, links of 100 Mbit/s: first to last receiver',
+    ]);
+    expect(skewed[2]!.series[1]!.values).toEqual([30, 40, 80, 160]);
     expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
   });
 });
