@@ -9,6 +9,7 @@ import { relaysOutcome } from '../src/benchmark/relays.js';
 import { consecutive, measuredBreakdown } from '../src/benchmark/steps.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { waitsOutcome } from '../src/benchmark/waits.js';
+import { outcomeOf as figure6b } from '../src/catalogue/hipower/figure-6b.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
 import { measuredOutcome as figure5Measured } from '../src/catalogue/rdmc/figure-5.js';
 import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1.js';
@@ -292,14 +293,37 @@ describe('HiPower', () => {
   it('streams: latency by stream, variant and size', () => {
     const lines = ['one', 'gather', 'broadcast'].flatMap((stream, s) =>
       variants.map(
-        (variant, v) => `| 512 | ${stream} | ${variant} | ${10 * (s + 1) + v} (1.00) | 9 | 1 | 1 |`,
+        (variant, v) =>
+          `| 512 | ${stream} | ${variant} | ${10 * (s + 1) + v} (1.00) | 9 | ${s + 1} (1.00) | ${v + 4} |`,
       ),
     );
     const table = new StreamsTable(lines.join('\n'));
     expect(table.p50('gather', 'push', 512)).toBe(22);
     expect(table.panel('broadcast', 'title').series.map(({ values }) => values)).toEqual([[31], [32], [30]]);
+    const [requesters] = table.processorPanels('gather', 'requester', 'title');
+    expect(requesters!.series.map(({ values }) => values)).toEqual([[2], [2], [2]]);
+    const [responders] = table.processorPanels('gather', 'responder', 'title');
+    expect(responders!.series.map(({ values }) => values)).toEqual([[5], [6], [4]]);
+    const older = new StreamsTable(lines.map((line) => line.replace(/ 9 \|.*/, ' 9 |')).join('\n'));
+    expect(older.processorPanels('gather', 'responder', 'title')).toEqual([]);
     expect(() => table.p50('gather', 'push', 64)).toThrow(expect.objectContaining(FAILED));
     expect(() => new StreamsTable('')).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('processor time of both sides of gather and broadcast', () => {
+    const table = (requester: number, responder: number) =>
+      new ThroughputTable(
+        variants
+          .map((name) => `| 512 | ${name} | 300 | 1 | ${requester} | 0 | ${responder} | 0 |`)
+          .join('\n'),
+      );
+    const { panels } = figure6b([table(1, 2), table(3, 4)]);
+    expect(panels.map(({ title, series }) => [title, series[0]!.values])).toEqual([
+      ['Gather: processor time of the master', [2]],
+      ['Broadcast: processor time of the master', [3]],
+      ['Gather: processor time of all workers', [1]],
+      ['Broadcast: processor time of all workers', [4]],
+    ]);
   });
 
   it('latency by size, with plain TCP', () => {
