@@ -6,6 +6,8 @@ import { heirsOutcome } from '../src/benchmark/heirs.js';
 import { SizesTable, StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
 import { OfferedLoads } from '../src/benchmark/offered.js';
 import { relaysOutcome } from '../src/benchmark/relays.js';
+import { messagesInRings, ringsOutcome } from '../src/benchmark/rings.js';
+import { slowLinkOnNetlab, slowLinkOutcome } from '../src/benchmark/slow-link.js';
 import { consecutive, measuredBreakdown } from '../src/benchmark/steps.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { waitsOutcome } from '../src/benchmark/waits.js';
@@ -178,6 +180,70 @@ describe('concurrent groups', () => {
     ]);
     expect(skewed[2]!.series[1]!.values).toEqual([30, 40, 80, 160]);
     expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('one slow path', () => {
+  const row = (n: number, name: string, kept: number) => ({ n, name, kept, skew: 0.01, formula: 0.75 });
+  const rows = [
+    row(8, 'binomial-pipeline 1/1/1', 0.76),
+    row(8, 'binomial-pipeline', 1.02),
+    row(8, 'chain 1/1/1', 0.5),
+    row(8, 'chain', 0.55),
+  ];
+
+  it('leaves a share of the speed, with both windows', () => {
+    const { facts, panels } = slowLinkOutcome(rows);
+    expect(facts).toEqual({
+      kept: 'n = 8: 0.76 (windows 1/1), 1.02 (shipped); the formula: 0.75',
+      chain: 'n = 8: 0.50 (windows 1/1), 0.55 (shipped)',
+    });
+    expect(panels[0]!.series.map(({ values }) => values[0])).toEqual([0.76, 1.02, 0.5, 0.55, 0.75]);
+    expect(panels[1]!.title).toContain('first to last receiver');
+    expect(() => slowLinkOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+    expect(() => slowLinkOutcome([])).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('has commands that npm run reproduce runs, as the rings have', async () => {
+    const way = slowLinkOnNetlab();
+    const bench = { say: () => {}, command: async () => JSON.stringify({ rows }), recorded: () => undefined };
+    expect((await way.run!(bench)).facts.kept).toContain('0.76 (windows 1/1)');
+    expect(way.command).toContain('--windows 1/1/1,default');
+  });
+});
+
+describe('messages through rings', () => {
+  const row = (n: number, bytes: number, mpi: number | null) => ({
+    n,
+    bytes,
+    many: 4000 / n,
+    single: 10,
+    mpi,
+  });
+  const rows = [1, 1024, 8192].flatMap((bytes) => [row(2, bytes, 5000), row(16, bytes, 90)]);
+
+  it('are beside those of Open MPI where it is installed', () => {
+    const { facts, panels, missing } = ringsOutcome(rows);
+    expect(facts).toEqual({ rate: '2,000 / 250 (sendMany)', mpi: '5,000 / 90' });
+    expect(panels.map(({ title }) => title)).toEqual(
+      ['1 byte', '1 KiB', '8 KiB'].map(
+        (name) => `Messages of ${name} among processes of one host, through rings`,
+      ),
+    );
+    expect(missing).toEqual([]);
+    const alone = ringsOutcome(rows.map((each) => ({ ...each, mpi: null })));
+    expect(alone).toMatchObject({ facts: { rate: '2,000 / 250 (sendMany)' }, missing: ['Open MPI'] });
+    expect(alone.panels[0]!.series).toHaveLength(2);
+    expect(() => ringsOutcome(rows.slice(2))).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('are what the benchmark prints', async () => {
+    const bench = {
+      say: () => {},
+      command: async () => JSON.stringify({ result: { rows } }),
+      recorded: () => undefined,
+    };
+    expect((await messagesInRings().run!(bench)).facts.mpi).toBe('5,000 / 90');
   });
 });
 
