@@ -13,7 +13,7 @@ import { Threads } from '../src/benchmark/threads.js';
 import { waitsOutcome } from '../src/benchmark/waits.js';
 import { outcomeOf as figure6b } from '../src/catalogue/hipower/figure-6b.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
-import { measuredOutcome as figure5Measured } from '../src/catalogue/rdmc/figure-5.js';
+import { measuredOutcome as figure5Measured, stoppedOutcome } from '../src/catalogue/rdmc/figure-5.js';
 import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
 import { workersOutcome } from '../src/catalogue/tailwind/figure-12.js';
@@ -301,6 +301,23 @@ describe('the steps of a transfer', () => {
       { transfer: 10, wait: 0 },
       { transfer: 20, wait: 0 },
     ]);
+  });
+
+  it('are longer where a relay was stopped', () => {
+    const stop = { member: 2, from: 200, to: 290 };
+    const { facts, panels } = stoppedOutcome({ ...steps, milliseconds: 2.5, before: 2.4, stop });
+    expect(facts).toEqual({
+      wait: 'a step longer by: root 0 µs, relay 75 µs; stopped for 90 µs, a step is 8,800 µs',
+      later: '100 µs than the message before; stopped for 90 µs',
+    });
+    expect(panels.map(({ title }) => title)).toEqual([
+      'The root, as sender',
+      'The stopped relay, as receiver',
+    ]);
+    const late = { ...stop, from: 10_000 };
+    for (const wrong of [steps, { ...steps, milliseconds: 2.5, before: 2.4, stop: late }]) {
+      expect(() => stoppedOutcome(wrong)).toThrow(expect.objectContaining(FAILED));
+    }
   });
 
   it('need a trace of the blocks', () => {
