@@ -94,6 +94,15 @@ describe('what benchmarks print', () => {
     expect(missing).toEqual([]);
   });
 
+  it('netlab: first to last receiver, of groups', () => {
+    const row = (name: string, skew?: number) => ({ n: 4, name, seconds: 1, ...(skew && { skew }) });
+    const { panels } = latencyOutcome([row('stream'), row('rdmc chain', 0.2), row('mpi default')]);
+    expect(panels[1]).toMatchObject({
+      title: '8 MiB to n hosts on links of 400 Mbit/s: first to last receiver',
+      series: [{ name: 'rdmc chain', values: [200] }],
+    });
+  });
+
   it('netlab: without Open MPI the figure is there, and says so', () => {
     const { panels, facts, missing } = latencyOutcome([
       { n: 4, name: 'rdmc binomial-pipeline', seconds: 1.1 },

@@ -6,11 +6,14 @@ import { heirsOutcome } from '../src/benchmark/heirs.js';
 import { SizesTable, StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
 import { OfferedLoads } from '../src/benchmark/offered.js';
 import { relaysOutcome } from '../src/benchmark/relays.js';
+import { messagesInRings, ringsOutcome } from '../src/benchmark/rings.js';
+import { slowLinkOnNetlab, slowLinkOutcome } from '../src/benchmark/slow-link.js';
 import { consecutive, measuredBreakdown } from '../src/benchmark/steps.js';
 import { Threads } from '../src/benchmark/threads.js';
 import { waitsOutcome } from '../src/benchmark/waits.js';
+import { outcomeOf as figure6b } from '../src/catalogue/hipower/figure-6b.js';
 import { flowOutcome } from '../src/catalogue/hipower/resnet.js';
-import { measuredOutcome as figure5Measured } from '../src/catalogue/rdmc/figure-5.js';
+import { measuredOutcome as figure5Measured, stoppedOutcome } from '../src/catalogue/rdmc/figure-5.js';
 import { measuredOutcome as table1Measured } from '../src/catalogue/rdmc/table-1.js';
 import { primariesOutcome } from '../src/catalogue/tailwind/figure-9.js';
 import { workersOutcome } from '../src/catalogue/tailwind/figure-12.js';
@@ -83,6 +86,17 @@ describe('many members on slow links', () => {
     expect(notes[0]).toContain('not a recorded prediction');
   });
 
+  it('have the time from the first receiver to the last one where it was measured', () => {
+    const skewed = rows.map((row) => (row.n === 8 ? row : { ...row, skew: row.seconds / 10 }));
+    const [, skew] = dilatedOutcome(skewed, undefined).panels;
+    expect(skew!.title).toBe('8 MiB, links of 25 Mbit/s: first to last receiver');
+    expect(skew!.series.map(({ name, values }) => [name, values])).toEqual([
+      ['binomial-pipeline', [null, null, 400, 315]],
+      // Of the whole bytes.
+      ['sequential', [null, null, 16_000, null]],
+    ]);
+  });
+
   it('use the prediction that was recorded before the measurement', async () => {
     const way = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab')!;
     const asked: string[] = [];
@@ -138,6 +152,12 @@ describe('the load of Cosmos', () => {
     expect(cosmosOutcome(rows).facts.memory).toBe('2000 MiB, the sum of peak RSS; blocks of 16 KiB');
     const shared = rows.map((each) => ({ ...each, 'all PSS MiB': 950 }));
     expect(cosmosOutcome(shared).facts.memory).toContain('; 950 MiB of PSS;');
+    expect(cosmosOutcome(rows).panels).toHaveLength(1);
+    const skewed = rows.map((each) => ({ ...each, skewPercentiles: [[50, 0.1]] as const }));
+    expect(cosmosOutcome(skewed).panels[1]).toMatchObject({
+      title: 'The same load: first to last replica',
+      series: [{ values: [100] }, { values: [100] }, { values: [100] }],
+    });
     expect(() => cosmosOutcome(rows.slice(0, 2))).toThrow(expect.objectContaining(FAILED));
   });
 });
@@ -152,7 +172,78 @@ describe('concurrent groups', () => {
     const { panels, facts } = concurrentOutcome(rows);
     expect(panels[0]!.series[0]!.values).toEqual([51, 68, 136, 272]);
     expect(facts).toEqual({ all: '51 / 68 / 136 / 272 of 100 Mbit/s', one: '32 of 100 Mbit/s' });
+    expect(panels).toHaveLength(2);
+    const skewed = concurrentOutcome(rows.map((row) => ({ ...row, skew: row.n / 100 }))).panels;
+    expect(skewed.map(({ title }) => title).slice(2)).toEqual([
+      '16 MiB, links of 100 Mbit/s: first to last receiver',
+      '1 MiB, links of 100 Mbit/s: first to last receiver',
+    ]);
+    expect(skewed[2]!.series[1]!.values).toEqual([30, 40, 80, 160]);
     expect(() => concurrentOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+  });
+});
+
+describe('one slow path', () => {
+  const row = (n: number, name: string, kept: number) => ({ n, name, kept, skew: 0.01, formula: 0.75 });
+  const rows = [
+    row(8, 'binomial-pipeline 1/1/1', 0.76),
+    row(8, 'binomial-pipeline', 1.02),
+    row(8, 'chain 1/1/1', 0.5),
+    row(8, 'chain', 0.55),
+  ];
+
+  it('leaves a share of the speed, with both windows', () => {
+    const { facts, panels } = slowLinkOutcome(rows);
+    expect(facts).toEqual({
+      kept: 'n = 8: 0.76 (windows 1/1), 1.02 (shipped); the formula: 0.75',
+      chain: 'n = 8: 0.50 (windows 1/1), 0.55 (shipped)',
+    });
+    expect(panels[0]!.series.map(({ values }) => values[0])).toEqual([0.76, 1.02, 0.5, 0.55, 0.75]);
+    expect(panels[1]!.title).toContain('first to last receiver');
+    expect(() => slowLinkOutcome(rows.slice(1))).toThrow(expect.objectContaining(FAILED));
+    expect(() => slowLinkOutcome([])).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('has commands that npm run reproduce runs, as the rings have', async () => {
+    const way = slowLinkOnNetlab();
+    const bench = { say: () => {}, command: async () => JSON.stringify({ rows }), recorded: () => undefined };
+    expect((await way.run!(bench)).facts.kept).toContain('0.76 (windows 1/1)');
+    expect(way.command).toContain('--windows 1/1/1,default');
+  });
+});
+
+describe('messages through rings', () => {
+  const row = (n: number, bytes: number, mpi: number | null) => ({
+    n,
+    bytes,
+    many: 4000 / n,
+    single: 10,
+    mpi,
+  });
+  const rows = [1, 1024, 8192].flatMap((bytes) => [row(2, bytes, 5000), row(16, bytes, 90)]);
+
+  it('are beside those of Open MPI where it is installed', () => {
+    const { facts, panels, missing } = ringsOutcome(rows);
+    expect(facts).toEqual({ rate: '2,000 / 250 (sendMany)', mpi: '5,000 / 90' });
+    expect(panels.map(({ title }) => title)).toEqual(
+      ['1 byte', '1 KiB', '8 KiB'].map(
+        (name) => `Messages of ${name} among processes of one host, through rings`,
+      ),
+    );
+    expect(missing).toEqual([]);
+    const alone = ringsOutcome(rows.map((each) => ({ ...each, mpi: null })));
+    expect(alone).toMatchObject({ facts: { rate: '2,000 / 250 (sendMany)' }, missing: ['Open MPI'] });
+    expect(alone.panels[0]!.series).toHaveLength(2);
+    expect(() => ringsOutcome(rows.slice(2))).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('are what the benchmark prints', async () => {
+    const bench = {
+      say: () => {},
+      command: async () => JSON.stringify({ result: { rows } }),
+      recorded: () => undefined,
+    };
+    expect((await messagesInRings().run!(bench)).facts.mpi).toBe('5,000 / 90');
   });
 });
 
@@ -212,6 +303,23 @@ describe('the steps of a transfer', () => {
     ]);
   });
 
+  it('are longer where a relay was stopped', () => {
+    const stop = { member: 2, from: 200, to: 290 };
+    const { facts, panels } = stoppedOutcome({ ...steps, milliseconds: 2.5, before: 2.4, stop });
+    expect(facts).toEqual({
+      wait: 'a step longer by: root 0 µs, relay 75 µs; stopped for 90 µs, a step is 8,800 µs',
+      later: '100 µs than the message before; stopped for 90 µs',
+    });
+    expect(panels.map(({ title }) => title)).toEqual([
+      'The root, as sender',
+      'The stopped relay, as receiver',
+    ]);
+    const late = { ...stop, from: 10_000 };
+    for (const wrong of [steps, { ...steps, milliseconds: 2.5, before: 2.4, stop: late }]) {
+      expect(() => stoppedOutcome(wrong)).toThrow(expect.objectContaining(FAILED));
+    }
+  });
+
   it('need a trace of the blocks', () => {
     expect(() => measuredBreakdown({ ...steps, transfers: [] })).toThrow(expect.objectContaining(FAILED));
   });
@@ -268,14 +376,37 @@ describe('HiPower', () => {
   it('streams: latency by stream, variant and size', () => {
     const lines = ['one', 'gather', 'broadcast'].flatMap((stream, s) =>
       variants.map(
-        (variant, v) => `| 512 | ${stream} | ${variant} | ${10 * (s + 1) + v} (1.00) | 9 | 1 | 1 |`,
+        (variant, v) =>
+          `| 512 | ${stream} | ${variant} | ${10 * (s + 1) + v} (1.00) | 9 | ${s + 1} (1.00) | ${v + 4} |`,
       ),
     );
     const table = new StreamsTable(lines.join('\n'));
     expect(table.p50('gather', 'push', 512)).toBe(22);
     expect(table.panel('broadcast', 'title').series.map(({ values }) => values)).toEqual([[31], [32], [30]]);
+    const [requesters] = table.processorPanels('gather', 'requester', 'title');
+    expect(requesters!.series.map(({ values }) => values)).toEqual([[2], [2], [2]]);
+    const [responders] = table.processorPanels('gather', 'responder', 'title');
+    expect(responders!.series.map(({ values }) => values)).toEqual([[5], [6], [4]]);
+    const older = new StreamsTable(lines.map((line) => line.replace(/ 9 \|.*/, ' 9 |')).join('\n'));
+    expect(older.processorPanels('gather', 'responder', 'title')).toEqual([]);
     expect(() => table.p50('gather', 'push', 64)).toThrow(expect.objectContaining(FAILED));
     expect(() => new StreamsTable('')).toThrow(expect.objectContaining(FAILED));
+  });
+
+  it('processor time of both sides of gather and broadcast', () => {
+    const table = (requester: number, responder: number) =>
+      new ThroughputTable(
+        variants
+          .map((name) => `| 512 | ${name} | 300 | 1 | ${requester} | 0 | ${responder} | 0 |`)
+          .join('\n'),
+      );
+    const { panels } = figure6b([table(1, 2), table(3, 4)]);
+    expect(panels.map(({ title, series }) => [title, series[0]!.values])).toEqual([
+      ['Gather: processor time of the master', [2]],
+      ['Broadcast: processor time of the master', [3]],
+      ['Gather: processor time of all workers', [1]],
+      ['Broadcast: processor time of all workers', [4]],
+    ]);
   });
 
   it('latency by size, with plain TCP', () => {

@@ -7,6 +7,7 @@ import {
   type TraceEvent,
   TraceKind,
   type TraceKindNumber,
+  TraceProtocol,
   timeline,
 } from '@rdmc/dataplane/trace';
 import { thrown } from '@rdmc/testing';
@@ -173,4 +174,18 @@ it('refuses a simulation beside another trace', () => {
 it('leaves out a record that names no member: a file can have any bytes', () => {
   const script = new Script().at(0, 0, TraceKind.SEND_FINISHED, 0, 1).at(1, NONE, TraceKind.RECEIVED, 0, 0);
   expect(summarise(script.events).members).toMatchObject([{ member: 0, blocksSent: 1, blocksReceived: 0 }]);
+});
+
+it('a responder of a channel waits for its requester, then for the link', () => {
+  const k = TraceKind;
+  const { events } = new Script()
+    .at(0, 1, k.WAITS_FOR_BLOCK, NONE, 0)
+    .at(10, 0, k.SEND_STARTED, 7, 1)
+    .at(20, 1, k.RECEIVED, 7, 0)
+    .at(20, 1, k.WAITS_FOR_NOTHING);
+  const ofChannel = events.map((event) => ({ ...event, protocol: TraceProtocol.HIPOWER }));
+  expect(summarise(ofChannel).causes.map(({ kind, members, share }) => [kind, members, share])).toEqual([
+    ['member', [0], expect.closeTo(0.5, 2)],
+    ['link', [0, 1], expect.closeTo(0.5, 2)],
+  ]);
 });

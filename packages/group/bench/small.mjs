@@ -4,7 +4,8 @@
 // many: sendMany and messages(); single: send, and for await over messages. --small 0 sends blocks, --ahead gives memory
 // for that many messages in advance. --delivery stable: messages are delivered when all members have them. --window-ms: how long
 // workers poll after work. Every receiver compares all bytes of each message. Prints messages per second of each round, from the
-// first send until the root has an answer of every receiver, and the processor time of all members for each message.
+// first send until the root has an answer of every receiver, the processor time of all members for each message, and the skew:
+// from the first receiver that has all messages of a round to the last one.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { RdmcNode } from '@rdmc/group';
@@ -59,13 +60,16 @@ async function sendRounds(node, group) {
   let heard = 0;
   let onAll;
   let spent = 0;
-  node.mesh.onMessage('stored', (_, microseconds) => {
+  const stored = [];
+  node.mesh.onMessage('stored', (_, { microseconds, at }) => {
     heard += 1;
     spent += microseconds;
+    stored.push(at);
     if (heard % (group.members.length - 1) === 0) onAll();
   });
   const rates = [];
   const times = [];
+  const skews = [];
   const clock = new ProcessorClock();
   for (let round = 0; round < rounds; round += 1) {
     const all = new Promise((resolve) => {
@@ -77,15 +81,17 @@ async function sendRounds(node, group) {
     rates.push(Math.round(count / ((performance.now() - start) / 1000)));
     times.push((spent + clock.lap()) / count);
     spent = 0;
+    const at = stored.splice(0);
+    skews.push((Math.max(...at) - Math.min(...at)) / 1e6);
   }
   const [first, ...warm] = rates;
   warm.sort((a, b) => a - b);
   const median = middle(warm) ?? first;
-  const time = middle(times.slice(1).sort((a, b) => a - b)) ?? times[0];
+  const [time, skew] = [times, skews].map((all) => middle(all.slice(1).sort((a, b) => a - b)) ?? all[0]);
   console.log(
     `${group.members.length} members, ${bytes} bytes, ${values.form}, ${values.delivery}: median ${median} messages/s, ` +
       `most ${warm.at(-1) ?? first}, least ${warm[0] ?? first}, first ${first}; ` +
-      `${time.toFixed(2)} µs of processor time for each message`,
+      `${time.toFixed(2)} µs of processor time for each message; skew ${skew.toFixed(3)} ms`,
   );
 }
 
@@ -126,7 +132,9 @@ async function receiveRounds(node, group) {
     got += 1;
     if (got < count) return;
     got = 0;
-    node.mesh.send(group.rootId, 'stored', clock.lap());
+    // Nanoseconds of CLOCK_MONOTONIC, which all processes of a host share.
+    const at = Number(process.hrtime.bigint());
+    node.mesh.send(group.rootId, 'stored', { microseconds: clock.lap(), at });
   };
   if (values.form === 'many') {
     for await (const batch of group.messages()) for (const message of batch) take(message);

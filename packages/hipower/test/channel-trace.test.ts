@@ -9,7 +9,7 @@ import {
   type TraceSink,
 } from '@rdmc/dataplane/trace';
 import { HiPowerNode } from '@rdmc/hipower';
-import { temporaryDirectory } from '@rdmc/testing';
+import { temporaryDirectory, until } from '@rdmc/testing';
 import { expect, it } from 'vitest';
 import type { ChannelSetup, Role } from '../src/records.js';
 import { ChannelTrace } from '../src/worker/channel-trace.js';
@@ -56,6 +56,26 @@ it('a responder counts the slots of each requester', () => {
   ]);
 });
 
+it('a responder waits for the requester that has sent the fewest, of those that have not ended', () => {
+  const { put, trace } = tracing('responder');
+  const link = (finished = false, running = true) => ({ running, finished });
+  trace.awaits([]);
+  trace.awaits([link(), link()]);
+  trace.delivered(2, 0);
+  trace.awaits([link(), link()]);
+  trace.awaits([link(), link()]);
+  trace.awaits([link(), link(true)]);
+  trace.awaits([link(false, false), link(true)]);
+  const k = TraceKind;
+  expect(put).toEqual([
+    [9, k.WAITS_FOR_BLOCK, 0, NONE, 20],
+    [9, k.RECEIVED, 0, 2, 20],
+    [9, k.WAITS_FOR_BLOCK, 0, NONE, 30],
+    [9, k.WAITS_FOR_BLOCK, 1, NONE, 20],
+    [9, k.WAITS_FOR_NOTHING, NONE, NONE, NONE],
+  ]);
+});
+
 it('a channel of two nodes records the same slots at both ends', async () => {
   const path = join(temporaryDirectory(), 'channel.trace');
   const trace = await TraceFile.create(path);
@@ -65,9 +85,19 @@ it('a channel of two nodes records the same slots at both ends', async () => {
     nodes[1]!.createResponder({ channel: 'a', from: 0 }),
   ]);
   for (let i = 0; i < 5; i += 1) await requester.write(new Uint8Array(10));
-  const ending = requester.end();
-  for await (const message of responder) message.release();
-  await Promise.all([ending, responder.close()]);
+  let taken = 0;
+  const reading = (async () => {
+    for await (const message of responder) {
+      message.release();
+      taken += 1;
+    }
+  })();
+  await until(() => taken === 5);
+  // A whole turn in which there is nothing to read.
+  const { looks } = responder.counters();
+  await until(() => responder.counters().looks > looks + 1);
+  await Promise.all([requester.end(), reading]);
+  await responder.close();
   await nodes.close();
   await trace.close();
   const { events } = decodeTrace(await readFile(path));
@@ -78,4 +108,10 @@ it('a channel of two nodes records the same slots at both ends', async () => {
   const sent = slots(TraceKind.SEND_STARTED);
   expect(sent.map(({ pair, message }) => [pair, message])).toEqual([0, 1, 2, 3, 4].map((i) => [[0, 1], i]));
   expect(slots(TraceKind.RECEIVED)).toEqual(sent.map((each) => ({ ...each, pair: [1, 0] })));
+  const isWait = ({ kind, member, protocol }: (typeof events)[number]) =>
+    kind >= TraceKind.WAITS_FOR_NOTHING && member === 1 && protocol === TraceProtocol.HIPOWER;
+  const waits = events.filter(isWait);
+  const last = { kind: TraceKind.WAITS_FOR_BLOCK, message: 5, block: NONE, peer: 0 };
+  expect(waits).toContainEqual(expect.objectContaining(last));
+  expect(waits.at(-1)!.kind).toBe(TraceKind.WAITS_FOR_NOTHING);
 });

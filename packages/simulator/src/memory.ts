@@ -1,8 +1,6 @@
-import { totalmem } from 'node:os';
-import { getHeapStatistics } from 'node:v8';
 import { createSchedule } from '@rdmc/schedule';
-import { SimulatorError } from './errors.js';
 import { blocksOf, type SimulatedGroup, scheduleOf, transfersOf } from './group.js';
+import { refuseLarger } from './memory-limit.js';
 
 /**
  * Bytes. Chosen so that the estimate is at least the growth of the process's peak memory in each run of the README's table,
@@ -51,22 +49,13 @@ function neighboursOf(group: SimulatedGroup): number {
   return nodes * (sendsTo.length + receivesFrom.length);
 }
 
-/** What this process may use: the heap's limit, or the machine's memory if that is less. */
-export function memoryLimit(): number {
-  const { heap_size_limit: heap, used_heap_size: used } = getHeapStatistics();
-  return Math.min(heap - used, totalmem());
-}
-
 /** Returns the estimate. @throws SimulatorError ERR_RDMC_SIMULATION_TOO_LARGE */
-export function checkMemory(groups: readonly SimulatedGroup[], kept: Kept, limit: number): number {
+export function checkMemory(
+  groups: readonly SimulatedGroup[],
+  kept: Kept,
+  memoryLimitBytes: number | undefined,
+): number {
   const needed = estimateMemory(groups, kept);
-  if (needed <= limit) return needed;
-  throw new SimulatorError(
-    'ERR_RDMC_SIMULATION_TOO_LARGE',
-    `The simulation needs about ${mebibytes(needed)} MiB, and this process may use ${mebibytes(limit)} MiB`,
-  );
-}
-
-function mebibytes(bytes: number): number {
-  return Math.ceil(bytes / 2 ** 20);
+  refuseLarger(needed, memoryLimitBytes);
+  return needed;
 }

@@ -1,4 +1,4 @@
-import { checkMemory, memoryLimit } from './memory.js';
+import { checkMemory } from './memory.js';
 import {
   checkObjectOptions,
   checkOptions,
@@ -47,5 +47,5 @@ function checkSize(
   { groups, traces, records }: Simulation,
   limits: { readonly memoryLimitBytes?: number | undefined },
 ): number {
-  return checkMemory(groups, { traces, records }, limits.memoryLimitBytes ?? memoryLimit());
+  return checkMemory(groups, { traces, records }, limits.memoryLimitBytes);
 }

@@ -1,6 +1,13 @@
 import { ScheduleError } from '@rdmc/schedule';
+import { thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
-import { type SimulateOptions, SimulatorError, simulate } from '../src/index.js';
+import {
+  type SimulateOptions,
+  SimulatorError,
+  simulate,
+  simulateChannels,
+  simulateRecovery,
+} from '../src/index.js';
 
 const OPTIONS: SimulateOptions = { cluster: 'fractus', nodes: 4, byteLength: 4096, blockBytes: 1024 };
 
@@ -60,5 +67,21 @@ describe('bad input', () => {
       code: 'ERR_RDMC_SIMULATION_TOO_LARGE',
     });
     expect(errorOf({ memoryLimitBytes: 1000 })).toMatchObject({ code: 'ERR_RDMC_SIMULATION_TOO_LARGE' });
+  });
+
+  it('refuses channels and recoveries larger than memory before they start', () => {
+    const refused = { code: 'ERR_RDMC_SIMULATION_TOO_LARGE' };
+    const channels = { cluster: 'hipower', confirmation: 'bitmap', byteLength: 512 } as const;
+    // The most that the options allow: 640 million latencies.
+    const many = { ...channels, pattern: 'gather', workers: 64, messages: 10_000_000 } as const;
+    expect(thrown(() => simulateChannels({ ...many, memoryLimitBytes: 2 ** 32 }))).toMatchObject(refused);
+    expect(simulateChannels({ ...many, messages: 10 }).deliveries).toBe(640);
+    const one = { ...channels, pattern: 'one', messages: 1 } as const;
+    expect(thrown(() => simulateChannels({ ...one, memoryLimitBytes: 1000 }))).toMatchObject(refused);
+
+    const recovery = { cluster: 'tailwind', servers: 256, objects: 10, memoryLimitBytes: 2 ** 32 } as const;
+    expect(simulateRecovery(recovery).segments).toBe(1);
+    const segments = { objects: 100_000, objectBytes: 1000, segmentBytes: 1000 };
+    expect(thrown(() => simulateRecovery({ ...recovery, ...segments }))).toMatchObject(refused);
   });
 });

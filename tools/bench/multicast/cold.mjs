@@ -6,8 +6,8 @@
 //   ahead    memory handed over ahead (`receive`): joining, the creation of the group and the first message together
 //   warm     code and memory are warm
 //
-// Faults are minor page faults of all members; cpu is their processor time in seconds. populateMs: a process allocates as many
-// bytes and writes to each page, alone.
+// Faults are minor page faults of all members; cpu is their processor time in seconds. skewMs: from the first receiver that has
+// the message to the last one. populateMs: a process allocates as many bytes and writes to each page, alone.
 import { Cluster, median } from './cluster.mjs';
 
 const COMPILING_ROUNDS = 10;
@@ -29,7 +29,14 @@ async function measured(cluster, bytes) {
   const ms = await cluster.multicast(bytes);
   const usage = await cluster.usage();
   const sum = (field) => usage.reduce((total, each) => total + each[field], 0);
-  return { ms: round(ms), cpu: round(sum('cpuSeconds')), faults: sum('minorFaults') };
+  const skewMs = round(cluster.skews.at(-1));
+  return { ms: round(ms), skewMs, cpu: round(sum('cpuSeconds')), faults: sum('minorFaults') };
+}
+
+/** The median of each number of some runs. */
+function medians(runs) {
+  const of = (field) => median(runs.map((run) => run[field]));
+  return { ms: of('ms'), skewMs: of('skewMs'), cpu: of('cpu'), faults: of('faults') };
 }
 
 const kinds = {
@@ -67,8 +74,7 @@ const kinds = {
       for (let i = 0; i < COMPILING_ROUNDS; i += 1) await cluster.multicast(bytes);
       const runs = [];
       for (let i = 0; i < 5; i += 1) runs.push(await measured(cluster, bytes));
-      const of = (field) => median(runs.map((run) => run[field]));
-      return { ms: of('ms'), cpu: of('cpu'), faults: of('faults') };
+      return medians(runs);
     }),
 };
 
@@ -83,11 +89,8 @@ export async function cold(n, bytes, rounds, say) {
     }
     populate.push(await withCluster(2, 0, (cluster) => cluster.populate(bytes)));
   }
-  const medians = [...runs].map(([kind, list]) => {
-    const of = (field) => median(list.map((each) => each[field]));
-    return [kind, { ms: of('ms'), cpu: of('cpu'), faults: of('faults') }];
-  });
-  const row = { n, ...Object.fromEntries(medians), populateMs: round(median(populate)) };
+  const ofKinds = [...runs].map(([kind, list]) => [kind, medians(list)]);
+  const row = { n, ...Object.fromEntries(ofKinds), populateMs: round(median(populate)) };
   const { cold: first, warm, ahead } = row;
   // Memory handed ahead is populated at n - 1 members, by two processors.
   const limit = warm.ms + ((n - 1) * row.populateMs) / 2 + 500;

@@ -2,7 +2,7 @@
 //   node tools/bench/multicast/many.mjs [--nodes 4,8,16] [--bytes 1] [--count 60000] [--rounds 5] [--transport shm|tcp]
 // count: messages of all senders together in one run. Every receiver compares all bytes of each message. Prints messages per
 // second, each message counted once: from the group's creation until close() has resolved at member 0, so every member has
-// everything.
+// everything; and the skew: from the first receiver that has all messages to the last one.
 // Needs the built dist.
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -37,6 +37,10 @@ const SUBJECTS = [
   { name: 'one of all sends, total order', active: 1, options: { senders: 'all', order: 'total' } },
 ];
 
+/** Nanoseconds of CLOCK_MONOTONIC, which all processes of a host share. */
+const monotonic = () => Number(process.hrtime.bigint());
+const middle = (sorted) => sorted[Math.floor(sorted.length / 2)];
+
 async function send(group, count) {
   for (let sent = 0; sent < count; sent += BURST) {
     const messages = [];
@@ -66,7 +70,7 @@ async function receive(group, count) {
   throw new Error(`${left} messages are missing`);
 }
 
-/** One run of a subject. Resolves with the messages per second. */
+/** One run of a subject. Resolves with the messages per second, and the time at which this member had all; a root has none. */
 async function run(node, { id, members, active = members.length, options }) {
   const share = Math.floor(Number(values.count) / active);
   const group = await node.createGroup({ id, members, ...options });
@@ -75,30 +79,67 @@ async function run(node, { id, members, active = members.length, options }) {
   const receivesOwn = options.order === 'total';
   const isRoot = group.isRoot && !options.senders;
   const expected = isRoot ? 0 : share * active - (receivesOwn ? 0 : own);
-  await Promise.all([send(group, own), receive(group, expected)]);
+  const received = receive(group, expected).then(() => (expected === 0 ? undefined : monotonic()));
+  const [, at] = await Promise.all([send(group, own), received]);
   await group.close();
-  return (share * active) / ((performance.now() - start) / 1000);
+  return { rate: (share * active) / ((performance.now() - start) / 1000), at };
+}
+
+/** Collects at member 0 when each receiver had all messages of a run. Resolves there with the skew in milliseconds. */
+class Skews {
+  #times = [];
+  #heard;
+
+  constructor(node) {
+    this.node = node;
+    if (node.id === 0) node.mesh.onMessage('received', (_, at) => this.#add(at));
+  }
+
+  /** @param at of this member, if it is a receiver */
+  async of(at, receivers) {
+    if (this.node.id !== 0) {
+      this.node.mesh.send(0, 'received', at);
+      return 0;
+    }
+    if (at !== undefined) this.#times.push(at);
+    while (this.#times.length < receivers) await new Promise((resolve) => (this.#heard = resolve));
+    const times = this.#times.splice(0);
+    return (Math.max(...times) - Math.min(...times)) / 1e6;
+  }
+
+  #add(at) {
+    this.#times.push(at);
+    this.#heard?.();
+  }
 }
 
 async function member({ id, members }) {
   const node = await RdmcNode.join({ id, members, device: { device: 'soft', transport: values.transport } });
   const ids = members.map((one) => one.id);
   const rates = SUBJECTS.map(() => []);
+  const skews = SUBJECTS.map(() => []);
+  const collected = new Skews(node);
   let group = 0;
   // The first round is not counted.
   for (let round = 0; round <= Number(values.rounds); round += 1) {
     for (const [index, subject] of SUBJECTS.entries()) {
       group += 1;
-      const rate = await run(node, { ...subject, id: group, members: ids });
-      if (round > 0) rates[index].push(rate);
+      const { rate, at } = await run(node, { ...subject, id: group, members: ids });
+      const skew = await collected.of(at, subject.options.senders ? ids.length : ids.length - 1);
+      if (round === 0) continue;
+      rates[index].push(rate);
+      skews[index].push(skew);
     }
   }
   if (id === 0) {
     for (const [index, { name }] of SUBJECTS.entries()) {
       const sorted = rates[index].sort((one, other) => one - other).map(Math.round);
-      const median = sorted[Math.floor(sorted.length / 2)];
+      const median = middle(sorted);
+      const skew = middle(skews[index].sort((one, other) => one - other)).toFixed(3);
       const range = `least ${sorted[0]}, most ${sorted.at(-1)}`;
-      console.log(`${ids.length} members, ${bytes} bytes, ${name}: median ${median} messages/s, ${range}`);
+      console.log(
+        `${ids.length} members, ${bytes} bytes, ${name}: median ${median} messages/s, ${range}; skew ${skew} ms`,
+      );
     }
   }
   await node.close();

@@ -15,14 +15,14 @@ const LATENCY_RECEIVERS = 4;
 const LATENCY_BYTES = 64;
 const LATENCY_ROUNDS = 2_000;
 
-/** Messages per second of `group.sendMany` and `group.messages()` (many), or of `send` and `for await` (single). */
+/** Messages per second of `group.sendMany` and `group.messages()` (many), or of `send` and `for await` (single); and the skew. */
 function ours(n, transport, { bytes, count }, form) {
   const args = ['--nodes', n, '--bytes', bytes, '--count', count, '--rounds', WARM_ROUNDS + 1];
   const options = ['--form', form, '--transport', transport];
   const printed = execFileSync(process.execPath, [SMALL, ...args.map(String), ...options], {
     encoding: 'utf8',
   });
-  return Number(/median (\d+)/.exec(printed)[1]);
+  return { rate: Number(/median (\d+)/.exec(printed)[1]), skewMs: Number(/skew ([\d.]+)/.exec(printed)[1]) };
 }
 
 /** Every kind of message among `n` members, by turns. `mpi`: undefined if it is not installed. */
@@ -35,10 +35,12 @@ export function rates(n, transport, mpi, turns, say) {
       found.single.push(ours(n, transport, kind, 'single'));
       if (mpi) found.mpi.push(median(mpi.rate(n, transport, kind.bytes, kind.mpiCount, WARM_ROUNDS)));
     }
-    const [many, single] = [median(found.many), median(found.single)];
+    const of = (form, field) => median(found[form].map((each) => each[field]));
+    const [many, single] = [of('many', 'rate'), of('single', 'rate')];
+    const skewMs = { many: of('many', 'skewMs'), single: of('single', 'skewMs') };
     const theirs = mpi ? median(found.mpi) : null;
     const ratio = theirs && Math.round((Math.max(many, single) / theirs) * 100) / 100;
-    rows.push({ n, transport, bytes: kind.bytes, many, single, mpi: theirs, ratio });
+    rows.push({ n, transport, bytes: kind.bytes, many, single, mpi: theirs, ratio, skewMs });
     say(JSON.stringify(rows.at(-1)));
   }
   return rows;
@@ -52,9 +54,9 @@ function quantiles(times) {
   return { p50: microseconds(0.5), p99: microseconds(0.99) };
 }
 
-/** Microseconds from the submission of a lone message until the last of 4 receivers has it, by turns. */
+/** Microseconds from the submission of a lone message until the last of 4 receivers has it, by turns; `skew`: from the first. */
 export async function latency(transport, mpi, turns) {
-  const found = { rdmc: [], mpi: [] };
+  const found = { rdmc: [], mpi: [], skews: [] };
   for (let turn = 0; turn < turns; turn += 1) {
     const cluster = await Cluster.start(LATENCY_RECEIVERS + 1, { transport });
     await cluster.open({ id: 1, algorithm: 'binomial-pipeline', blockBytes: 'auto', warm: false });
@@ -63,6 +65,7 @@ export async function latency(transport, mpi, turns) {
       times.push(await cluster.multicast(LATENCY_BYTES, 1, { asBytes: true }));
     }
     found.rdmc.push(...times.slice(-LATENCY_ROUNDS));
+    found.skews.push(...cluster.skews.slice(-LATENCY_ROUNDS));
     await cluster.close();
     await cluster.stop();
     if (mpi) {
@@ -70,5 +73,6 @@ export async function latency(transport, mpi, turns) {
       found.mpi.push(...rounds);
     }
   }
-  return { transport, rdmc: quantiles(found.rdmc), mpi: mpi ? quantiles(found.mpi) : null };
+  const [rdmc, skew] = [found.rdmc, found.skews].map(quantiles);
+  return { transport, rdmc, skew, mpi: mpi ? quantiles(found.mpi) : null };
 }

@@ -11,6 +11,7 @@ async function compare(cluster, algorithm, mib, least) {
   const byteLength = mib * MIB;
   const count = Math.max(least, Math.min(40, Math.round(64 / mib)));
   const times = { worker: [], device: [] };
+  const skews = { worker: [], device: [] };
   const turns = [];
   for (let turn = 0; turn < TURNS; turn += 1) {
     const medians = [];
@@ -19,6 +20,7 @@ async function compare(cluster, algorithm, mib, least) {
       nextGroup += 1;
       const measured = await rounds(cluster, byteLength, count, turn === 0 ? WARM_UP_ROUNDS : 2);
       list.push(...measured);
+      skews[relay].push(...cluster.skews.slice(-count));
       medians.push(median(measured));
       await cluster.close();
     }
@@ -30,6 +32,7 @@ async function compare(cluster, algorithm, mib, least) {
     deviceMs: round2(deviceMs),
     ratio: round2(deviceMs / workerMs),
     turns,
+    skewMs: { worker: round2(median(skews.worker)), device: round2(median(skews.device)) },
   };
 }
 

@@ -9,7 +9,7 @@
 //   node tools/bench/multicast/run.mjs waits     the same for 100 MB, 1 MB and 10 KB, with the processors of n = 2, 3, 4 members
 //   node tools/bench/multicast/run.mjs blocks    the automatic block size against fixed ones
 //   node tools/bench/multicast/run.mjs relays    relays by the worker and by the device, by turns; BENCH_TRANSPORT=tcp
-//   node tools/bench/multicast/run.mjs steps     each step of one transfer of 256 MiB to 4, from the trace; links of 1 Gbit/s
+//   node tools/bench/multicast/run.mjs steps     each step of one transfer of 256 MiB to 4, from the trace; links of 1 Gbit/s; BENCH_STOP_MS
 //   node tools/bench/multicast/run.mjs idle      CPU of open groups, over 10 s, 25 s after the last message
 //
 // skewMs is the median time from the first receiver that has a message (with several, the last one) to the last receiver.
@@ -248,7 +248,11 @@ const benchmarks = {
 
   waits: () => waits({ members: listOf('BENCH_MEMBERS', '2,3,4').map(Number), transport: TRANSPORT, say }),
 
-  steps: () => steps({ n: 4, byteLength: LARGE, blockBytes: MIB, linkRate: 1e9 }),
+  /** BENCH_STOP_MS: so long a relay is stopped near the end. */
+  steps: () => {
+    const stopMs = Number(process.env.BENCH_STOP_MS ?? 0);
+    return steps({ n: 4, byteLength: LARGE, blockBytes: MIB, linkRate: 1e9, stopMs });
+  },
 
   async idle() {
     return withCluster(4, { allocateBytes: MIB }, {}, async (cluster) => {

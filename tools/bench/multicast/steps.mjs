@@ -2,17 +2,32 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { decodeTrace, TraceKind, TraceProtocol } from '@rdmc/dataplane/trace';
 import { Cluster } from './cluster.mjs';
 
 /** Messages in front of the one that is looked at. */
 const WARM_UP_ROUNDS = 2;
+/** The member that is stopped, and when: after this part of the time of the message before. */
+const STOPPED = 3;
+const STOPPED_AFTER = 0.9;
+
+const now = () => Number(process.hrtime.bigint());
+
+/** Stops a process for so long; its soft device, which stands for a NIC, stops as well. Resolves with the times of both signals. */
+async function stopFor(pid, milliseconds) {
+  process.kill(pid, 'SIGSTOP');
+  const from = now();
+  await delay(milliseconds);
+  process.kill(pid, 'SIGCONT');
+  return { from, to: now() };
+}
 
 /**
  * The last message of a trace: microseconds since the root began with it. `transfers` has a record of each block on each hop;
- * `members` what happened at each, null where it did not happen.
+ * `members` what happened at each, null where it did not happen; `stop` when a member was stopped, if one was.
  */
-export function stepsOf(events) {
+export function stepsOf(events, stop) {
   const all = events.filter(({ protocol }) => protocol === TraceProtocol.GROUP);
   const last = Math.max(...all.filter(({ kind }) => kind === TraceKind.BEGAN).map(({ message }) => message));
   const own = all.filter(({ message }) => message === last);
@@ -43,11 +58,28 @@ export function stepsOf(events) {
     copied: micros(firstOf(TraceKind.COPIED, id)),
     finished: micros(firstOf(TraceKind.FINISHED, id)),
   }));
-  return { members, transfers };
+  const [from, to] = [stop?.from, stop?.to].map((time) => micros(time && { time }));
+  return { members, transfers, ...(stop && { stop: { member: stop.member, from, to } }) };
 }
 
-/** Multicasts to processes of this host, each with a link of its own, and takes the last one apart. */
-export async function steps({ n, byteLength, blockBytes, linkRate }) {
+/** The last message: its milliseconds, those of the one before, and the stop of a member near its end. */
+async function lastMessage(cluster, byteLength, stopMs) {
+  let before = 0;
+  for (let i = 0; i < WARM_UP_ROUNDS; i += 1) before = await cluster.multicast(byteLength);
+  const sending = cluster.multicast(byteLength);
+  let stop;
+  if (stopMs > 0) {
+    await delay(before * STOPPED_AFTER);
+    stop = { member: STOPPED, ...(await stopFor(cluster.pids[STOPPED], stopMs)) };
+  }
+  return { milliseconds: await sending, before, stop };
+}
+
+/**
+ * Multicasts to processes of this host, each with a link of its own, and takes the last one apart. `stopMs`: so long a relay
+ * is stopped near the end; 0: it is not.
+ */
+export async function steps({ n, byteLength, blockBytes, linkRate, stopMs = 0 }) {
   const traces = await mkdtemp(join(tmpdir(), 'rdmc-steps-'));
   try {
     const options = { transport: 'tcp', allocateBytes: byteLength, linkRate, traces };
@@ -55,8 +87,8 @@ export async function steps({ n, byteLength, blockBytes, linkRate }) {
     // One receive and one send ahead, as in the paper.
     const windows = { sendWindow: 1, readyWindow: 1 };
     await cluster.open({ id: 1, algorithm: 'binomial-pipeline', blockBytes, warm: true, windows });
-    let milliseconds = 0;
-    for (let i = 0; i <= WARM_UP_ROUNDS; i += 1) milliseconds = await cluster.multicast(byteLength);
+    const { milliseconds, before, stop } = await lastMessage(cluster, byteLength, stopMs);
+    const skewMs = cluster.skews.at(-1);
     await cluster.verify();
     await cluster.close();
     await cluster.stop();
@@ -64,7 +96,8 @@ export async function steps({ n, byteLength, blockBytes, linkRate }) {
     for (let id = 0; id < n; id += 1) decoded.push(decodeTrace(await readFile(join(traces, `${id}.trace`))));
     const dropped = decoded.reduce((sum, each) => sum + each.dropped, 0);
     const events = decoded.flatMap((each) => each.events);
-    return { n, byteLength, blockBytes, linkRate, milliseconds, dropped, ...stepsOf(events) };
+    const facts = { n, byteLength, blockBytes, linkRate, milliseconds, before, skewMs, dropped };
+    return { ...facts, ...stepsOf(events, stop) };
   } finally {
     await rm(traces, { recursive: true });
   }

@@ -16,7 +16,7 @@ const SIZES = [
 const TURNS = 3;
 const round3 = (value) => Math.round(value * 1000) / 1000;
 
-/** One run: gigabits per second, and the processors that a member takes in the mean, by part. */
+/** One run: gigabits per second, the skew of the last message, and the processors that a member takes in the mean, by part. */
 async function run(cluster, { byteLength, messages }) {
   await cluster.multicast(byteLength, Math.ceil(messages / 4));
   const before = cpuOf(cluster.pids);
@@ -25,7 +25,8 @@ async function run(cluster, { byteLength, messages }) {
   const seconds = (performance.now() - began) / 1000;
   const after = cpuOf(cluster.pids);
   const perMember = PARTS.map((part) => [part, (after[part] - before[part]) / seconds / cluster.size]);
-  return { gbitPerSecond: (8 * byteLength * messages) / ms / 1e6, ...Object.fromEntries(perMember) };
+  const gbitPerSecond = (8 * byteLength * messages) / ms / 1e6;
+  return { gbitPerSecond, skewMs: cluster.skews.at(-1), ...Object.fromEntries(perMember) };
 }
 
 /** Medians of the turns, for each number of members, way to wait and size. */
@@ -48,7 +49,7 @@ export async function waits({ members, transport, say }) {
   }
   return [...found].map(([key, runs]) => {
     const [n, mode, byteLength] = key.split(' ');
-    const columns = ['gbitPerSecond', ...PARTS];
+    const columns = ['gbitPerSecond', 'skewMs', ...PARTS];
     const medians = columns.map((name) => [name, round3(median(runs.map((each) => each[name])))]);
     return { n: Number(n), mode, byteLength: Number(byteLength), ...Object.fromEntries(medians) };
   });

@@ -8,6 +8,8 @@ import { DOWNLOAD } from '../../tasks/download.mjs';
 
 export const MIB = 1 << 20;
 export const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+/** From the least to the greatest: a skew, of the times at which receivers had a message. */
+export const spanOf = (values) => Math.max(...values) - Math.min(...values);
 export const round3 = (value) => (typeof value === 'number' ? Math.round(value * 1000) / 1000 : value);
 export const say = (text) => process.stderr.write(`${text}\n`);
 export const nowSeconds = () => Number(process.hrtime.bigint()) / 1e9;

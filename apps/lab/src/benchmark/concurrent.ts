@@ -1,6 +1,7 @@
 import type { Way } from '../catalogue/figure.js';
-import type { Outcome } from '../record/record.js';
+import type { Outcome, Panel } from '../record/record.js';
 import { failed, jsonOf, shown } from './command.js';
+import { skewPanels } from './skew.js';
 
 const RATE_MBIT = 100;
 const MEMBERS = [3, 4, 8, 16];
@@ -22,34 +23,46 @@ interface Row {
   readonly n: number;
   readonly senders: number;
   readonly 'Mbit/s of messages': number;
+  /** Seconds from the first receiver of a message to the last one. */
+  readonly skew?: number;
 }
 
 const PLACED =
   'Members have ranks at random, three times with a seed each, so that a schedule crosses the racks as often as on hosts that a batch ' +
   'system has chosen.';
 
+function ratesPanel(mib: number, rate: (mib: number, n: number, senders: number) => number): Panel {
+  return {
+    title: `${mib} MiB, real members on links of ${RATE_MBIT} Mbit/s`,
+    description: 'Mbit/s of all groups together; the bytes of a message are counted once. Higher is better.',
+    kind: 'lines',
+    x: { label: 'members', values: MEMBERS },
+    y: { label: 'Mbit/s', scale: 'linear', digits: 1 },
+    series: SENDERS.map(({ name, of }) => ({
+      name,
+      values: MEMBERS.map((n) => rate(mib, n, of(n))),
+      own: true,
+    })),
+  };
+}
+
 /** Panels for each size, and the rates of 16 members that send 16 MiB. Exported for tests. @throws LabError */
 export function concurrentOutcome(rows: readonly Row[], notes: readonly string[] = []): Outcome {
-  const rate = (mib: number, n: number, senders: number) => {
-    const found = rows.find((row) => row.MiB === mib && row.n === n && row.senders === senders);
+  const row = (mib: number, n: number, senders: number) => {
+    const found = rows.find((each) => each.MiB === mib && each.n === n && each.senders === senders);
     if (found === undefined) throw failed(`the benchmark did not print ${mib} MiB, ${senders} of ${n}`);
-    return found['Mbit/s of messages'];
+    return found;
   };
+  const rate = (mib: number, n: number, senders: number) => row(mib, n, senders)['Mbit/s of messages'];
   const large = SIZES[0]!;
+  const skews = (mib: number) =>
+    skewPanels(
+      `${mib} MiB, links of ${RATE_MBIT} Mbit/s`,
+      { label: 'members', values: MEMBERS },
+      SENDERS.map(({ name, of }) => ({ name, skew: (n) => row(mib, n, of(n)).skew ?? null, own: true })),
+    );
   return {
-    panels: SIZES.map((mib) => ({
-      title: `${mib} MiB, real members on links of ${RATE_MBIT} Mbit/s`,
-      description:
-        'Mbit/s of all groups together; the bytes of a message are counted once. Higher is better.',
-      kind: 'lines',
-      x: { label: 'members', values: MEMBERS },
-      y: { label: 'Mbit/s', scale: 'linear', digits: 1 },
-      series: SENDERS.map(({ name, of }) => ({
-        name,
-        values: MEMBERS.map((n) => rate(mib, n, of(n))),
-        own: true,
-      })),
-    })),
+    panels: [...SIZES.map((mib) => ratesPanel(mib, rate)), ...SIZES.flatMap(skews)],
     facts: {
       all: `${MEMBERS.map((n) => rate(large, n, n).toFixed(0)).join(' / ')} of ${RATE_MBIT} Mbit/s`,
       one: `${rate(large, 16, 1).toFixed(0)} of ${RATE_MBIT} Mbit/s`,

@@ -1,5 +1,6 @@
 import type { Way } from '../catalogue/figure.js';
-import type { Outcome } from '../record/record.js';
+import type { Outcome, Panel } from '../record/record.js';
+import { rounded } from '../simulation/values.js';
 import { failed, jsonOf, shown } from './command.js';
 
 const ARGS = ['tools/bench/network/run.mjs', 'cosmos', '--rounds', '3', '--json'];
@@ -10,6 +11,8 @@ interface Row {
   /** Seconds. */
   readonly mean: number;
   readonly percentiles: readonly (readonly [percent: number, seconds: number])[];
+  /** The same of the time from the first replica that has an object to the last one. Older benchmarks do not print it. */
+  readonly skewPercentiles?: readonly (readonly [percent: number, seconds: number])[];
   readonly 'Mbit/s': number;
   /** Peak RSS of all processes; a page that several of them share counts in each. */
   readonly 'all MiB': number;
@@ -29,6 +32,31 @@ function memoryOf(row: Row): string {
   return `${row['all MiB']} MiB, the sum of peak RSS${once}; blocks of 16 KiB`;
 }
 
+const percentilesPanel = (rows: readonly Row[], of: (row: Row) => Row['percentiles']) => ({
+  kind: 'lines' as const,
+  x: { label: 'percent of objects that are not slower', values: of(rows[0]!).map(([percent]) => percent) },
+  series: rows.map((row) => ({
+    name: row.name,
+    values: of(row).map(([, seconds]) => seconds),
+    own: row.name === PIPELINE,
+  })),
+});
+
+/** No panel where the benchmark did not print it. */
+function skewPanels(rows: readonly Row[]): Panel[] {
+  if (rows.some(({ skewPercentiles }) => skewPercentiles === undefined)) return [];
+  return [
+    {
+      ...percentilesPanel(rows, ({ skewPercentiles }) =>
+        skewPercentiles!.map(([percent, seconds]) => [percent, rounded(1000 * seconds, 0)]),
+      ),
+      title: 'The same load: first to last replica',
+      description: 'Milliseconds from the first replica that has an object to the last one. Lower is better.',
+      y: { label: 'milliseconds', scale: 'linear', digits: 0 },
+    },
+  ];
+}
+
 /** The figure of the benchmark's rows. Exported for tests. @throws LabError ERR_RDMC_BENCHMARK_FAILED */
 export function cosmosOutcome(rows: readonly Row[]): Outcome {
   const row = (name: string) => {
@@ -41,21 +69,13 @@ export function cosmosOutcome(rows: readonly Row[]): Outcome {
   return {
     panels: [
       {
+        ...percentilesPanel(rows, ({ percentiles }) => percentiles),
         title: 'Latency of an object in the load at 1/64 of its size, real groups',
         description:
           'Seconds until all three replicas have an object, one object at a time, links of 100 Mbit/s. Lower is better.',
-        kind: 'lines',
-        x: {
-          label: 'percent of objects that are not slower',
-          values: pipeline.percentiles.map(([percent]) => percent),
-        },
         y: { label: 'seconds', scale: 'log10', digits: 3 },
-        series: rows.map(({ name, percentiles }) => ({
-          name,
-          values: percentiles.map(([, seconds]) => seconds),
-          own: name === PIPELINE,
-        })),
       },
+      ...skewPanels(rows),
     ],
     facts: {
       tree: over('binomial-tree'),

@@ -14,6 +14,7 @@ import {
   type Setting,
   SLOW,
 } from './dilated-settings.js';
+import { skewPanels } from './skew.js';
 
 /** Of 1,514 bytes of a frame on the shaped link 1,448 are data of TCP. */
 const GOODPUT = 1448 / 1514;
@@ -33,6 +34,8 @@ interface Row {
   readonly n: number;
   readonly name: string;
   readonly seconds: number;
+  /** From the first receiver to the last one. Older benchmarks do not print it. */
+  readonly skew?: number;
   readonly formed?: number;
 }
 
@@ -80,6 +83,8 @@ function recordedSeconds({ panels }: FigureRecord): Seconds {
   };
 }
 
+const isOwn = (name: string) => name === 'binomial-pipeline' || name === CAST;
+
 function panelOf(title: string, seconds: Seconds, setting: Setting): Outcome['panels'][number] {
   return {
     title,
@@ -94,10 +99,17 @@ function panelOf(title: string, seconds: Seconds, setting: Setting): Outcome['pa
         const found = seconds(name, n);
         return found === null ? null : rounded(found, 3);
       }),
-      own: name === 'binomial-pipeline' || name === CAST,
+      own: isOwn(name),
     })),
   };
 }
+
+const skewsOf = (skew: Seconds, setting: Setting) =>
+  skewPanels(
+    `8 MiB, links of ${setting.rate} Mbit/s`,
+    { label: 'members, the sender included', scale: 'log2', values: setting.members },
+    namesOf(setting).map((name) => ({ name, skew: (n) => skew(name, n), own: isOwn(name) })),
+  );
 
 const PIPELINE = 'binomial-pipeline';
 
@@ -143,11 +155,13 @@ export function dilatedOutcome(
 ): Outcome {
   const row = (name: string, n: number) => rows.find((each) => each.name === name && each.n === n);
   const seconds = whole((name, n) => row(name, n)?.seconds ?? null);
+  const skew = whole((name, n) => row(name, n)?.skew ?? null);
   const errors = prediction && errorsOf(seconds, recordedSeconds(prediction));
   const formed = row(PIPELINE, 128)?.formed;
   return {
     panels: [
       panelOf(`8 MiB to many real members, links of ${setting.rate} Mbit/s`, seconds, setting),
+      ...skewsOf(skew, setting),
       ...(errors === undefined ? [] : [errorsPanel(errors, setting)]),
     ],
     facts: {

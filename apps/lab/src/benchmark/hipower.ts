@@ -17,7 +17,9 @@ type Variant = (typeof VARIANTS)[number]['id'] | 'tcp';
 /** The columns of the benchmark's table that figures show. */
 const COLUMNS = { rate: 2, requester: 4, responder: 6 } as const;
 /** The columns of its tables of latencies. */
-const STREAM_P50 = 3;
+const STREAM_COLUMNS = { p50: 3, requester: 5, responder: 6 } as const;
+/** Sides of a channel whose processor time is printed. */
+type Side = 'requester' | 'responder';
 const SIZES_COLUMNS = { p50: 2, p99: 3 } as const;
 const LATENCY_COLUMNS = { load: 1, variant: 3, p50: 4 } as const;
 
@@ -36,6 +38,11 @@ class SizedTable {
 
   protected has(name: string): boolean {
     return this.#rows.has(name);
+  }
+
+  /** Whether all rows have this column. */
+  protected hasColumn(column: number): boolean {
+    return [...this.#rows.values()].every((row) => row[column] !== undefined);
   }
 
   /** @throws LabError ERR_RDMC_BENCHMARK_FAILED if that row is missing */
@@ -109,7 +116,7 @@ export class StreamsTable extends SizedTable {
   }
 
   p50(stream: string, variant: Variant, size: number): number {
-    return this.number(`${size} ${stream} ${variant}`, STREAM_P50);
+    return this.number(`${size} ${stream} ${variant}`, STREAM_COLUMNS.p50);
   }
 
   panel(stream: string, title: string): Outcome['panels'][number] {
@@ -119,6 +126,18 @@ export class StreamsTable extends SizedTable {
     return this.lines({ title, description, unit: 'microseconds' }, 1, VARIANTS, (variant, size) =>
       this.p50(stream, variant, size),
     );
+  }
+
+  /** Processor time of one side; no panel where an older benchmark did not print it. */
+  processorPanels(stream: string, side: Side, title: string): Outcome['panels'] {
+    const column = STREAM_COLUMNS[side];
+    if (!this.hasColumn(column)) return [];
+    const description =
+      'Microseconds of whole processes for each message, polling included, at the rate of the latencies; both axes are logarithmic. ' +
+      'Lower is better.';
+    const head = { title, description, unit: 'microseconds per message' };
+    const numberOf = (variant: Variant, size: number) => this.number(`${size} ${stream} ${variant}`, column);
+    return [this.lines(head, 2, VARIANTS, numberOf)];
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Bench, Way } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
 import { jsonOf, shown } from './command.js';
+import { skewPanels } from './skew.js';
 
 const ALGORITHMS = ['sequential', 'binomial-tree', 'chain', 'binomial-pipeline'];
 const MEMBERS = [3, 4, 8, 16];
@@ -19,6 +20,8 @@ interface Row {
   readonly n: number;
   readonly name: string;
   readonly seconds: number;
+  /** From the first receiver to the last one; of groups only. */
+  readonly skew?: number;
 }
 
 const NAMES: Readonly<Record<string, string>> = { stream: 'one TCP stream', 'mpi default': DEFAULT_MPI };
@@ -32,6 +35,8 @@ export function latencyOutcome(rows: readonly Row[]): Outcome {
     const all = rows.filter((row) => row.n === n && nameOf(row.name) === name).map((row) => row.seconds);
     return all.length === 0 ? null : Math.min(...all);
   };
+  const skew = (name: string, n: number) =>
+    rows.find((row) => row.n === n && row.name === name)?.skew ?? null;
   const hasMpi = names.includes(BEST_MPI);
   return {
     panels: [
@@ -47,6 +52,11 @@ export function latencyOutcome(rows: readonly Row[]): Outcome {
           own: name === PIPELINE,
         })),
       },
+      ...skewPanels(
+        '8 MiB to n hosts on links of 400 Mbit/s',
+        { label: 'hosts n', values: members },
+        names.map((name) => ({ name, skew: (n) => skew(name, n), own: name === PIPELINE })),
+      ),
     ],
     facts: hasMpi ? { mpi: ratios(members, seconds) } : {},
     notes: [],

@@ -1,10 +1,11 @@
 import type { Bench, Way } from '../catalogue/figure.js';
 import type { Outcome, Panel } from '../record/record.js';
-import { rounded } from '../simulation/values.js';
+import { median, rounded } from '../simulation/values.js';
 import { failed, jsonOf, shown } from './command.js';
 
 const ARGS = ['tools/bench/multicast/run.mjs', 'steps'];
-const COMMAND = shown(ARGS);
+/** A relay is stopped for so long: a bit more than two steps. */
+const STOP = { BENCH_STOP_MS: '20' };
 /** Blocks that a panel of Figure 5 has. */
 const SHOWN = 24;
 
@@ -27,9 +28,20 @@ export interface MemberTimes {
   readonly finished: number | null;
 }
 
+/** A member was stopped at that time, and continued at the other. */
+export interface Stop {
+  readonly member: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** One transfer of real members. */
 export interface MeasuredSteps {
   readonly dropped: number;
+  /** Of the whole message, and of the one before it. Older benchmarks do not print both. */
+  readonly milliseconds?: number;
+  readonly before?: number;
+  readonly stop?: Stop;
   readonly members: readonly MemberTimes[];
   readonly transfers: readonly Transfer[];
 }
@@ -87,16 +99,21 @@ export function measuredBreakdown(steps: MeasuredSteps): number[] {
   return [remoteSetUp, remote, localSetUp, blocks, total - known, copy, total];
 }
 
+/** The sends of the root. */
+function sendsOfRoot({ transfers }: MeasuredSteps): { started: number; ended: number }[] {
+  return transfers
+    .filter(({ from, finished }) => from === 0 && finished !== null)
+    .map(({ started, finished }) => ({ started, ended: finished! }))
+    .sort((a, b) => a.ended - b.ended);
+}
+
 /** The two panels of Figure 5, and the longest wait of each in them. */
 export function stepPanels(steps: MeasuredSteps): {
   panels: Panel[];
   longest: [number, number];
   share: number;
 } {
-  const sends = steps.transfers
-    .filter(({ from, finished }) => from === 0 && finished !== null)
-    .map(({ started, finished }) => ({ started, ended: finished! }));
-  const root = consecutive(sends);
+  const root = consecutive(sendsOfRoot(steps));
   const relay = consecutive(receivesAt(steps, farthest(steps).id));
   const longest = (list: readonly Step[]): number => Math.max(...list.slice(1).map(({ wait }) => wait));
   const share = (100 * sum(relay, 'transfer')) / (sum(relay, 'transfer') + sum(relay, 'wait'));
@@ -107,8 +124,35 @@ export function stepPanels(steps: MeasuredSteps): {
   };
 }
 
-function panelOf(title: string, steps: readonly Step[]): Panel {
-  const first = Math.max(0, steps.length - SHOWN - 1);
+/** The panels around the stop of a relay, and by how much the longest step there is longer than the median one. */
+export function stopPanels(steps: MeasuredSteps, stop: Stop): { panels: Panel[]; longer: [number, number] } {
+  const sides = [sendsOfRoot(steps), receivesAt(steps, stop.member)].map((blocks) => {
+    const found = blocks.findIndex(({ ended }) => ended >= stop.from);
+    if (found < 0) throw failed('the member was stopped after the transfer');
+    return { all: consecutive(blocks), at: found };
+  });
+  const [root, relay] = sides as [(typeof sides)[0], (typeof sides)[0]];
+  return {
+    panels: [around('The root, as sender', root), around('The stopped relay, as receiver', relay)],
+    longer: [longerBy(root), longerBy(relay)],
+  };
+}
+
+/** Steps, and the one in which a member was stopped. */
+interface Stopped {
+  readonly all: readonly Step[];
+  readonly at: number;
+}
+
+const around = (title: string, { all, at }: Stopped) => panelOf(title, all, at - SHOWN / 2);
+
+function longerBy({ all, at }: Stopped): number {
+  const lengths = all.map(({ transfer, wait }) => transfer + wait);
+  return Math.max(...lengths.slice(at, at + SHOWN / 2)) - median(lengths);
+}
+
+function panelOf(title: string, steps: readonly Step[], from = steps.length - SHOWN - 1): Panel {
+  const first = Math.max(0, Math.min(from, steps.length - SHOWN));
   const shownSteps = steps.slice(first, first + SHOWN);
   return {
     title,
@@ -129,20 +173,48 @@ const NOTES = [
   'The first block is not copied: blocks longer than 64 KiB are received in place, and their header goes ahead.',
 ];
 
+const STOP_NOTES = [
+  'A member is stopped by SIGSTOP, which stops its soft device as well: a preemption in the paper leaves the NIC at work. Its sockets ' +
+    'take bytes meanwhile.',
+];
+
+type FromSteps = (steps: MeasuredSteps) => Pick<Outcome, 'panels' | 'facts'>;
+
+/** A run of the benchmark. @throws LabError for a trace that is not complete */
+async function stepsFrom(bench: Bench, env: Readonly<Record<string, string>>): Promise<MeasuredSteps> {
+  const command = shown(ARGS, env);
+  const { result } = jsonOf<{ result: MeasuredSteps }>(await bench.command(ARGS, env), command);
+  if (result.dropped > 0) throw failed(`${command}: the trace lost ${result.dropped} records`);
+  return result;
+}
+
 /** From the trace of real members. @param outcome of the figure */
-export function measuredSteps(outcome: (steps: MeasuredSteps) => Pick<Outcome, 'panels' | 'facts'>): Way {
+export function measuredSteps(outcome: FromSteps): Way {
   return {
     id: 'measured',
     name: 'one host, links of 1 Gbit/s',
     kind: 'measured',
     how: 'The trace of four processes with the windows of the paper, over links of 1 Gbit/s of the soft device.',
-    command: COMMAND,
+    command: shown(ARGS),
     minutes: 1,
     rivals: [],
-    run: async (bench: Bench) => {
-      const { result } = jsonOf<{ result: MeasuredSteps }>(await bench.command(ARGS), COMMAND);
-      if (result.dropped > 0) throw failed(`${COMMAND}: the trace lost ${result.dropped} records`);
-      return { ...outcome(result), notes: NOTES, missing: [] };
+    run: async (bench) => ({ ...outcome(await stepsFrom(bench, {})), notes: NOTES, missing: [] }),
+  };
+}
+
+/** The same, with a relay that is stopped near the end. @param outcome of the figure */
+export function stoppedSteps(outcome: FromSteps): Way {
+  return {
+    id: 'stopped',
+    name: 'one host, a relay stopped',
+    kind: 'measured',
+    how: `The processes and links of the way measured; a relay is stopped for ${STOP.BENCH_STOP_MS} ms near the end of the message.`,
+    command: shown(ARGS, STOP),
+    minutes: 1,
+    rivals: [],
+    run: async (bench) => {
+      const notes = [...NOTES, ...STOP_NOTES];
+      return { ...outcome(await stepsFrom(bench, STOP)), notes, missing: [] };
     },
   };
 }

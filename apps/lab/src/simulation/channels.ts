@@ -7,7 +7,7 @@ import {
 } from '@rdmc/simulator';
 import { type Bench, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
-import { channelBytes, checkMemory, knownResults } from './checks.js';
+import { knownResults } from './known-results.js';
 import { SIMULATED } from './sweep.js';
 import { line } from './values.js';
 
@@ -122,7 +122,6 @@ export class Channels {
     const known = this.#reports.get(key);
     if (known !== undefined) return known;
     const messages = isSlow ? MESSAGES / 40 : MESSAGES;
-    checkMemory(channelBytes(pattern === 'one' ? 1 : WORKERS, messages, SLOTS));
     const options: SimulateChannelsOptions = {
       cluster: 'hipower',
       pattern,

@@ -1,9 +1,9 @@
 import { defaultRecoveryCosts, type RecoveryReport, simulateRecovery } from '@rdmc/simulator';
 import { type Bench, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { Outcome } from '../record/record.js';
-import { checkMemory, knownResults, recoveryBytes } from './checks.js';
+import { knownResults } from './known-results.js';
 import { SIMULATED } from './sweep.js';
-import { MIB, rounded } from './values.js';
+import { rounded } from './values.js';
 
 const ID = 'tailwind-13';
 const BACKUPS = 10;
@@ -13,19 +13,12 @@ const SERVERS = [1, 2, 4, 8, 16, 32];
 const FITTED = { servers: 4, processors: 2, objects: 200_000 };
 const MEASURED = '0.88 and 0.92';
 
-/** The defaults of `simulateRecovery`. */
-const OBJECT_BYTES = 154;
-const SEGMENT_BYTES = 8 * MIB;
-
 function recover(
   objects: number,
   servers: number,
   more: { heirs?: number; processors?: number } = {},
 ): RecoveryReport {
-  const segments = Math.ceil((objects * OBJECT_BYTES) / SEGMENT_BYTES);
-  checkMemory(recoveryBytes(segments, more.heirs ?? servers));
-  const sizes = { objectBytes: OBJECT_BYTES, segmentBytes: SEGMENT_BYTES };
-  return simulateRecovery({ cluster: 'tailwind', servers, objects, ...sizes, ...more });
+  return simulateRecovery({ cluster: 'tailwind', servers, objects, ...more });
 }
 const seconds = ({ microseconds }: RecoveryReport) => rounded(microseconds / 1e6, 2);
 

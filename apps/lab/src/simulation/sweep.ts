@@ -1,7 +1,7 @@
 import { type SimulationReport, simulate, simulateObjects, simulationBytes } from '@rdmc/simulator';
 import { type Bench, type Runs, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { Kind, Outcome } from '../record/record.js';
-import { knownResults } from './checks.js';
+import { knownResults } from './known-results.js';
 
 /** The reports under the same names. */
 export class Reports {

@@ -1,4 +1,4 @@
-import { TraceKind } from './layout.js';
+import { TraceKind, TraceProtocol } from './layout.js';
 import type { TraceEvent } from './records.js';
 import { placeOf, spanAt, type WaitSpan } from './wait-spans.js';
 
@@ -97,6 +97,8 @@ function sendTimes(events: readonly TraceEvent[]): Map<string, number> {
 
 type OneBlock = Pick<TraceEvent, 'protocol' | 'group' | 'message' | 'block'>;
 
+/** A message of a channel is one slot, and its responder does not know which one before it has come. */
 function sendName({ protocol, group, message, block }: OneBlock, from: number, to: number): string {
-  return `${protocol}/${group}/${message}/${block}/${from}/${to}`;
+  const part = protocol === TraceProtocol.HIPOWER ? '' : block;
+  return `${protocol}/${group}/${message}/${part}/${from}/${to}`;
 }

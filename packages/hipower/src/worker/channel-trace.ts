@@ -8,6 +8,12 @@ import {
 } from '@rdmc/dataplane/trace';
 import type { ChannelSetup } from '../records.js';
 
+/** A responder's link, as far as a trace sees it. */
+interface TracedLink {
+  readonly running: boolean;
+  readonly finished: boolean;
+}
+
 /**
  * Records the slots of one end of a channel. A message is a slot's content, by its sequence number; the block is the slot. At a
  * requester, a send lasts until the responder's application has released the slot.
@@ -20,6 +26,8 @@ export class ChannelTrace {
   /** Slots that each responder has not released. */
   readonly #held: Uint32Array;
   #waitsFor = NONE;
+  /** At a responder: the sequence number that it waits for. */
+  #awaited = NONE;
 
   constructor(
     private readonly sink: TraceSink,
@@ -51,6 +59,23 @@ export class ChannelTrace {
     const sequence = this.#sequences[peer]!;
     this.#sequences[peer] = sequence + 1;
     this.sink.put(this.#subject, TraceKind.RECEIVED, sequence, slot, this.#peers[peer]!);
+  }
+
+  /**
+   * At a responder, after each turn that left nothing to read: it waits for a slot of the requester that has sent the fewest, of
+   * those that have not ended. In which slot that will be is not known.
+   */
+  awaits(links: readonly TracedLink[]): void {
+    let [least, member] = [NONE, NONE];
+    for (const [peer, { running, finished }] of links.entries()) {
+      const next = this.#sequences[peer]!;
+      if (running && !finished && (member === NONE || next < least))
+        [least, member] = [next, this.#peers[peer]!];
+    }
+    if (member === this.#waitsFor && least === this.#awaited) return;
+    [this.#waitsFor, this.#awaited] = [member, least];
+    const kind = member === NONE ? TraceKind.WAITS_FOR_NOTHING : TraceKind.WAITS_FOR_BLOCK;
+    this.sink.put(this.#subject, kind, least, NONE, member);
   }
 
   /** At a requester, after each turn: whether its application waits for slots. Then it waits for who holds the most. */

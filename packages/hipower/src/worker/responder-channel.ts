@@ -10,6 +10,9 @@ import { IdlePace } from './idle-pace.js';
 import { type IncomingHost, IncomingLink } from './incoming-link.js';
 import type { ChannelPort, WorkerChannel } from './worker-channel.js';
 
+/** A responder waits for none of them. */
+const NO_LINKS: readonly IncomingLink[] = [];
+
 /** The worker's side of a responder: delivers what its requesters wrote, in the order of each, to the application. */
 export class ResponderChannel implements WorkerChannel, IncomingHost {
   touched = false;
@@ -78,6 +81,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
     for (const link of this.#links) link.look(wanted);
     this.#weigh();
     this.#tell();
+    this.#trace?.awaits(this.#unread() > 0 ? NO_LINKS : this.#links);
   }
 
   kick(): void {
@@ -85,6 +89,7 @@ export class ResponderChannel implements WorkerChannel, IncomingHost {
   }
 
   close(): void {
+    this.#trace?.awaits(NO_LINKS);
     for (const link of this.#links) link.close();
   }
 

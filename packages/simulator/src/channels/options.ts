@@ -57,6 +57,8 @@ export interface SimulateChannelsOptions {
   readonly perSecond?: number | undefined;
   /** In place of some of `defaultChannelCosts`. */
   readonly costs?: Partial<ChannelCosts> | undefined;
+  /** Default: what this process may use. A simulation that needs more is refused. */
+  readonly memoryLimitBytes?: number | undefined;
 }
 
 export interface ChannelSetting {
@@ -76,7 +78,7 @@ export interface ChannelSetting {
 
 const KEYS = [
   ...['cluster', 'pattern', 'workers', 'confirmation', 'mode', 'byteLength', 'slots', 'messages'],
-  ...['perSecond', 'costs'],
+  ...['perSecond', 'costs', 'memoryLimitBytes'],
 ];
 const NAME = 'simulateChannels';
 const MOST_WORKERS = 64;

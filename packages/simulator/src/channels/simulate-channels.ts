@@ -1,6 +1,8 @@
 import { Clock } from '../clock.js';
 import { SimulatorError } from '../errors.js';
+import { refuseLarger } from '../memory-limit.js';
 import { ChannelLink } from './link.js';
+import { channelBytes } from './memory.js';
 import { type ChannelSetting, checkChannelOptions, type SimulateChannelsOptions } from './options.js';
 import { Requester } from './requester.js';
 import { Thread } from './thread.js';
@@ -122,10 +124,13 @@ class ChannelsRun {
 /**
  * Runs channels of HiPower on simulated hardware: the state machines of `@rdmc/hipower` at both ends, NICs, links and
  * threads. The costs of threads are fitted to the paper (`defaultChannelCosts`), so a result is calibrated, not predicted.
- * @throws SimulatorError ERR_RDMC_UNKNOWN_PRESET, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_SIMULATION_STUCK
+ * @throws SimulatorError ERR_RDMC_UNKNOWN_PRESET, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION,
+ * ERR_RDMC_SIMULATION_TOO_LARGE (before it starts), ERR_RDMC_SIMULATION_STUCK
  */
 export function simulateChannels(options: SimulateChannelsOptions): ChannelReport {
-  const run = new ChannelsRun(checkChannelOptions(options));
+  const setting = checkChannelOptions(options);
+  refuseLarger(channelBytes(setting), options.memoryLimitBytes);
+  const run = new ChannelsRun(setting);
   run.run();
   return run.report();
 }

@@ -43,6 +43,8 @@ export interface SimulateRecoveryOptions {
   readonly costs?: Partial<RecoveryCosts> | undefined;
   /** Of the choice of backups. Default 1. */
   readonly seed?: number | undefined;
+  /** Default: what this process may use. A simulation that needs more is refused. */
+  readonly memoryLimitBytes?: number | undefined;
 }
 
 export interface RecoverySetting {
@@ -61,10 +63,17 @@ export interface RecoverySetting {
   readonly seed: number;
 }
 
+/** Objects are not divided between segments. */
+export const objectsPerSegment = ({ segmentBytes, objectBytes }: RecoverySetting) =>
+  Math.floor(segmentBytes / objectBytes);
+/** The whole segments of the log, and the rest. */
+export const segmentsOf = (setting: RecoverySetting) =>
+  Math.ceil(setting.objects / objectsPerSegment(setting));
+
 const NAME = 'simulateRecovery';
 const KEYS = [
   ...['cluster', 'servers', 'heirs', 'objects', 'objectBytes', 'segmentBytes', 'replicas'],
-  ...['diskMegabytesPerSecond', 'processors', 'costs', 'seed'],
+  ...['diskMegabytesPerSecond', 'processors', 'costs', 'seed', 'memoryLimitBytes'],
 ];
 const MOST_SERVERS = 256;
 const MOST_OBJECTS = 1e9;

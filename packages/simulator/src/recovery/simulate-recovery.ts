@@ -10,10 +10,18 @@ import {
 import { after, Clock } from '../clock.js';
 import { bytesPerMicrosecond } from '../cluster.js';
 import { SimulatorError } from '../errors.js';
+import { refuseLarger } from '../memory-limit.js';
 import { Network } from '../network.js';
 import { Random } from '../random.js';
 import { limit } from './job.js';
-import { checkRecoveryOptions, type RecoverySetting, type SimulateRecoveryOptions } from './options.js';
+import { recoveryBytes } from './memory.js';
+import {
+  checkRecoveryOptions,
+  objectsPerSegment,
+  type RecoverySetting,
+  type SimulateRecoveryOptions,
+  segmentsOf,
+} from './options.js';
 import { type RecoveryParts, RecoveryServer } from './recovery-server.js';
 
 /** The part of one server in a recovery. */
@@ -50,10 +58,11 @@ const SLOTS = 16_384;
 const ROUND = 0.01;
 
 /** The whole segments of the log, then the rest; each has replicas at some servers. The shipped functions choose the sources. */
-function planned({ objects, objectBytes, segmentBytes, servers, replicas, seed }: RecoverySetting) {
+function planned(setting: RecoverySetting) {
+  const { objects, objectBytes, servers, replicas, seed } = setting;
   const random = new Random(seed);
-  const perSegment = Math.floor(segmentBytes / objectBytes);
-  const segments = Array.from({ length: Math.ceil(objects / perSegment) }, (_, index) => {
+  const perSegment = objectsPerSegment(setting);
+  const segments = Array.from({ length: segmentsOf(setting) }, (_, index) => {
     const count = Math.min(perSegment, objects - index * perSegment);
     const candidates = choose(servers, replicas, random);
     return { segmentId: BigInt(index + 1), candidates, floorBytes: count * objectBytes, checksum: 0 };
@@ -158,10 +167,13 @@ function mostOverMean(values: readonly number[]): number {
  * segment, and which heir gets which slots; its pulling machine decides what each heir asks for, and when. Disks, scanning
  * threads, links, heirs' threads and processors are shared max-min fairly. Costs of threads are inputs, so a result is
  * calibrated, not predicted. Objects are spread evenly over slots, and nothing fails.
- * @throws SimulatorError ERR_RDMC_UNKNOWN_PRESET, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION, ERR_RDMC_SIMULATION_STUCK
+ * @throws SimulatorError ERR_RDMC_UNKNOWN_PRESET, ERR_RDMC_UNKNOWN_OPTION, ERR_RDMC_INVALID_OPTION,
+ * ERR_RDMC_SIMULATION_TOO_LARGE (before it starts), ERR_RDMC_SIMULATION_STUCK
  */
 export function simulateRecovery(options: SimulateRecoveryOptions): RecoveryReport {
-  const run = new RecoveryRun(checkRecoveryOptions(options));
+  const setting = checkRecoveryOptions(options);
+  refuseLarger(recoveryBytes(setting), options.memoryLimitBytes);
+  const run = new RecoveryRun(setting);
   run.run();
   return run.report();
 }

@@ -2,7 +2,7 @@
 // them, all open at once. Sizes and blocks are divided by 64, so that links of two cores carry them. Each algorithm in a lab of
 // its own, because a host has at most 1,024 groups.
 import { allGroups, cosmosLoad } from '@rdmc/lab';
-import { MIB, round3, say } from '../tools.mjs';
+import { MIB, median, round3, say } from '../tools.mjs';
 import { withCluster } from '../with-lab.mjs';
 
 const HOSTS = 16;
@@ -28,8 +28,12 @@ async function openAll(cluster, algorithm, bytes) {
   return all;
 }
 
-const percentile = (sorted, percent) =>
-  sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))];
+/** Pairs of a percentage and the value that so many do not exceed. */
+function percentilesOf(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (percent) => sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))];
+  return PERCENTILES.map((percent) => [percent, round3(at(percent))]);
+}
 
 async function one(algorithm, objects, rate) {
   const load = objects.map(({ members, byteLength }) => ({
@@ -52,13 +56,15 @@ async function one(algorithm, objects, rate) {
     }
     const seconds = (performance.now() - started) / 1000;
     const usage = await cluster.usage();
-    times.sort((a, b) => a - b);
+    const skews = [...groups.values()].flatMap((group) => group.skews);
     const row = {
       name: algorithm,
       groups: groups.size,
       objects: times.length,
       mean: round3(times.reduce((sum, time) => sum + time, 0) / times.length),
-      percentiles: PERCENTILES.map((percent) => [percent, round3(percentile(times, percent))]),
+      percentiles: percentilesOf(times),
+      skew: round3(median(skews)),
+      skewPercentiles: percentilesOf(skews),
       'Mbit/s': round3((total * 8) / 1e6 / seconds),
       formed: round3(formed),
       'largest MiB': round3(Math.max(...usage.map(({ maxRssMiB }) => maxRssMiB))),

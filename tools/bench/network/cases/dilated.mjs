@@ -40,12 +40,13 @@ async function groups(n, mib, { rate, queue, rounds, blockBytes, only, algorithm
         // A few blocks, so that V8 has compiled what runs for every one.
         for (let i = 0; i < WARM_UP_ROUNDS; i += 1)
           await cluster.seconds(group, Math.min(bytes, 4 * BLOCK_BYTES));
+        group.skews.length = 0;
         const times = [];
         for (let round = 0; round < count; round += 1) {
           times.push(await cluster.seconds(group, bytes));
           await cluster.verify(group, bytes);
         }
-        add(algorithm, bytes, times, { formed: round3(group.formed) });
+        add(algorithm, bytes, times, { skew: round3(median(group.skews)), formed: round3(group.formed) });
         await cluster.close(group);
       }
     },
@@ -59,16 +60,19 @@ async function casts(n, mib, { rate, queue, rounds, only }, add) {
     const files = filesFor(hosts, mib * MIB);
     const connected = [];
     const all = [];
+    const skews = [];
     for (let round = 0; round < rounds; round += 1) {
       files.fresh();
       const options = ['--connect-timeout', CONNECT_TIMEOUT];
-      const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf, { options });
+      const { seconds, sending, skew } = await cast(lab, hosts, files.source, files.folderOf, { options });
       files.check((folder) => join(folder, basename(files.source)));
       connected.push(sending);
       all.push(seconds);
+      skews.push(skew);
     }
-    add('rdmc cast, once connected', mib * MIB, connected);
-    add('rdmc cast, all of it', mib * MIB, all);
+    const skew = round3(median(skews));
+    add('rdmc cast, once connected', mib * MIB, connected, { skew });
+    add('rdmc cast, all of it', mib * MIB, all, { skew });
     files.remove();
   });
 }

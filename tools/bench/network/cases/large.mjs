@@ -15,7 +15,7 @@ const WHOLE = [
   { mib: 256, members: [16] },
 ];
 
-/** Who takes part: a name and what one round takes, in seconds. `skews` gets the list of skews of each group, by name. */
+/** Who takes part: a name and what one round takes, in seconds. `skews` gets the list of skews of each group and of casts, by name. */
 async function contestants({
   rate,
   lab,
@@ -52,9 +52,12 @@ async function contestants({
     }
   }
   if (wanted('cast') && haveCast()) {
+    const ofCasts = [];
+    skews.set('rdmc cast, all of it', ofCasts);
     list.set('rdmc cast', async () => {
       files.fresh();
-      const { seconds, sending } = await cast(lab, hosts, files.source, files.folderOf);
+      const { seconds, sending, skew } = await cast(lab, hosts, files.source, files.folderOf);
+      ofCasts.push(skew);
       files.check((folder) => join(folder, basename(files.source)));
       return { 'rdmc cast, once connected': sending, 'rdmc cast, all of it': seconds };
     });

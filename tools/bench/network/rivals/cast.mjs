@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { UNMEASURED } from '../meter.mjs';
-import { ended, listens, nowSeconds, until } from '../tools.mjs';
+import { ended, listens, nowSeconds, say, spanOf, until } from '../tools.mjs';
 
 const RDMC = fileURLToPath(new URL('../../../../apps/rdmc/dist/main.js', import.meta.url));
 const PORT = 7411;
@@ -29,11 +29,23 @@ async function startReceivers(lab, hosts, folderOf, { keyFile, options = [], met
     const listen = `${lab.host(host).ipv4}:${PORT}`;
     const args = [RDMC, 'receive', '--listen', listen, '--dir', folderOf(host), '--key-file', keyFile];
     const command = meter.wrap(host, process.execPath, [...args, '--quiet', ...options]);
-    return { host, child: lab.exec(host, ...command, { stdio: ['ignore', 'ignore', 'inherit'] }) };
+    const log = options.includes('--log-json') ? 'pipe' : 'inherit';
+    return { host, child: lab.exec(host, ...command, { stdio: ['ignore', 'ignore', log] }) };
   });
   for (const { child, host } of receivers)
     await until(() => listens(child.pid, PORT), `rdmc receive at ${host}`);
   return receivers;
+}
+
+/** When a receiver had stored everything, by its own log, in seconds; its errors go to standard error. */
+function storedAt({ child, host }) {
+  let time;
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    const { event, time: text, level } = line.startsWith('{') ? JSON.parse(line) : { level: 'error' };
+    if (event === 'complete') time = Date.parse(text) / 1000;
+    else if (level === 'error') say(`${host}: ${line}`);
+  });
+  return new Promise((resolve) => child.stderr.once('close', () => resolve(time)));
 }
 
 /** The whole command, Node's start included, at the first host: its seconds, and its events with their times. */
@@ -58,16 +70,24 @@ async function command(lab, hosts, path, { keyFile, to, options = [], meter = UN
 /**
  * Casts one file or folder from the first host to the others. `seconds`: the command's own figure, from
  * its start until every receiver has said that all is stored; `sending`: the part of it after everybody had
- * connected, which is what the rivals' figures count; `command`: the whole command, Node's start included.
+ * connected, which is what the rivals' figures count; `command`: the whole command, Node's start included; `skew`: from the
+ * first receiver that had stored everything to the last one.
  */
 export async function cast(lab, hosts, path, folderOf, { options = [], meter = UNMEASURED } = {}) {
   const facts = castOf(lab, hosts, folderOf);
-  const receivers = await startReceivers(lab, hosts, folderOf, { ...facts, meter, options: ['--once'] });
+  const single = ['--once', '--log-json'];
+  const receivers = await startReceivers(lab, hosts, folderOf, { ...facts, meter, options: single });
+  const stored = receivers.map(storedAt);
   const ends = receivers.map(({ host, child }) => ended(child, `rdmc receive at ${host}`));
   const { seconds, events, finished } = await command(lab, hosts, path, { ...facts, options, meter });
   await Promise.all(ends);
   const sending = events.find(({ event, phase }) => event === 'progress' && phase === 'sending');
-  return { seconds: finished.seconds, command: seconds, sending: finished.at - (sending ?? finished).at };
+  return {
+    seconds: finished.seconds,
+    command: seconds,
+    sending: finished.at - (sending ?? finished).at,
+    skew: spanOf(await Promise.all(stored)),
+  };
 }
 
 /**

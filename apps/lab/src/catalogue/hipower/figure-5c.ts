@@ -1,6 +1,24 @@
+import type { ThroughputTable } from '../../benchmark/hipower.js';
 import { simulatedChannels } from '../../simulation/channels.js';
 import type { Figure } from '../figure.js';
-import { tablesWay } from './common.js';
+import { tablesWay, withTcp } from './common.js';
+
+const outcomeOf = ([table]: ThroughputTable[]) => {
+  const both = (side: 'requester' | 'responder') =>
+    `${table!.ratio(side, 'pull', 512)} / ${table!.ratio(side, 'push', 512)}`;
+  return {
+    panels: (['requester', 'responder'] as const).map((side) =>
+      table!.panel(side, {
+        title: `Processor time of the ${side}`,
+        description:
+          'Microseconds for each message, over shared memory; both axes are logarithmic. Lower is better.',
+        unit: 'microseconds per message',
+        digits: 2,
+      }),
+    ),
+    facts: { responder: both('responder'), requester: both('requester') },
+  };
+};
 
 export const figure5c: Figure = {
   id: 'hipower-5c',
@@ -35,22 +53,12 @@ export const figure5c: Figure = {
       ['one'],
       3,
       'Processor time of whole processes, polling included, without the threads of the device.',
-      ([table]) => {
-        const both = (side: 'requester' | 'responder') =>
-          `${table!.ratio(side, 'pull', 512)} / ${table!.ratio(side, 'push', 512)}`;
-        return {
-          panels: (['requester', 'responder'] as const).map((side) =>
-            table!.panel(side, {
-              title: `Processor time of the ${side}`,
-              description:
-                'Microseconds for each message, over shared memory; both axes are logarithmic. Lower is better.',
-              unit: 'microseconds per message',
-              digits: 2,
-            }),
-          ),
-          facts: { responder: both('responder'), requester: both('requester') },
-        };
-      },
+      outcomeOf,
+    ),
+    withTcp(
+      'Processor time of whole processes, polling included, without the threads of the device; and of plain TCP of Node.js, kernel ' +
+        'included, in a run of its own.',
+      outcomeOf,
     ),
   ],
 };

@@ -6,7 +6,7 @@ import type { Figure } from '../figure.js';
 import { FOUR_WORKERS, TWO_WORKERS, tablesWay } from './common.js';
 
 const PEERS =
-  'Microseconds for each message, over shared memory; both axes are logarithmic. Lower is better.';
+  'Microseconds for each message that a responder took, over shared memory; both axes are logarithmic. Lower is better.';
 
 /** The largest saving of any size. */
 function saving(table: ThroughputTable, side: 'requester' | 'responder'): string {
@@ -14,20 +14,17 @@ function saving(table: ThroughputTable, side: 'requester' | 'responder'): string
   return `up to −${(100 * (1 - Math.min(...ratios))).toFixed(0)}%`;
 }
 
-const outcomeOf = ([gather, broadcast]: ThroughputTable[]) => ({
+function panelOf(table: ThroughputTable, side: 'requester' | 'responder', title: string) {
+  return table.panel(side, { title, description: PEERS, unit: 'microseconds per message', digits: 2 });
+}
+
+/** Exported for tests. */
+export const outcomeOf = ([gather, broadcast]: ThroughputTable[]) => ({
   panels: [
-    gather!.panel('responder', {
-      title: 'Gather: processor time of the master',
-      description: PEERS,
-      unit: 'microseconds per message',
-      digits: 2,
-    }),
-    broadcast!.panel('requester', {
-      title: 'Broadcast: processor time of the master',
-      description: PEERS,
-      unit: 'microseconds per message',
-      digits: 2,
-    }),
+    panelOf(gather!, 'responder', 'Gather: processor time of the master'),
+    panelOf(broadcast!, 'requester', 'Broadcast: processor time of the master'),
+    panelOf(gather!, 'requester', 'Gather: processor time of all workers'),
+    panelOf(broadcast!, 'responder', 'Broadcast: processor time of all workers'),
   ],
   facts: { gather: saving(gather!, 'responder'), broadcast: saving(broadcast!, 'requester') },
 });

@@ -57,6 +57,10 @@ export const figure6c: Figure = {
             table.panel('gather', 'Gather from four workers: median latency'),
             table.panel('broadcast', 'Broadcast to four workers: median latency'),
             table.panel('one', 'One to one, at the same rate: median latency'),
+            ...table.processorPanels('gather', 'responder', 'Gather: processor time of the master'),
+            ...table.processorPanels('gather', 'requester', 'Gather: processor time of all workers'),
+            ...table.processorPanels('broadcast', 'requester', 'Broadcast: processor time of the master'),
+            ...table.processorPanels('broadcast', 'responder', 'Broadcast: processor time of all workers'),
           ],
           facts: {
             ratio: `${ratio.toFixed(2)} (pull, 16 KiB)`,

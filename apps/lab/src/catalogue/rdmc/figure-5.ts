@@ -1,5 +1,12 @@
 import { type SimulateOptions, type SimulationReport, simulate, type TraceRecord } from '@rdmc/simulator';
-import { type MeasuredSteps, measuredSteps, stepPanels } from '../../benchmark/steps.js';
+import { failed } from '../../benchmark/command.js';
+import {
+  type MeasuredSteps,
+  measuredSteps,
+  stepPanels,
+  stopPanels,
+  stoppedSteps,
+} from '../../benchmark/steps.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { grouped, MIB, rounded } from '../../simulation/values.js';
@@ -119,6 +126,24 @@ export function measuredOutcome(steps: MeasuredSteps): Pick<Outcome, 'panels' | 
   };
 }
 
+/** Of real members, one of which was stopped. Exported for tests. @throws LabError ERR_RDMC_BENCHMARK_FAILED */
+export function stoppedOutcome(steps: MeasuredSteps): Pick<Outcome, 'panels' | 'facts'> {
+  const { stop, milliseconds, before } = steps;
+  if (stop === undefined || milliseconds === undefined || before === undefined) {
+    throw failed('the benchmark did not stop a member');
+  }
+  const { panels, longer } = stopPanels(steps, stop);
+  const [root, relay] = longer.map(grouped);
+  const stopped = `stopped for ${grouped(stop.to - stop.from)} µs`;
+  return {
+    panels,
+    facts: {
+      wait: `a step longer by: root ${root} µs, relay ${relay} µs; ${stopped}, a step is 8,800 µs`,
+      later: `${grouped(1000 * (milliseconds - before))} µs than the message before; ${stopped}`,
+    },
+  };
+}
+
 export const figure5: Figure = {
   id: ID,
   paper: 'rdmc',
@@ -152,5 +177,6 @@ export const figure5: Figure = {
       outcome,
     }),
     measuredSteps(measuredOutcome),
+    stoppedSteps(stoppedOutcome),
   ],
 };

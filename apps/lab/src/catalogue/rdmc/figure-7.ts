@@ -1,4 +1,5 @@
 import type { SimulateOptions } from '@rdmc/simulator';
+import { messagesInRings } from '../../benchmark/rings.js';
 import { tinyMessages } from '../../benchmark/tiny-messages.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
@@ -78,14 +79,6 @@ export const figure7: Figure = {
       outcome,
     }),
     tinyMessages(),
-    {
-      id: 'rings',
-      name: 'one host, through rings',
-      kind: 'measured',
-      how: 'Processes of one host over shared memory, through the rings of small messages.',
-      command: 'node packages/group/bench/small.mjs --nodes N --bytes 1',
-      minutes: 2,
-      rivals: ['Open MPI'],
-    },
+    messagesInRings(),
   ],
 };

@@ -1,5 +1,6 @@
 import { expectedSlack, slowLinkBound } from '@rdmc/schedule';
 import { idealCluster, type SimulateOptions, type SimulationReport } from '@rdmc/simulator';
+import { slowLinkOnNetlab } from '../../benchmark/slow-link.js';
 import type { Outcome } from '../../record/record.js';
 import { type Reports, simulated } from '../../simulation/sweep.js';
 import { line, MIB, rounded } from '../../simulation/values.js';
@@ -146,6 +147,7 @@ export const section45: Figure = {
       runs,
       outcome,
     }),
+    slowLinkOnNetlab(),
     {
       id: 'recorded',
       name: 'network namespaces, 400 Mbit/s',
