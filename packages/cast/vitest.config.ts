@@ -14,6 +14,7 @@ export default suite({
     'test/extended.test.ts',
     'test/failure.test.ts',
     'test/gathering.test.ts',
+    'test/heartbeats.test.ts',
     'test/hostile.test.ts',
     'test/keys.test.ts',
     'test/memory.test.ts',
