@@ -21,6 +21,7 @@ export default suite({
     'test/piece-store.test.ts',
     'test/programs.test.ts',
     'test/pull-hostile.test.ts',
+    'test/pull-sync.test.ts',
     'test/pull.test.ts',
     'test/replay.test.ts',
     'test/resume-killed.test.ts',

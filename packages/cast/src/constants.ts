@@ -193,5 +193,7 @@ export const MAX_BROKEN_MESSAGES = 8;
 export const MAX_FAILED_RUNS = 3;
 /** Incomplete files that a fetcher keeps open. */
 export const MAX_OPEN_PULL_FILES = 64;
+/** Most of them whose early syncs run at once: those cannot be closed. */
+export const MAX_EARLY_PULL_SYNCS = 16;
 /** How long a fetcher, or the sender of a gathering cast, waits before it calls again an end that did not answer. */
 export const CALL_AGAIN_MS = 500;
