@@ -1,5 +1,6 @@
 import {
   existsSync,
+  linkSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -83,6 +84,26 @@ describe('a store of pieces', () => {
     expect(thrown(() => newStore(temporaryDirectory()).entries(first, count, data))).toEqual(
       refusal('ERR_RDMC_CAST_PROTOCOL'),
     );
+  });
+
+  it('makes no hard link to an older form of a file that the sender does not send any more', async () => {
+    for (const older of ['old', undefined]) {
+      const from = temporaryDirectory();
+      write(from, 'file', seededBytes(2 * MIB, 1));
+      linkSync(join(from, 'file'), join(from, 'linked'));
+      const directory = temporaryDirectory();
+      if (older !== undefined) write(directory, 'file', older);
+      const { origin, store } = await offered(from, directory, { isCast: true });
+      await store.store(message(origin, 0));
+      store.withdraw([0], 'ERR_RDMC_FILE_CHANGED', 'it changed');
+      store.withdraw([0], 'ERR_RDMC_FILE_CHANGED', 'it changed');
+      const { problems, links } = await store.finish();
+      expect(problems.map(({ path, code }) => [path, code])).toEqual([
+        ['file', 'ERR_RDMC_FILE_CHANGED'],
+        ['linked', 'ERR_RDMC_LINK_TARGET_MISSING'],
+      ]);
+      expect([links, readdirSync(directory)]).toEqual([0, older === undefined ? [] : ['file']]);
+    }
   });
 
   it('writes nothing through a link in its directory', async () => {

@@ -1,18 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import { expect, onTestFinished } from 'vitest';
 import { PULL_HASHES_IN_FRAME } from '../../src/constants.js';
 import type { ComparisonKind } from '../../src/manifest/policy.js';
+import { CastTree } from '../../src/pull/cast-tree.js';
 import { Origin, type OriginFacts } from '../../src/pull/origin.js';
 import { NUMBER_BYTES } from '../../src/pull/piece-message.js';
 import { PieceStore } from '../../src/pull/piece-store.js';
 import { ServedTree } from '../../src/pull/served-tree.js';
 import type { SyncPort } from '../../src/writer/sync-port.js';
 
-export function newStore(directory: string, sync?: SyncPort): PieceStore {
+export function newStore(directory: string, sync?: SyncPort, hasLinks = false): PieceStore {
   const none = (): void => {};
   const ports = { castId: randomUUID(), sync, step: none, active: none };
-  const store = new PieceStore({ ...ports, directory, resumeLimit: { share: 1 } });
+  const store = new PieceStore({ ...ports, directory, hasLinks, resumeLimit: { share: 1 } });
   onTestFinished(() => store.close());
   return store;
 }
@@ -24,12 +27,22 @@ export async function offered(
   {
     sync,
     compare = 'size-time',
-  }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
+    isCast = false,
+  }: {
+    readonly sync?: SyncPort | undefined;
+    readonly compare?: ComparisonKind;
+    /** Whether a sender offers it, with links, and not a server. */
+    readonly isCast?: boolean;
+  } = {},
 ) {
   const origin = new Origin();
   onTestFinished(() => origin.close());
-  const facts = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
-  const store = newStore(directory, sync);
+  const paths = readdirSync(from).map((name) => Buffer.from(join(from, name)));
+  const tree = isCast
+    ? new CastTree({ paths, rules: [], listed: undefined })
+    : ServedTree.open(from, Buffer.alloc(0));
+  const facts = origin.survey(tree);
+  const store = newStore(directory, sync, isCast);
   tell(store, origin, facts);
   const { bits, lackingBytes } = await store.begin(facts.root, compare);
   return { origin, facts, store, bits, lackingBytes, directory };
