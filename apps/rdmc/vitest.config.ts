@@ -18,6 +18,7 @@ export default suite({
     'test/failure.test.ts',
     'test/help.test.ts',
     'test/key-pipe.test.ts',
+    'test/lookup.test.ts',
     'test/old-node.test.ts',
     'test/output-failure.test.ts',
     'test/programs.test.ts',

@@ -14,6 +14,8 @@ interface InterruptOptions {
 
 /** Controller of the work that can be interrupted. */
 let current: AbortController | undefined;
+/** The signal that has interrupted work. */
+let interruptedBy: string | undefined;
 /** The first failure of standard output. */
 let outputFailure: CliError | undefined;
 
@@ -46,6 +48,15 @@ function endBy(name: string): never {
 }
 
 /**
+ * Ends the process although something of it goes on. After an interrupt that may be a thread of the pool that looks up a name;
+ * `process.exit` would wait for the resolver. So the process ends by the signal then, for which a shell shows the same code.
+ */
+export function endAnyway(): never {
+  if (interruptedBy !== undefined && process.exitCode === SIGNALS[interruptedBy]) endBy(interruptedBy);
+  return process.exit();
+}
+
+/**
  * Runs `work` with a signal that Ctrl-C, SIGTERM and SIGHUP abort, so that it can clean up; the command then ends with
  * the reason as its error. A second signal ends the process immediately, by the action that the system has for it.
  * @param options `advice` is printed below the error: what is left, and how to go on
@@ -58,6 +69,7 @@ export async function interruptible<Result>(
   current = controller;
   const onSignal = (name: string): void => {
     if (controller.signal.aborted) endBy(name);
+    interruptedBy = name;
     const exitCode = codes[name]!;
     controller.abort(new CliError('ERR_RDMC_INTERRUPTED', `interrupted by ${name}`, { exitCode, advice }));
   };

@@ -2,7 +2,7 @@
 import { runCommandLine } from './command-line.js';
 import type { CliError } from './errors.js';
 import { ExitCode } from './exit-codes.js';
-import { outputFailed } from './interrupt.js';
+import { endAnyway, outputFailed } from './interrupt.js';
 import { reportError } from './ui/report-error.js';
 import { createTerminal } from './ui/terminal.js';
 
@@ -20,5 +20,5 @@ process.stdout.on('error', (error) => outputFailed(error, endWithout));
 // Nobody can read that stderr has failed. A receiver goes on without its log.
 process.stderr.on('error', () => {});
 process.exitCode = await runCommandLine(process.argv, terminal);
-// Everything is closed by now. If a defect leaves something open, the process ends all the same.
-setTimeout(() => process.exit(), LINGER_MS).unref();
+// Everything is closed by now. If something goes on, a look-up or a defect, the process ends all the same.
+setTimeout(endAnyway, LINGER_MS).unref();

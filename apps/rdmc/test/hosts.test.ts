@@ -1,3 +1,4 @@
+import { Deferred } from '@rdmc/common';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CliError } from '../src/errors.js';
@@ -175,9 +176,11 @@ describe('receivers', () => {
     throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' });
   };
 
+  const never = new AbortController().signal;
+
   it('whose names do not resolve are all in the error', async () => {
     const targets = ['a', 'nowhere', 'b', 'elsewhere:1', '[::1]'].map(parseEndpoint);
-    await expect(resolveTargets(targets, 7411, look)).rejects.toMatchObject({
+    await expect(resolveTargets(targets, 7411, never, look)).rejects.toMatchObject({
       code: 'ERR_RDMC_UNKNOWN_HOST',
       exitCode: 4,
       message: 'these names do not resolve: nowhere (ENOTFOUND), elsewhere (ENOTFOUND)',
@@ -185,12 +188,32 @@ describe('receivers', () => {
   });
 
   it('which are one by their address are refused', async () => {
-    await expect(resolveTargets(['a', 'b', 'alias'].map(parseEndpoint), 7411, look)).rejects.toMatchObject({
+    await expect(
+      resolveTargets(['a', 'b', 'alias'].map(parseEndpoint), 7411, never, look),
+    ).rejects.toMatchObject({
       code: 'ERR_RDMC_DUPLICATE_HOST',
       message: 'given more than once: a:7411 = alias:7411',
     });
-    const resolved = await resolveTargets(['a', 'alias:1', '[::1]'].map(parseEndpoint), 7411, look);
+    const resolved = await resolveTargets(['a', 'alias:1', '[::1]'].map(parseEndpoint), 7411, never, look);
     expect(resolved.map(({ address }) => address)).toEqual(['10.0.0.1', '10.0.0.1', '::1']);
+  });
+
+  it('are not waited for, and no more are looked up, after an interrupt', async () => {
+    const interrupt = new AbortController();
+    const looking: Deferred<string>[] = [];
+    const slow = (): Promise<string> => {
+      const answer = new Deferred<string>();
+      looking.push(answer);
+      return answer.promise;
+    };
+    const targets = Array.from({ length: 100 }, (_, number) => parseEndpoint(`host${number}`));
+    const found = resolveTargets(targets, 7411, interrupt.signal, slow);
+    const atOnce = looking.length;
+    interrupt.abort(new Error('interrupted'));
+    await expect(found).rejects.toThrow('interrupted');
+    for (const answer of looking.splice(0)) answer.resolve('10.0.0.1');
+    await new Promise(setImmediate);
+    expect([atOnce < targets.length, looking]).toEqual([true, []]);
   });
 
   it('are processed with limited concurrency, and keep their order', async () => {

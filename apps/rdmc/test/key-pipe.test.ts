@@ -1,20 +1,19 @@
 /** Key files that are pipes. Needs the built dist. */
-import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { until } from '@rdmc/testing';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { newKey, parseKey } from '../src/keys/key.js';
 import { readKeyFile } from '../src/keys/key-file.js';
-import { Cli, Scratch } from './support/cli.js';
+import { Cli } from './support/cli.js';
+import { becomeWriter, newPipe } from './support/pipe.js';
 
 const POLL_MS = 20;
 
 let pipe: string;
 beforeEach(() => {
-  pipe = join(new Scratch().path, 'pipe');
-  execFileSync('mkfifo', ['-m', '600', pipe]);
+  pipe = newPipe();
 });
 
 /** Whether the process has the pipe open. */
@@ -27,20 +26,6 @@ function holds(pid: number): boolean {
       return false;
     }
   });
-}
-
-/** Opens the pipe for writing, once somebody reads it or waits to read it. It stays open until the end of the test. */
-async function becomeWriter(): Promise<void> {
-  let file: number | undefined;
-  await until(() => {
-    try {
-      file = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
-    } catch {
-      return false;
-    }
-    return true;
-  }, POLL_MS);
-  onTestFinished(() => closeSync(file!));
 }
 
 describe('a key file that is a pipe', () => {
@@ -88,7 +73,7 @@ describe('a key file that is a pipe', () => {
 
   it('with a writer that does not write, SIGTERM ends rdmc cast with 143', async () => {
     const cli = new Cli(['cast', '/dev/null', '--to', '127.0.0.1:1', '--key-file', pipe]);
-    await becomeWriter();
+    await becomeWriter(pipe);
     cli.child.kill('SIGTERM');
     expect((await cli.ended).code).toBe(143);
   });
@@ -97,7 +82,7 @@ describe('a key file that is a pipe', () => {
 describe('another file that is a pipe', () => {
   it('does not keep a second signal from ending the process at once', async () => {
     const cli = new Cli(['cast', '/dev/null', '--hostfile', pipe]);
-    await becomeWriter();
+    await becomeWriter(pipe);
     // Two different ones are never made one. Each thread of the process may take one, so their order is open.
     cli.child.kill('SIGINT');
     cli.child.kill('SIGTERM');

@@ -62,8 +62,10 @@ export const MAX_TARGETS = 4095;
  * Interval of a receiver's reports, which are its heartbeats too, of snapshots, and of the ticks that count silence.
  */
 export const HEARTBEAT_MS = 200;
-/** Interval of the heartbeats of a sender, or of a server. */
+/** Longest interval of the heartbeats of a sender, or of a server. */
 export const SENDER_HEARTBEAT_MS = 1_000;
+/** Least number of a sender's heartbeats in the time after which it is taken to be lost, so that a late one does not matter. */
+export const HEARTBEATS_IN_LIMIT = 5;
 export const MAX_CONTROL_FRAME_BYTES = 1024 * KIB;
 /** Largest piece of the manifest before compression; as base64 it fits into a frame even if it does not compress. */
 export const MAX_PIECE_BYTES = 512 * KIB;
@@ -191,5 +193,7 @@ export const MAX_BROKEN_MESSAGES = 8;
 export const MAX_FAILED_RUNS = 3;
 /** Incomplete files that a fetcher keeps open. */
 export const MAX_OPEN_PULL_FILES = 64;
+/** Most of them whose early syncs run at once: those cannot be closed. */
+export const MAX_EARLY_PULL_SYNCS = 16;
 /** How long a fetcher, or the sender of a gathering cast, waits before it calls again an end that did not answer. */
 export const CALL_AGAIN_MS = 500;

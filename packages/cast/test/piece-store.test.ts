@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import {
   existsSync,
+  linkSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -12,56 +12,15 @@ import { join } from 'node:path';
 import { castFiles, receiveFiles } from '@rdmc/cast';
 import { refusal, rejection, rounds, temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MIB, PULL_HASHES_IN_FRAME } from '../src/constants.js';
+import { MIB } from '../src/constants.js';
 import { PieceEncoder } from '../src/manifest/piece-encoder.js';
-import type { ComparisonKind } from '../src/manifest/policy.js';
-import { Origin, type OriginFacts } from '../src/pull/origin.js';
+import { Origin } from '../src/pull/origin.js';
 import { NUMBER_BYTES } from '../src/pull/piece-message.js';
-import { PieceStore } from '../src/pull/piece-store.js';
 import { ServedTree } from '../src/pull/served-tree.js';
 import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { leftovers, visible } from './support/receivers.js';
+import { message, newStore, offered, tell } from './support/stored-pieces.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
-
-function newStore(directory: string, sync?: SyncPort): PieceStore {
-  const none = (): void => {};
-  const ports = { castId: randomUUID(), sync, step: none, active: none };
-  const store = new PieceStore({ ...ports, directory, resumeLimit: { share: 1 } });
-  onTestFinished(() => store.close());
-  return store;
-}
-
-/** What an origin offers, and a store that has been told of it. */
-async function offered(
-  from: string,
-  directory = temporaryDirectory(),
-  {
-    sync,
-    compare = 'size-time',
-  }: { readonly sync?: SyncPort | undefined; readonly compare?: ComparisonKind } = {},
-) {
-  const origin = new Origin();
-  onTestFinished(() => origin.close());
-  const facts = origin.survey(ServedTree.open(from, Buffer.alloc(0)));
-  const store = newStore(directory, sync);
-  tell(store, origin, facts);
-  const { bits, lackingBytes } = await store.begin(facts.root, compare);
-  return { origin, facts, store, bits, lackingBytes, directory };
-}
-
-function tell(store: PieceStore, origin: Origin, { manifest, pieces }: OriginFacts): void {
-  for (const { first, count, data } of manifest) store.entries(first, count, data);
-  for (let first = 0; first < pieces; first += PULL_HASHES_IN_FRAME)
-    store.hashes(first, origin.hashes(first).toString('base64'));
-}
-
-/** A message with one piece, as the server fills it. */
-function message(origin: Origin, piece: number): Buffer {
-  const bytes = Buffer.alloc(NUMBER_BYTES + origin.map.bytesOf(piece));
-  bytes.writeUInt32LE(piece);
-  expect(origin.read(piece, bytes.subarray(NUMBER_BYTES))).toBeUndefined();
-  return bytes;
-}
 
 describe('a store of pieces', () => {
   it('has the same tree in the end, in whatever order pieces arrive, altered ones and repeated ones among them', async () => {
@@ -125,6 +84,26 @@ describe('a store of pieces', () => {
     expect(thrown(() => newStore(temporaryDirectory()).entries(first, count, data))).toEqual(
       refusal('ERR_RDMC_CAST_PROTOCOL'),
     );
+  });
+
+  it('makes no hard link to an older form of a file that the sender does not send any more', async () => {
+    for (const older of ['old', undefined]) {
+      const from = temporaryDirectory();
+      write(from, 'file', seededBytes(2 * MIB, 1));
+      linkSync(join(from, 'file'), join(from, 'linked'));
+      const directory = temporaryDirectory();
+      if (older !== undefined) write(directory, 'file', older);
+      const { origin, store } = await offered(from, directory, { isCast: true });
+      await store.store(message(origin, 0));
+      store.withdraw([0], 'ERR_RDMC_FILE_CHANGED', 'it changed');
+      store.withdraw([0], 'ERR_RDMC_FILE_CHANGED', 'it changed');
+      const { problems, links } = await store.finish();
+      expect(problems.map(({ path, code }) => [path, code])).toEqual([
+        ['file', 'ERR_RDMC_FILE_CHANGED'],
+        ['linked', 'ERR_RDMC_LINK_TARGET_MISSING'],
+      ]);
+      expect([links, readdirSync(directory)]).toEqual([0, older === undefined ? [] : ['file']]);
+    }
   });
 
   it('writes nothing through a link in its directory', async () => {

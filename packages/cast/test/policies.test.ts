@@ -3,7 +3,7 @@ import { automaticBlockSize } from '@rdmc/group';
 import { thrown } from '@rdmc/testing';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DEFAULT_MESSAGE_BYTES, KIB, MIB } from '../src/constants.js';
+import { DEFAULT_MESSAGE_BYTES, KIB, MIB, MIN_STALL_TIMEOUT_MS } from '../src/constants.js';
 import { CastError } from '../src/errors.js';
 import { eventQueue } from '../src/event-queue.js';
 import { SOFTWARE } from '../src/identity.js';
@@ -122,17 +122,20 @@ describe('with fake timers', () => {
       send: vi.fn(),
     });
 
+    const LIMIT_MS = 5_000;
+
     /** Runs the watch for some seconds and calls `tick` ten times a second. Returns the dropped receivers. */
     async function watch(
       links: Fake[],
       seconds: number,
       tick: () => void,
       sending = true,
+      limitMs = LIMIT_MS,
     ): Promise<string[]> {
       const dropped: string[] = [];
       const stall = new StallWatch(
-        5_000,
-        links as unknown as ReceiverLink[],
+        limitMs,
+        () => links as unknown as ReceiverLink[],
         () => links as unknown as ReceiverLink[],
         () => sending,
         (each, error) => {
@@ -161,6 +164,23 @@ describe('with fake timers', () => {
       };
       expect(await watch(links, 8, tick)).toEqual([`b ${STALLED}`]);
       expect(links[0]!.send.mock.calls.length).toBeGreaterThan(5);
+    });
+
+    it('nobody who sends something, and sends more heartbeats in a short limit, also to those that come later', async () => {
+      const links = [link('a')];
+      const tick = (): void => heard(links);
+      expect(await watch(links, 10, tick, false)).toEqual([]);
+      expect(links[0]!.send.mock.calls).toHaveLength(10);
+      const late = link('late');
+      let ticks = 0;
+      const joining = (): void => {
+        if (++ticks === 51) links.push(late);
+        heard(links);
+      };
+      links[0]!.send.mockClear();
+      expect(await watch(links, 10, joining, false, MIN_STALL_TIMEOUT_MS)).toEqual([]);
+      expect(links[0]!.send.mock.calls.length).toBeGreaterThan(4 * 10);
+      expect(late.send.mock.calls.length).toBeGreaterThan(4 * 5 - 1);
     });
 
     it('the receiver whose writer makes no progress', async () => {

@@ -1,35 +1,51 @@
+import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
   closeSync,
+  fchmodSync,
+  fstatSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
+  renameSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { temporaryDirectory, thrown } from '@rdmc/testing';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { DELTA_FILE_BYTES } from '../src/constants.js';
 import { withRoom } from '../src/resume/kept-data.js';
 import { publish } from '../src/resume/publish.js';
 import { emptyDirectory } from '../src/resume/remove-tree.js';
+import { DurableWriter } from '../src/writer/durable-writer.js';
+import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { TemporaryDirectory } from '../src/writer/temporary-directory.js';
-import { allMessages } from './support/local-cast.js';
+import { allMessages, CHECKSUM } from './support/local-cast.js';
 import { LocalDelta } from './support/local-delta.js';
 import { leftovers, temporaries } from './support/receivers.js';
+import { message, offered } from './support/stored-pieces.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
+import { directory, file, whole } from './support/writer-records.js';
 
 // Other files have loaded these modules, and will use them again, without the mock.
 vi.hoisted(() => vi.resetModules());
 afterAll(() => void vi.resetModules());
 vi.mock('node:fs', async (original) => {
   const fs = await original<typeof import('node:fs')>();
-  return { ...fs, fsyncSync: vi.fn(fs.fsyncSync) };
+  const { chmodSync, fchmodSync, renameSync } = fs;
+  const changing = {
+    chmodSync: vi.fn(chmodSync),
+    fchmodSync: vi.fn(fchmodSync),
+    renameSync: vi.fn(renameSync),
+  };
+  return { ...fs, ...changing, fsyncSync: vi.fn(fs.fsyncSync) };
 });
 
 const resume = { limit: { share: 1 }, authenticated: true, neededBytes: 0 };
@@ -140,7 +156,8 @@ describe('a new directory that somebody else has made meanwhile', () => {
     const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
     const merged: string[] = [];
     const onMerged = (path: Buffer): void => void merged.push(path.toString());
-    const error = thrown(() => publish(place(staged), place(to), Buffer.from('new'), onMerged));
+    const publishing = { onMerged, onLateMode: closeSync };
+    const error = thrown(() => publish(place(staged), place(to), Buffer.from('new'), publishing));
     expect(error).toMatchObject({ code: 'EISDIR' });
     expect(namesIn(join(to, 'new'))).toEqual([
       ...['a', 'b', 'b/own', 'deep', 'deep/c', 'deep/c/own', 'deep/d', 'deep/own', 'z'],
@@ -167,6 +184,99 @@ describe('a new directory without write permission', () => {
     return directory;
   }
 
+  const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
+
+  /** From now on, only so many more of these calls have an effect. Returns what ends that. */
+  function killedAfter(calls: number): () => void {
+    let left = calls;
+    const restores = [chmodSync, fchmodSync, renameSync].map((each) => {
+      const call = vi.mocked(each as (...given: unknown[]) => void);
+      const real = call.getMockImplementation()!;
+      call.mockImplementation((...given) => {
+        if (left === 0) throw new Error('killed');
+        left -= 1;
+        real(...given);
+      });
+      return () => void call.mockImplementation(real);
+    });
+    return () => {
+      for (const restore of restores) restore();
+    };
+  }
+
+  /** Two directories of nobody; the first one has the new directory, with a file. */
+  function stagedAndTo(): readonly [string, string] {
+    const [staged, to] = [own(temporaryDirectory()), own(temporaryDirectory())];
+    asNobody(() => {
+      write(staged, 'new/file');
+      chmodSync(join(staged, 'new'), 0o555);
+    });
+    return [staged, to];
+  }
+
+  it('has its own name or none when the receiver is killed, whenever that is, and is complete then', () => {
+    let isKilled = true;
+    for (let calls = 0; isKilled; calls += 1) {
+      const [staged, to] = stagedAndTo();
+      const [from, target] = [place(staged), place(to)];
+      const restore = killedAfter(calls);
+      isKilled = asNobody(() => {
+        try {
+          publish(from, target, Buffer.from('new'), { onMerged: () => {}, onLateMode: closeSync });
+          return false;
+        } catch {
+          return true;
+        } finally {
+          restore();
+        }
+      });
+      expect(namesIn(to), `after ${calls} calls`).toEqual(
+        readdirSync(staged).length > 0 ? [] : ['new', 'new/file'],
+      );
+    }
+  });
+
+  async function storeCast(to: string, sync: SyncPort): Promise<void> {
+    const writer = new DurableWriter(to, randomUUID(), CHECKSUM, sync);
+    await writer.store(0, whole(directory(0, 'new', 0o555), ...file(1, 'new/file')));
+    await writer.finish(1);
+    await writer.close();
+  }
+
+  async function storeFetch(to: string, sync: SyncPort): Promise<void> {
+    const from = temporaryDirectory();
+    write(from, 'new/file');
+    chmodSync(join(from, 'new'), 0o555);
+    const { origin, store } = await offered(from, to, { sync });
+    await store.store(message(origin, 0));
+    await store.finish();
+  }
+
+  it.each([
+    ['cast', storeCast],
+    ['fetch', storeFetch],
+  ])('is synced when it has its mode, in a %s', async (_, storeAll) => {
+    const rename = vi.mocked(renameSync);
+    const real = rename.getMockImplementation()!;
+    onTestFinished(() => void rename.mockImplementation(real));
+    rename.mockImplementation((from, target) => {
+      const { mode } = lstatSync(from);
+      if (from.toString('latin1').endsWith('/new') && (mode & 0o200) === 0)
+        throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
+      real(from, target);
+    });
+    const to = temporaryDirectory();
+    const synced: string[] = [];
+    const sync = async (descriptor: number): Promise<void> => {
+      const path = relative(to, readlinkSync(`/proc/self/fd/${descriptor}`));
+      synced.push(`${path} ${(fstatSync(descriptor).mode & 0o777).toString(8)}`);
+    };
+    await storeAll(to, { ...systemSync, directory: sync });
+    expect(synced.slice(1)).toEqual(['new 555', ` ${(statSync(to).mode & 0o777).toString(8)}`]);
+    expect(synced[0]).toMatch(/^\.rdmc-cast-.*\/tree\/new 555$/);
+    expect(namesIn(to)).toEqual(['new', 'new/file']);
+  });
+
   it.each([
     ['gets its name and its mode', (_: string) => {}, ['file'], 0o555],
     ['replaces an empty one', (new_: string) => mkdirSync(new_), ['file'], 0o555],
@@ -178,21 +288,24 @@ describe('a new directory without write permission', () => {
       undefined,
     ],
   ])('%s', (_, prepare, names, mode) => {
-    const [staged, to] = [own(temporaryDirectory()), own(temporaryDirectory())];
-    asNobody(() => {
-      write(staged, 'new/file');
-      chmodSync(join(staged, 'new'), 0o555);
-      prepare(join(to, 'new'));
-    });
-    const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
+    const modes: number[] = [];
+    const onLateMode = (descriptor: number): void => {
+      modes.push(fstatSync(descriptor).mode & 0o777);
+      closeSync(descriptor);
+    };
+    const [staged, to] = stagedAndTo();
+    asNobody(() => prepare(join(to, 'new')));
     const [from, target] = [place(staged), place(to)];
-    const act = (): void => asNobody(() => publish(from, target, Buffer.from('new'), () => {}));
+    const publishing = { onMerged: () => {}, onLateMode };
+    const act = (): void => asNobody(() => publish(from, target, Buffer.from('new'), publishing));
     if (names) act();
     else expect(thrown(act)).toMatchObject({ code: 'ENOTDIR' });
     expect(readdirSync(to)).toEqual(['new']);
     expect(readdirSync(staged)).toEqual(names ? [] : ['new']);
     if (names) expect(readdirSync(join(to, 'new'))).toEqual(names);
     if (mode !== undefined) expect(statSync(join(to, 'new')).mode & 0o777).toBe(mode);
+    // The caller syncs it: nothing did that after the mode was set.
+    expect(modes).toEqual(mode === undefined ? [] : [mode]);
   });
 });
 

@@ -37,16 +37,16 @@ function libraryName({ host, port = DEFAULT_PORT }: CastTarget): string {
   return formatEndpoint({ host, port });
 }
 
-async function listeningRecipients(options: CastCommandOptions): Promise<Recipients> {
+async function listeningRecipients(options: CastCommandOptions, signal: AbortSignal): Promise<Recipients> {
   const { targets, key } = options;
   if (isGathering(options)) {
     // Names of hosts that have not started may not resolve yet.
-    const found = await lookUpAll(targets);
+    const found = await lookUpAll(targets, signal);
     checkKey(
       key,
       found.flatMap(({ target, address }) => (address ? { ...target, address } : [])),
     );
-  } else checkKey(key, await resolveTargets(targets, DEFAULT_PORT));
+  } else checkKey(key, await resolveTargets(targets, DEFAULT_PORT, signal));
   const to = targets.map(({ host, port = DEFAULT_PORT, rack }) => ({ host, port, ...(rack && { rack }) }));
   return { to, key, labels: new Map(), failed: [] };
 }
@@ -134,13 +134,16 @@ function startReceivers(
   });
 }
 
-async function plannedReceivers({ targets, remote, key }: CastCommandOptions): Promise<PlannedReceiver[]> {
+async function plannedReceivers(
+  { targets, remote, key }: CastCommandOptions,
+  signal: AbortSignal,
+): Promise<PlannedReceiver[]> {
   if (!remote) {
-    const resolved = await resolveTargets(targets, DEFAULT_PORT);
+    const resolved = await resolveTargets(targets, DEFAULT_PORT, signal);
     checkKey(key, resolved);
     return resolved.map((target) => ({ target, port: target.port ?? DEFAULT_PORT, address: target.address }));
   }
-  const found = await lookUpAll(targets);
+  const found = await lookUpAll(targets, signal);
   return found.map(({ target, address = '' }) => ({ target, port: target.port ?? 0, address }));
 }
 
@@ -150,7 +153,7 @@ async function plan(
   terminal: Terminal,
   signal: AbortSignal,
 ) {
-  const document = await makePlan(options, await plannedReceivers(options), signal);
+  const document = await makePlan(options, await plannedReceivers(options, signal), signal);
   reporter.emit(document);
   reporter.say(...describePlan(document, options.bandwidthLimit, terminal.palette));
 }
@@ -163,7 +166,7 @@ async function cast(
 ): Promise<ExitCode> {
   const receivers = options.remote && (await startReceivers(options, reporter, signal));
   try {
-    const recipients = receivers ? startedRecipients(receivers) : await listeningRecipients(options);
+    const recipients = receivers ? startedRecipients(receivers) : await listeningRecipients(options, signal);
     begin(options, recipients, reporter);
     const summary = await follow(options, recipients, reporter, { signal, trace });
     const nameOf = (host: string, port: number): string => {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { within } from '@rdmc/common';
 import { CliError, codeOf } from '../errors.js';
 import { ExitCode } from '../exit-codes.js';
 import { formatEndpoint } from './endpoint.js';
@@ -36,12 +37,14 @@ export async function inParallel<Item, Result>(
   return results;
 }
 
-/** The address of each target, or the error of looking it up. */
+/** The address of each target, or the error of looking it up. @throws the reason of the signal: a resolver may take long */
 export function lookUpAll(
   targets: readonly Target[],
+  signal: AbortSignal,
   look: Lookup = systemLookup,
 ): Promise<{ target: Target; address?: string; error?: unknown }[]> {
-  return inParallel(targets, LOOKUPS_AT_ONCE, async (target) => {
+  const found = inParallel(targets, LOOKUPS_AT_ONCE, async (target) => {
+    signal.throwIfAborted();
     if (isIP(target.host.replace(/%.*/, '')) !== 0) return { target, address: target.host };
     try {
       return { target, address: await look(target.host) };
@@ -49,18 +52,20 @@ export function lookUpAll(
       return { target, error };
     }
   });
+  return within(found, { signal });
 }
 
 /**
  * @throws CliError ERR_RDMC_UNKNOWN_HOST with every host that does not resolve; ERR_RDMC_DUPLICATE_HOST where two names
- *   are one receiver
+ *   are one receiver; the reason of the signal
  */
 export async function resolveTargets(
   targets: readonly Target[],
   defaultPort: number,
+  signal: AbortSignal,
   look: Lookup = systemLookup,
 ): Promise<ResolvedTarget[]> {
-  const found = await lookUpAll(targets, look);
+  const found = await lookUpAll(targets, signal, look);
   const unknown = found.filter(({ address }) => address === undefined);
   if (unknown.length > 0) {
     const names = unknown.map(({ target, error }) => `${target.host} (${codeOf(error) ?? 'no answer'})`);

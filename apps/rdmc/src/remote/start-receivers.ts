@@ -90,7 +90,7 @@ export class RemoteReceivers {
   }
 
   async #startAll(request: StartRequest): Promise<void> {
-    const found = await lookUpAll(request.targets);
+    const found = await lookUpAll(request.targets, request.signal);
     const results = await inParallel(found, STARTS_AT_ONCE, async ({ target, address }) => {
       request.signal.throwIfAborted();
       const name = formatEndpoint({ host: target.host });

@@ -26,7 +26,7 @@
  *   members{id, members, messageBytes} →     (all that lack something join the mesh)
  *   group{group, nextMessage}          →     (its members make the group)
  *   outline{groupId, message, sha256}  →     before each message, where contents are checked by SHA-256
- *   pulse{}                            →     once a second, as a heartbeat
+ *   pulse{}                            →     at least once a second from ready to the end, as a heartbeat
  *                                      ←     progress{…}, five times a second, also as a heartbeat
  *   part{groupId}                      →     when a group has failed
  *                                      ←     parted{groupId, receivedMessages}

@@ -1,5 +1,11 @@
 import { chmodSync, closeSync, constants, fdatasyncSync, ftruncateSync, openSync, rmSync } from 'node:fs';
-import { DELTA_FILE_BYTES, EARLY_SYNC_BYTES, MAX_OPEN_PULL_FILES, PULL_PIECE_BYTES } from '../constants.js';
+import {
+  DELTA_FILE_BYTES,
+  EARLY_SYNC_BYTES,
+  MAX_EARLY_PULL_SYNCS,
+  MAX_OPEN_PULL_FILES,
+  PULL_PIECE_BYTES,
+} from '../constants.js';
 import { BlockSet } from '../delta/block-set.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { rangesOf } from '../resume/journal.js';
@@ -22,7 +28,8 @@ interface IncompleteFile {
   journal: PartialJournal | undefined;
   /** Written since its pieces were last noted in the journal. */
   unsyncedBytes: number;
-  isSyncing: boolean;
+  /** Why a sync has failed. The system says so once: the next sync of the file succeeds, although bytes are lost. */
+  syncError: unknown;
   /** It was not made here, so its mode may be any. */
   isAdopted: boolean;
 }
@@ -32,6 +39,8 @@ export interface TakenFile {
   readonly descriptor: number;
   readonly path: Buffer;
   readonly isAdopted: boolean;
+  /** Resolves when no early sync runs. Rejects where one has failed: then the file is lost, whatever its last sync says. */
+  readonly syncedEarly: () => Promise<void>;
 }
 
 export interface IncompleteOptions {
@@ -51,6 +60,8 @@ export class IncompleteFiles {
   /** By entry, the least recently used first. */
   readonly #files = new Map<number, IncompleteFile>();
   #openCount = 0;
+  /** Early syncs that run. They use descriptors, which are not closed meanwhile. */
+  readonly #syncing = new Map<IncompleteFile, Promise<void>>();
 
   constructor(private readonly options: IncompleteOptions) {}
 
@@ -82,7 +93,8 @@ export class IncompleteFiles {
     const file = this.#files.get(index)!;
     file.written?.add(number);
     file.unsyncedBytes += bytes;
-    if (file.unsyncedBytes >= EARLY_SYNC_BYTES && !file.isSyncing) void this.#note(file);
+    if (file.unsyncedBytes < EARLY_SYNC_BYTES) return;
+    if (!this.#syncing.has(file) && this.#syncing.size < MAX_EARLY_PULL_SYNCS) this.#startSync(file);
   }
 
   /**
@@ -98,7 +110,7 @@ export class IncompleteFiles {
     this.#openCount -= 1;
     file.descriptor = undefined;
     journal?.release();
-    return { descriptor, path, isAdopted };
+    return { descriptor, path, isAdopted, syncedEarly: () => this.#syncedEarly(file) };
   }
 
   /** Removes what is left of a file, and its journal. */
@@ -117,7 +129,10 @@ export class IncompleteFiles {
 
   /** An early end: what is written of large files is on disk, and in their journals. Errors lose what they concern. */
   async settle(): Promise<void> {
-    for (const file of this.#files.values()) if (file.unsyncedBytes > 0) await this.#note(file);
+    for (const file of this.#files.values()) {
+      await this.#syncing.get(file);
+      if (file.unsyncedBytes > 0) await this.#note(file);
+    }
   }
 
   closeAll(): void {
@@ -131,7 +146,8 @@ export class IncompleteFiles {
     const written = isLarge(entry) ? new BlockSet(pieces) : undefined;
     const file: IncompleteFile = {
       ...{ entry, written, path: this.#path(index, entry) },
-      ...{ descriptor: undefined, journal: undefined, unsyncedBytes: 0, isSyncing: false, isAdopted: false },
+      ...{ descriptor: undefined, journal: undefined, unsyncedBytes: 0, isAdopted: false },
+      syncError: undefined,
     };
     this.#files.set(index, file);
     return file;
@@ -147,7 +163,8 @@ export class IncompleteFiles {
     try {
       // An interrupted fetch may have left bytes behind the end.
       if (file.isAdopted) ftruncateSync(descriptor, entry.size);
-      if (written && this.options.isKept()) file.journal = this.#newJournal(file, written);
+      const mayNote = this.options.isKept() && file.syncError === undefined;
+      if (written && mayNote) file.journal = this.#newJournal(file, written);
     } catch (error) {
       closeSync(descriptor);
       throw error;
@@ -156,7 +173,7 @@ export class IncompleteFiles {
     return descriptor;
   }
 
-  /** Pieces that were written before the file was closed are on disk: `#close` syncs. */
+  /** Pieces that were written before the file was closed are on disk: `#closeOldest` syncs. */
   #newJournal({ entry }: IncompleteFile, written: BlockSet): PartialJournal {
     const place = this.options.temporary.file(journalName(entry.path));
     // Nothing is trusted that is not compared with hashes: pieces may come from an older form.
@@ -164,50 +181,65 @@ export class IncompleteFiles {
     return new PartialJournal(place, facts, rangesOf(written, entry.size, PULL_PIECE_BYTES));
   }
 
-  /** Syncs a file, and then notes in its journal what was written before. */
+  #startSync(file: IncompleteFile): void {
+    const synced = this.#note(file).finally(() => this.#syncing.delete(file));
+    this.#syncing.set(file, synced);
+  }
+
+  /** Syncs a file, and then notes in its journal what was written before. An error stays in the file. */
   async #note(file: IncompleteFile): Promise<void> {
     const { descriptor, journal, written, entry } = file;
-    if (descriptor === undefined || !journal || !written) return;
+    if (descriptor === undefined || !journal || !written || file.syncError !== undefined) return;
     const before = new BlockSet(written.blocks, Uint8Array.from(written.bits));
     file.unsyncedBytes = 0;
-    file.isSyncing = true;
     try {
       await this.options.sync?.data(descriptor);
       // It may have been closed meanwhile; then this has no effect.
       journal.note(rangesOf(before, entry.size, PULL_PIECE_BYTES));
-    } catch {
-      // Its last sync will fail too, and is an error then.
-    } finally {
-      file.isSyncing = false;
+    } catch (error) {
+      file.syncError = error;
     }
   }
 
+  async #syncedEarly(file: IncompleteFile): Promise<void> {
+    await this.#syncing.get(file);
+    if (file.syncError !== undefined) throw file.syncError;
+  }
+
+  /** Of those without a sync that runs. The file will be opened again, and then the system may have forgotten an error. */
   #closeOldest(): void {
     for (const file of this.#files.values()) {
-      if (file.descriptor === undefined) continue;
+      if (file.descriptor === undefined || this.#syncing.has(file)) continue;
+      if (file.unsyncedBytes > 0) this.#noteNow(file, file.descriptor);
       this.#close(file);
       return;
     }
   }
 
-  /** Closes a file that may be opened again. */
+  /** As `#note`, at once. */
+  #noteNow(file: IncompleteFile, descriptor: number): void {
+    const { journal, written, entry } = file;
+    try {
+      if (this.options.sync) fdatasyncSync(descriptor);
+      if (written && file.syncError === undefined)
+        journal?.note(rangesOf(written, entry.size, PULL_PIECE_BYTES));
+    } catch (error) {
+      file.syncError ??= error;
+    }
+  }
+
   #close(file: IncompleteFile): void {
-    const { descriptor, journal, written, entry } = file;
+    const { descriptor, journal } = file;
     if (descriptor === undefined) return;
     file.descriptor = undefined;
     this.#openCount -= 1;
-    if (journal && written && (file.unsyncedBytes > 0 || file.isSyncing)) {
-      try {
-        if (this.options.sync) fdatasyncSync(descriptor);
-        journal.note(rangesOf(written, entry.size, PULL_PIECE_BYTES));
-      } catch {
-        // A later fetch gets these pieces again.
-      }
-    }
     file.unsyncedBytes = 0;
     journal?.release();
     file.journal = undefined;
-    closeSync(descriptor);
+    const syncing = this.#syncing.get(file);
+    // A sync must not get a descriptor that another file has by then.
+    if (syncing) void syncing.then(() => closeSync(descriptor));
+    else closeSync(descriptor);
   }
 }
 

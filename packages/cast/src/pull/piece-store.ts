@@ -55,8 +55,6 @@ export class PieceStore {
   #has = new BlockSet(0);
   /** By number of the file in the map: pieces that it lacks. */
   #left = new Uint32Array(0);
-  /** Entries that the server does not send any more. */
-  readonly #withdrawn = new Set<number>();
   #receivedBytes = 0;
   /** What was here before. */
   #here: FilesHere | undefined;
@@ -165,12 +163,12 @@ export class PieceStore {
     return this.#receivedBytes;
   }
 
-  /** The server does not send these files any more. */
+  /** The server does not send these files any more. What has their names is older: no hard link of this fetch may be made to it. */
   withdraw(entries: readonly number[], code: string, message: string): void {
     for (const index of entries) {
       const number = this.#map.files.findIndex(({ entry }) => entry === index);
-      if (number < 0 || this.#left[number] === 0 || this.#withdrawn.has(index)) continue;
-      this.#withdrawn.add(index);
+      if (number < 0 || this.#left[number] === 0 || this.#outcomes.missing.has(index)) continue;
+      this.#outcomes.missing.add(index);
       this.#outcomes.problems.add({ path: shown(this.#entries[index]!.path), code, message });
       this.#files.discard(index, this.#entries[index]!);
     }
@@ -181,8 +179,7 @@ export class PieceStore {
     await this.#begun();
     await this.#files.drained();
     for (const [number, { entry }] of this.#map.files.entries()) {
-      const isGone = this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry);
-      if (this.#left[number]! > 0 && !isGone)
+      if (this.#left[number]! > 0 && !this.#outcomes.missing.has(entry))
         throw protocolError(
           `the server ended the fetch, and pieces of ${shown(this.#entries[entry]!.path)} are missing`,
         );
@@ -287,7 +284,7 @@ export class PieceStore {
     if (this.#has.has(piece)) return;
     this.#has.add(piece);
     const { entry, first } = this.#map.fileOf(piece);
-    if (this.#withdrawn.has(entry) || this.#outcomes.missing.has(entry)) return;
+    if (this.#outcomes.missing.has(entry)) return;
     if (this.#files.write(entry, this.#entries[entry]!, piece - first, bytes)) this.#isThere(piece);
   }
 

@@ -41,7 +41,7 @@ export class PulledDirectories {
     for (const [index, entry] of entries.entries()) this.#add(index, entry);
     for (const isMade of this.#deferred.links()) if (isMade) this.links += 1;
     await this.#syncEach(this.#deferred.finishStaged(), sync);
-    for (const _ of this.#deferred.publish());
+    await this.#syncEach(this.#deferred.publish(), sync);
     await this.#syncEach(this.#deferred.finishDirectories(), sync);
   }
 
@@ -55,8 +55,9 @@ export class PulledDirectories {
       this.#deferred.hardLink({ type: 'hardLink', index, path, targetIndex, targetPath: target });
   }
 
-  async #syncEach(descriptors: Iterable<number>, sync: SyncPort | undefined): Promise<void> {
+  async #syncEach(descriptors: Iterable<number | undefined>, sync: SyncPort | undefined): Promise<void> {
     for (const descriptor of descriptors) {
+      if (descriptor === undefined) continue;
       try {
         await sync?.directory(descriptor);
       } catch (error) {

@@ -110,9 +110,7 @@ export class PulledFiles {
   #commitSynced(index: number, entry: ManifestEntry, file: TakenFile, sync: SyncPort): void {
     const committed = (async () => {
       try {
-        await sync.file(file.descriptor).catch((cause: unknown) => {
-          throw notSynced(cause);
-        });
+        await this.#sync(file, sync);
         this.#commit(index, entry, file);
       } catch (error) {
         closeSync(file.descriptor);
@@ -121,6 +119,16 @@ export class PulledFiles {
     })();
     const settled = committed.finally(() => this.#syncing.delete(settled));
     this.#syncing.add(settled);
+  }
+
+  /** @throws CastError ERR_RDMC_WRITE_FAILED; errors of the system where the disk is full */
+  async #sync({ descriptor, syncedEarly }: TakenFile, sync: SyncPort): Promise<void> {
+    try {
+      await syncedEarly();
+      await sync.file(descriptor);
+    } catch (cause) {
+      throw notSynced(cause);
+    }
   }
 
   /** Gives the file its name, and closes it. */

@@ -45,7 +45,7 @@ export class Swarm {
     this.#leaders = new Leaders(options.logger);
     this.#watch = new StallWatch(
       options.stallTimeoutMs,
-      this.#links,
+      () => this.#links,
       () => this.#runs?.receiving ?? [],
       () => this.#runs?.isSending === true,
       (link, error) => this.#drop(link, error),

@@ -65,11 +65,19 @@ export class MessageBuffers {
     await this.#first;
     const free = this.#free.pop();
     if (free) return free;
-    if (this.#made < MESSAGE_BUFFERS) {
-      this.#made += 1;
-      return this.node.allocate(this.messageBytes, { signal });
-    }
+    if (this.#made < MESSAGE_BUFFERS) return this.#allocate(signal);
     const freed = new Promise<Region>((resolve) => this.#waiting.push(resolve));
     return within(freed, { signal });
+  }
+
+  async #allocate(signal: AbortSignal): Promise<Region> {
+    this.#made += 1;
+    try {
+      return await this.node.allocate(this.messageBytes, { signal });
+    } catch (error) {
+      // The group has ended meanwhile: the next one makes this buffer.
+      this.#made -= 1;
+      throw error;
+    }
   }
 }

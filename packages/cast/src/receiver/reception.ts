@@ -36,7 +36,7 @@ export interface CastThreads {
 export class Reception implements RunningReception {
   readonly #over = new AbortController();
   readonly #began = performance.now();
-  readonly #silence: SilenceTimer;
+  #silence: SilenceTimer | undefined;
   #heartbeat: NodeJS.Timeout | undefined;
   readonly #groups: GroupMembership;
   #takers: Takers | undefined;
@@ -68,9 +68,6 @@ export class Reception implements RunningReception {
       fail: (error) => this.#fail(asCastError(error, channel.peer)),
     });
     this.#answers = new Answers(channel, writer);
-    this.#silence = new SilenceTimer(HEARTBEAT_MS, invitation.stallTimeoutMs, () =>
-      this.#fail(senderSilent(channel.peer, invitation.stallTimeoutMs)),
-    );
   }
 
   /** Runs the cast; an error becomes an event. `frames` are the sender's frames after its invitation. */
@@ -151,6 +148,7 @@ export class Reception implements RunningReception {
       const how = { ...(directory === undefined && { checked: true }), ...(parts && { ranges: true }) };
       this.channel.send({ type: 'ready', meshPort, freeBytes, ...how });
       this.#heartbeat = setInterval(() => this.#sendProgress(), HEARTBEAT_MS);
+      this.#listen();
       return true;
     } catch (error) {
       this.#failure = asCastError(error, this.channel.peer);
@@ -161,11 +159,18 @@ export class Reception implements RunningReception {
     }
   }
 
+  /** The sender sends heartbeats from this receiver's answer on. How long that takes does not depend on the sender. */
+  #listen(): void {
+    const { stallTimeoutMs } = this.invitation;
+    const lost = (): void => this.#fail(senderSilent(this.channel.peer, stallTimeoutMs));
+    this.#silence = new SilenceTimer(HEARTBEAT_MS, stallTimeoutMs, lost);
+  }
+
   async #follow(frames: AsyncIterator<SenderFrame, void, undefined>): Promise<void> {
     for (;;) {
       const { value: frame, done } = await frames.next();
       if (done || this.#over.signal.aborted) break;
-      this.#silence.heard();
+      this.#silence?.heard();
       this.#take(frame);
     }
     if (this.#outcome === undefined) throw senderLost(this.channel.peer, undefined);
@@ -291,7 +296,7 @@ export class Reception implements RunningReception {
   /** Ends everything. Complete files stay, and what a later cast can continue. */
   async #leave(): Promise<void> {
     this.#over.abort();
-    this.#silence.stop();
+    this.#silence?.stop();
     clearInterval(this.#heartbeat);
     this.#groups.abort();
     this.#takers?.close(this.#failure);

@@ -3,14 +3,14 @@ import { codeOf } from '../errors.js';
 import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 import { DirectoryTree, type Place, type ReceivingTree } from '../writer/directory-tree.js';
 import { TREE } from './names.js';
-import { publish } from './publish.js';
+import { type Publishing, publish } from './publish.js';
 
 const SLASH = 0x2f;
 
 /**
  * The directories of one cast. A new directory is made in the temporary directory, under its path in the cast, and gets
  * its name at the end, with everything in it, its mode and its times. So nobody sees it half filled, also when this
- * process is killed.
+ * process is killed. One without write permission may get its mode right after its name: see `publish.ts`.
  */
 export class StagedTree implements ReceivingTree {
   readonly #real: DirectoryTree;
@@ -83,13 +83,15 @@ export class StagedTree implements ReceivingTree {
 
   /**
    * Gives a topmost new directory its name.
+   * @param onLateMode as `Publishing.onLateMode`
    * @throws CastError ERR_RDMC_PATH_CONFLICT where something else has that name; errors of the system
    */
-  publish(top: Buffer): void {
+  publish(top: Buffer, onLateMode: Publishing['onLateMode']): void {
     this.#tops.delete(top.toString('latin1'));
     const staged = this.#stagedTree.place(top);
     const { directory, name } = this.#real.place(top);
-    publish(staged, { directory, name }, top, (path) => this.#merged.add(path.toString('latin1')));
+    const onMerged = (path: Buffer): void => void this.#merged.add(path.toString('latin1'));
+    publish(staged, { directory, name }, top, { onMerged, onLateMode });
   }
 
   /** All directories are found again. */

@@ -21,7 +21,6 @@ import { describeOwn, membersOf, ownAddress, refuseDuplicates } from './membersh
 import type { Phase } from './phase.js';
 import type { ReaderThread } from './reader-thread.js';
 import { ReceiverLink } from './receiver-link.js';
-import { StallWatch } from './stall-watch.js';
 
 /** The sender and the receivers that lack something and have joined. */
 export interface FormedMesh {
@@ -194,17 +193,9 @@ export class MeshFormation {
       return [{ links, selection: undefined, sentBlocks: new Map(), contentBytes }];
     }
     if (links.length === 0) return [];
-    const nobody = (): readonly ReceiverLink[] => [];
-    const isSending = (): boolean => false;
-    const drop = (link: ReceiverLink, error: CastError): void => link.fail(error);
-    const watch = new StallWatch(this.options.stallTimeoutMs, links, nobody, isSending, drop);
-    try {
-      await asked.run(links, this.survey.surveyed);
-      this.signal.throwIfAborted();
-      return await asked.plan(links);
-    } finally {
-      watch.stop();
-    }
+    await asked.run(links, this.survey.surveyed);
+    this.signal.throwIfAborted();
+    return await asked.plan(links);
   }
 
   async #join(links: readonly ReceiverLink[], phases: readonly Phase[]): Promise<FormedMesh> {

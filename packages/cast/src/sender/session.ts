@@ -8,6 +8,7 @@ import type { FileSurvey } from '../file-survey.js';
 import type { CastReport } from '../reader/orders.js';
 import { routeOf } from '../route.js';
 import { SpareNode } from '../spare-node.js';
+import { dropReceiver } from './drop-receiver.js';
 import { InputFeed } from './input-feed.js';
 import { type Formation, type FormedMesh, MeshFormation } from './mesh-formation.js';
 import type { Phase } from './phase.js';
@@ -41,7 +42,7 @@ export class Session {
   #links: readonly ReceiverLink[] = [];
   #survey: Promise<FileSurvey> | undefined;
   #node: RdmcNode | undefined;
-  #watch: StallWatch<ReceiverLink> | undefined;
+  readonly #watch: StallWatch<ReceiverLink>;
   #leaving: Promise<void> | undefined;
 
   constructor(
@@ -53,6 +54,7 @@ export class Session {
     this.#feed = options.input && new InputFeed(options.input);
     // Each receiver that is dialled listens to it.
     setMaxListeners(0, this.#over.signal);
+    this.#watch = this.#newWatch();
   }
 
   /** @throws CastError where the sender itself fails; AbortError */
@@ -72,6 +74,21 @@ export class Session {
       forget();
       await this.#end(failure);
     }
+  }
+
+  /**
+   * Watches each receiver from its answer to the invitation on, up to the end: other receivers may take long to answer or to
+   * join, and storing, or the function after a cast, may take longer than a receiver waits for a sign of the sender.
+   */
+  #newWatch(): StallWatch<ReceiverLink> {
+    const { publisher, options } = this;
+    const { pumps } = publisher;
+    // A heartbeat in front of the invitation would break the greeting.
+    const ready = (): readonly ReceiverLink[] => this.#links.filter(({ state }) => state !== 'connecting');
+    const receiving = (): readonly ReceiverLink[] => publisher.phases?.[pumps.length - 1]?.links ?? [];
+    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0 || this.#feed?.isHeldUp === true;
+    const drop = (link: ReceiverLink, error: CastError): void => dropReceiver(link, error, options.logger);
+    return new StallWatch(options.stallTimeoutMs, ready, receiving, sending, drop);
   }
 
   async #cast(): Promise<SessionOutcome> {
@@ -143,10 +160,6 @@ export class Session {
       publisher.publish();
     });
     const { pumps } = publisher;
-    const receiving = (): readonly ReceiverLink[] => publisher.phases?.[pumps.length - 1]?.links ?? [];
-    const sending = (): boolean => (pumps.at(-1)?.outstanding ?? 0) > 0 || this.#feed?.isHeldUp === true;
-    const drop = (link: ReceiverLink, error: CastError): void => streaming.drop(link, error);
-    this.#watch = new StallWatch(options.stallTimeoutMs, links, receiving, sending, drop);
     const bucket = new TokenBucket(options.bandwidthLimit);
     // The first group forms meanwhile.
     const regions = this.#buffers(node, messageBytes);
@@ -202,7 +215,7 @@ export class Session {
   async #end(failure: CastError | AbortError | undefined): Promise<void> {
     this.#over.abort();
     this.#feed?.close();
-    this.#watch?.stop();
+    this.#watch.stop();
     const closing = this.#links.filter(({ alive }) => alive).map((link) => link.close(failure));
     await Promise.all([this.#leave(), this.#spare.end(), ...closing]);
   }

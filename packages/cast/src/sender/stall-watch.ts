@@ -1,4 +1,4 @@
-import { HEARTBEAT_MS, SENDER_HEARTBEAT_MS } from '../constants.js';
+import { HEARTBEAT_MS, HEARTBEATS_IN_LIMIT, SENDER_HEARTBEAT_MS } from '../constants.js';
 import { CastError } from '../errors.js';
 
 /** A receiver of a cast, or a fetcher of a pull. */
@@ -28,19 +28,23 @@ const AT_WORK_MS = 1_000;
  */
 export class StallWatch<Link extends WatchedLink> {
   readonly #timer: NodeJS.Timeout;
+  /** The other ends have the same limit: with a short one they expect more heartbeats. */
+  readonly #heartbeatMs: number;
   #sinceHeartbeat = 0;
   #standstillMs = 0;
   #lastProgress = -1;
 
   constructor(
     private readonly limitMs: number,
-    private readonly links: readonly Link[],
+    /** Those that may expect heartbeats, and send some: they change meanwhile. */
+    private readonly links: () => readonly Link[],
     /** Those of the current stream. */
     private readonly receiving: () => readonly Link[],
     /** Whether a message is being sent to the receivers. */
     private readonly isSending: () => boolean,
     private readonly drop: (link: Link, error: CastError) => void,
   ) {
+    this.#heartbeatMs = Math.min(SENDER_HEARTBEAT_MS, limitMs / HEARTBEATS_IN_LIMIT);
     this.#timer = setInterval(() => this.#tick(), HEARTBEAT_MS);
   }
 
@@ -50,9 +54,9 @@ export class StallWatch<Link extends WatchedLink> {
 
   #tick(): void {
     this.#sinceHeartbeat += HEARTBEAT_MS;
-    const isHeartbeatDue = this.#sinceHeartbeat >= SENDER_HEARTBEAT_MS;
+    const isHeartbeatDue = this.#sinceHeartbeat >= this.#heartbeatMs;
     if (isHeartbeatDue) this.#sinceHeartbeat = 0;
-    const running = this.links.filter(({ alive, done }) => alive && done === undefined);
+    const running = this.links().filter(({ alive, done }) => alive && done === undefined);
     for (const link of running) {
       if (isHeartbeatDue) link.send({ type: 'pulse' });
       link.silentMs += HEARTBEAT_MS;

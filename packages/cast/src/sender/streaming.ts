@@ -6,6 +6,7 @@ import type { GroupFacts } from '../control/frames.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { meshTimeoutMs } from '../mesh-timeout.js';
 import { newSecret } from '../seal/run-key.js';
+import { dropReceiver } from './drop-receiver.js';
 import { groupFacts } from './membership.js';
 import type { FormedMesh } from './mesh-formation.js';
 import type { Pump, PumpRun } from './pump.js';
@@ -99,12 +100,6 @@ export class Streaming {
     };
   }
 
-  /** Drops a receiver. */
-  drop(link: ReceiverLink, error: CastError): void {
-    link.fail(error);
-    this.options.logger?.warn?.({ receiver: link.name, code: error.code }, error.message);
-  }
-
   /** Whether a group of survivors would fail too: this end fails, or the cause is not known after several groups. */
   #isPermanent(error: unknown): boolean {
     if (error instanceof CastError || OWN_FAILURES.has(codeOf(error) ?? '')) return true;
@@ -178,7 +173,8 @@ export class Streaming {
     link.blames += 1;
     if (!link.alive || link.blames < MAX_BLAMES) return;
     const message = `${link.name} failed in the group of the other members: ${messageOf(error)}`;
-    this.drop(link, new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name }));
+    const failure = new CastError('ERR_RDMC_RECEIVER_LOST', message, { cause: error, receiver: link.name });
+    dropReceiver(link, failure, this.options.logger);
   }
 
   #report(link: ReceiverLink): void {

@@ -93,14 +93,26 @@ export class DeferredEntries {
     yield* this.#finish(this.tree.changedStaged, directories);
   }
 
-  /** Gives new directories their names, one per step. All in them is on disk. @throws CastError as `finishStaged` */
-  *publish(): Generator<void, void, undefined> {
+  /**
+   * Gives new directories their names, one per step. All in them is on disk. Yields a descriptor of each that has got its mode
+   * after that; the caller closes it.
+   * @throws CastError as `finishStaged`
+   */
+  *publish(): Generator<number | undefined, void, undefined> {
     const indices = new Map(this.#childrenFirst().map(({ path, index }) => [path.toString('latin1'), index]));
     for (const top of this.tree.tops) {
       const index = indices.get(top.toString('latin1')) ?? NO_INDEX;
-      this.outcomes.attempt(index, top, () => this.tree.publish(top));
+      const late: number[] = [];
+      this.outcomes.attempt(index, top, () =>
+        this.tree.publish(top, (descriptor) => void late.push(descriptor)),
+      );
       this.active();
-      yield;
+      try {
+        yield undefined;
+        while (late.length > 0) yield late.shift();
+      } finally {
+        for (const descriptor of late) closeSync(descriptor);
+      }
     }
   }
 

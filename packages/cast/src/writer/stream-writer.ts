@@ -229,7 +229,10 @@ export class StreamWriter {
    * Yields descriptors of changed directories as the first part does.
    */
   *lastSteps(): Generator<number, void, undefined> {
-    for (const _ of this.#deferred.publish()) this.#throwIfGivenUp();
+    for (const descriptor of this.#deferred.publish()) {
+      if (descriptor !== undefined) yield descriptor;
+      this.#throwIfGivenUp();
+    }
     for (const descriptor of this.#deferred.finishDirectories()) {
       yield descriptor;
       this.#throwIfGivenUp();
