@@ -5,7 +5,7 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { Filter } from '../filters/filter.js';
 import { ProblemList } from '../problems.js';
-import { shown } from '../stream/paths.js';
+import { isTemporary, shown } from '../stream/paths.js';
 import { type Entry, type Root, sourceOf, timestamp } from './entries.js';
 import type { ListedPath } from './listed-paths.js';
 
@@ -117,13 +117,17 @@ export class Survey {
     const time = timestamp(stats.mtimeNs);
     this.entries.push({ kind: 'directory', root, parent, path, mode, time, attributes });
     this.#directories += 1;
-    return children
-      .map((child) => ({
-        path: Buffer.concat([path, SLASH, child.name]),
-        parent: index,
-        listed: child.listed,
-      }))
-      .filter((child) => this.#fits(child.path));
+    return (
+      children
+        // Of a receiver that stores here: they vanish during the cast, and nothing would remove them at the receivers.
+        .filter((child) => !isTemporary(child.name))
+        .map((child) => ({
+          path: Buffer.concat([path, SLASH, child.name]),
+          parent: index,
+          listed: child.listed,
+        }))
+        .filter((child) => this.#fits(child.path))
+    );
   }
 
   #takeFile(root: Root, { path, parent }: Visit, source: Buffer, stats: BigIntStats): void {

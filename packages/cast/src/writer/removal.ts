@@ -1,11 +1,11 @@
 import { closeSync, fstatSync, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
 import { CastError, codeOf } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
-import { shown } from '../stream/paths.js';
+import { isTemporary, shown } from '../stream/paths.js';
 import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
 import type { Outcomes } from './outcomes.js';
-import { isTemporary, namesIn, type SurplusEntry } from './surplus.js';
+import { namesIn, type SurplusEntry } from './surplus.js';
 
 const SLASH = Buffer.from('/');
 /** For problems: these entries have no index in the cast. */
