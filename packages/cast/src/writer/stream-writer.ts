@@ -294,7 +294,7 @@ export class StreamWriter {
       const isWhole = this.#finished || this.#resumption.keeping === undefined;
       if (isWhole) this.#files.discard();
       else this.#files.leave(this.durable);
-      this.#resumption.end(isWhole);
+      this.#resumption.end(isWhole, this.active);
     } finally {
       closeSync(this.#root);
     }

@@ -99,13 +99,17 @@ export class TemporaryDirectory {
     writeFileSync(this.file(BOOT_FILE), '', { mode: 0o600 });
   }
 
-  /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */
-  keep(): void {
+  /**
+   * Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`.
+   * @param active called for each entry that is kept
+   * @throws as `remove`
+   */
+  keep(active?: () => void): void {
     if (this.#removed) return;
     const kept = KeptDirectory.open(this.root, this.#name);
     try {
       if (kept?.prune()) {
-        kept.keep();
+        kept.keep(active);
         this.#removed = true;
         closeSync(this.descriptor);
       } else this.remove();
