@@ -8,7 +8,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { TEMPORARY_PREFIX } from '../constants.js';
+import { TEMPORARY_PREFIX, TOUCH_INTERVAL_MS } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { KeptDirectory, thisBoot } from '../resume/kept-directory.js';
 import { BOOT_FILE } from '../resume/names.js';
@@ -27,6 +27,8 @@ const COARSEST_UNIT_NS = 2_000_000_000n;
 export class TemporaryDirectory {
   readonly #name: string;
   readonly descriptor: number;
+  readonly #touching: NodeJS.Timeout | undefined;
+  #touchedAt = performance.now();
   #removed = false;
 
   /**
@@ -53,6 +55,23 @@ export class TemporaryDirectory {
     } catch (error) {
       this.remove();
       throw error;
+    }
+    this.#touching = setInterval(() => this.touch(), TOUCH_INTERVAL_MS).unref();
+  }
+
+  /**
+   * Shows receivers in other containers and on other hosts that it is in use: see `ownerState`. It does so by itself, too; call it
+   * in long work, which keeps timers from their turn. Most calls do nothing.
+   */
+  touch(): void {
+    const now = performance.now();
+    if (this.#removed || now - this.#touchedAt < TOUCH_INTERVAL_MS) return;
+    this.#touchedAt = now;
+    try {
+      const seconds = Date.now() / 1000;
+      futimesSync(this.descriptor, seconds, seconds);
+    } catch {
+      // The disk fails, which the cast finds out itself.
     }
   }
 
@@ -111,7 +130,7 @@ export class TemporaryDirectory {
       if (kept?.prune()) {
         kept.keep(active);
         this.#removed = true;
-        closeSync(this.descriptor);
+        this.#close();
       } else this.remove();
     } finally {
       kept?.close();
@@ -125,8 +144,13 @@ export class TemporaryDirectory {
     try {
       emptyAndRemove(this.root, this.#name, this.descriptor);
     } finally {
-      closeSync(this.descriptor);
+      this.#close();
     }
+  }
+
+  #close(): void {
+    clearInterval(this.#touching);
+    closeSync(this.descriptor);
   }
 }
 
