@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  chownSync,
   closeSync,
   fsyncSync,
   mkdirSync,
@@ -21,6 +20,7 @@ import { emptyDirectory } from '../src/resume/remove-tree.js';
 import { TemporaryDirectory } from '../src/writer/temporary-directory.js';
 import { allMessages } from './support/local-cast.js';
 import { LocalDelta } from './support/local-delta.js';
+import { asNobody, own } from './support/nobody.js';
 import { leftovers, temporaries } from './support/receivers.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
 
@@ -34,7 +34,6 @@ vi.mock('node:fs', async (original) => {
 
 const resume = { limit: { share: 1 }, authenticated: true, neededBytes: 0 };
 const MESSAGE_BYTES = 128 * 1024;
-const NOBODY = 65_534;
 
 function opened(directory: string): number {
   const descriptor = openSync(directory, 'r');
@@ -150,23 +149,6 @@ describe('a new directory that somebody else has made meanwhile', () => {
 });
 
 describe('a new directory without write permission', () => {
-  /** As a user whom permissions concern. */
-  function asNobody<T>(action: () => T): T {
-    const user = process.geteuid!();
-    if (user !== 0) return action();
-    process.seteuid!(NOBODY);
-    try {
-      return action();
-    } finally {
-      process.seteuid!(user);
-    }
-  }
-
-  function own(directory: string): string {
-    if (process.geteuid!() === 0) chownSync(directory, NOBODY, NOBODY);
-    return directory;
-  }
-
   it.each([
     ['gets its name and its mode', (_: string) => {}, ['file'], 0o555],
     ['replaces an empty one', (new_: string) => mkdirSync(new_), ['file'], 0o555],
