@@ -4,6 +4,7 @@ import { suite } from '../../tools/testing/config/suite.js';
 export default suite({
   slow: [
     'test/archive.test.ts',
+    'test/call-server.test.ts',
     'test/cast.test.ts',
     'test/compare.test.ts',
     'test/compression.test.ts',

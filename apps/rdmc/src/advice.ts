@@ -12,7 +12,7 @@ const OF_BOTH: Readonly<Record<string, string>> = {
 };
 
 const OF_CAST: Readonly<Record<string, string>> = {
-  ERR_RDMC_NO_RECEIVERS: 'start rdmc receive there again; the same command continues the cast',
+  ERR_RDMC_NO_RECEIVERS: 'start rdmc receive there again, and repeat the command',
   ERR_RDMC_TOO_FEW_RECEIVERS: 'start rdmc receive on the others, raise --join-window, or lower --wait-for',
 };
 

@@ -238,6 +238,8 @@ interface Cleaned {
   casts: number;
   /** Bytes on disk. */
   bytes: number;
+  /** Names of hidden directories that stay: their receivers may run in other containers or on other hosts. */
+  elsewhere: string[];
 }
 
 /** One line of `rdmc receive --json`. */

@@ -1,6 +1,7 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mayMount, smallDisk } from '@rdmc/testing';
+import { ownIdentity } from '@rdmc/common';
+import { mayMount, smallDisk, temporaryDirectory } from '@rdmc/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { describeResumed } from '../src/cast/resumed.js';
 import { type ReceiveEvent, receiveEvent } from '../src/receive/events.js';
@@ -51,6 +52,21 @@ describe('an interrupted cast', () => {
     expectWhole(receiver!, file);
     const again = await answer('receive', '--clean', '--dir', receiver!.directory);
     expect(again.stdout).toBe('Nothing to remove: no interrupted cast has left anything.\n');
+  });
+
+  it('leaves what --clean does not remove, but names, where a receiver in another container may use it', async () => {
+    const [directory, name] = [temporaryDirectory(), '.rdmc-cast-of-a-container'];
+    mkdirSync(join(directory, name));
+    writeFileSync(
+      join(directory, name, 'owner'),
+      JSON.stringify({ ...ownIdentity(), pids: 'pid:[1]', pid: 0x3fff_ffff }),
+    );
+    const { stdout, code } = await answer('receive', '--clean', '--dir', directory);
+    expect(stdout).toContain(`Left ${name}: receivers in other containers or on other hosts may use them.`);
+    expect(code).toBe(0);
+    expect(readdirSync(directory)).toEqual([name]);
+    const json = await answer('receive', '--clean', '--dir', directory, '--json');
+    expect(receiveEvent.parse(JSON.parse(json.stdout))).toMatchObject({ casts: 0, elsewhere: [name] });
   });
 });
 

@@ -1,6 +1,8 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { whatIsLeft } from '../src/commands/cast.js';
+import { whatIsLeft as whatIsLeftOfFetch } from '../src/commands/fetch.js';
 import { answer, Cli, Scratch } from './support/cli.js';
 
 let scratch: Scratch;
@@ -70,6 +72,11 @@ describe('rdmc cast refuses', () => {
       ['f', '--to', 'a', '--message-size', '1KiB'],
       '--message-size: found "1KiB"; expected a size from 64 KiB to 1 GiB',
     ],
+    [
+      'a trace of several attempts',
+      ['f', '--to', 'a', '--trace', 't', '--retries', '1'],
+      '--trace and --retries exclude each other',
+    ],
   ])('%s: exit code 2', async (_, args, message) => {
     const { code, stderr } = await answer('cast', ...args);
     expect(stderr).toContain(message);
@@ -109,6 +116,7 @@ describe('rdmc cast refuses', () => {
 describe('rdmc receive refuses', () => {
   it.each([
     ['no directory', ['--listen', '127.0.0.1'], '--dir is missing'],
+    ['a trace of several casts', ['--dir', '/no/such/directory', '--trace', 't'], 'add --once'],
     ['a user', ['--listen', 'root@127.0.0.1', '--dir', '.'], 'expected ADDRESS or ADDRESS:PORT'],
     ['a reversed range of ports', ['--dir', '.', '--mesh-ports', '9-1'], 'expected ports such as 7500-7600'],
     [
@@ -138,5 +146,26 @@ describe('rdmc receive refuses', () => {
     const { code, stderr } = await new Cli(['receive', '--controlled'], {}, { input }).ended;
     expect(stderr).toContain(message);
     expect(code).toBe(exitCode);
+  });
+});
+
+describe('the advice after an interrupt', () => {
+  const casting = { resume: true, compare: 'size-time', dryRun: false, plan: false } as const;
+  it('says that the same command continues, where it does', () => {
+    expect(whatIsLeft(['f'], casting).advice).toContain('the same command continues the cast');
+    expect(whatIsLeftOfFetch({ compare: 'content' }).advice).toContain('fetches the rest');
+  });
+
+  it.each([
+    ['--no-resume', ['f'], { resume: false }],
+    ['--compare none', ['f'], { compare: 'none' }],
+    ['--dry-run', ['f'], { dryRun: true }],
+    ['standard input', ['-'], {}],
+  ] as const)('%s: does not say so', (_, paths, options) => {
+    expect(whatIsLeft(paths, { ...casting, ...options })).toEqual({});
+  });
+
+  it('a fetch with --compare none: does not say so', () => {
+    expect(whatIsLeftOfFetch({ compare: 'none' })).toEqual({});
   });
 });

@@ -114,6 +114,15 @@ export const PACKED_MESSAGE_BYTES = 128 * MIB;
 export const KEPT_DAYS_MS = 7 * 24 * 3600 * 1000;
 /** How much interrupted casts may leave, unless another limit is given. */
 export const DEFAULT_RESUME_LIMIT = '50%';
+/** How often a temporary directory is touched, so that receivers in other containers and on other hosts see that it is in use. */
+export const TOUCH_INTERVAL_MS = 60_000;
+/**
+ * A temporary directory from another container or host that was not touched for this time is abandoned. It is far longer than a
+ * sender waits for a silent receiver (`MAX_STALL_TIMEOUT_MS`), and than the clocks of hosts differ.
+ */
+export const ABANDONED_MS = 24 * 3600 * 1000;
+/** The same where that host seems to have started again since: another host may have its name. */
+export const RESTARTED_MS = 10 * TOUCH_INTERVAL_MS;
 /** How long a cast waits for interrupted ones to put their files away. */
 export const ENDING_CASTS_MS = 5_000;
 /** How long after a cast a receiver starts the threads of the next one. */

@@ -6,7 +6,7 @@ import type { RemovedKept } from './resume/kept-data.js';
  * it has not taken yet.
  *
  * @param directory where files are stored
- * @returns the number of casts that had left something, and its bytes on disk
+ * @returns the number of casts that had left something, its bytes on disk, and what stays
  * @throws CastError ERR_RDMC_NOT_FOUND, ERR_RDMC_NOT_A_DIRECTORY, ERR_RDMC_PERMISSION, ERR_RDMC_READ_ONLY,
  *   ERR_RDMC_WRITE_FAILED
  */

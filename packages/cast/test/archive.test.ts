@@ -17,6 +17,7 @@ import { temporaryDirectory, thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import { ToldAttributes } from '../src/archive/told-attributes.js';
 import { newChecksum } from '../src/checksum.js';
+import { resolveRoots } from '../src/reader/roots.js';
 import { StreamReader } from '../src/reader/stream-reader.js';
 import { Survey } from '../src/reader/survey.js';
 import { ReceiverProcess, startReceivers } from './support/receivers.js';
@@ -189,9 +190,7 @@ describe(`an archive cast${how}`, () => {
   it.runIf(isRoot)('gives up a file whose owner changes between its listing and its reading', () => {
     const from = tree();
     const told = new ToldAttributes(undefined);
-    const { entries } = new Survey([{ source: Buffer.from(join(from, 'root')), name: Buffer.from('root') }], {
-      told,
-    });
+    const { entries } = new Survey(resolveRoots([Buffer.from(join(from, 'root'))]), { told });
     // Somebody else has put another file in the place of the program, with the same size and time.
     const { atimeMs, mtimeMs } = statSync(join(from, 'root/program'));
     const other = write(from, 'other', seededBytes(3_000_000, 2));

@@ -17,6 +17,7 @@ import { ArchivedExtended } from '../src/archive/archived-extended.js';
 import { type AttributeCalls, readExtended, systemCalls } from '../src/archive/attribute-calls.js';
 import { ToldAttributes } from '../src/archive/told-attributes.js';
 import { newChecksum } from '../src/checksum.js';
+import { resolveRoots } from '../src/reader/roots.js';
 import { StreamReader } from '../src/reader/stream-reader.js';
 import { Survey } from '../src/reader/survey.js';
 import { startReceivers } from './support/receivers.js';
@@ -145,8 +146,7 @@ describe.runIf(hasAttributes)(`extended attributes in an archive cast${how}`, ()
     writeFileSync(join(from, 'root/a'), 'a');
     chmodSync(join(from, 'root/a'), 0o644);
     const told = new ToldAttributes(undefined, system, isRoot);
-    const root = { source: Buffer.from(join(from, 'root')), name: Buffer.from('root') };
-    const { entries } = new Survey([root], { told });
+    const { entries } = new Survey(resolveRoots([Buffer.from(join(from, 'root'))]), { told });
     system.set(join(from, 'root/a'), 'user.new', Buffer.from('1'));
     const reader = new StreamReader(entries, newChecksum('gmac'), { told });
     reader.fill(0, Buffer.alloc(1 << 20));

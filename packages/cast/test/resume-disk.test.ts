@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   chmodSync,
-  chownSync,
   closeSync,
   fchmodSync,
   fstatSync,
@@ -29,6 +28,7 @@ import { type SyncPort, systemSync } from '../src/writer/sync-port.js';
 import { TemporaryDirectory } from '../src/writer/temporary-directory.js';
 import { allMessages, CHECKSUM } from './support/local-cast.js';
 import { LocalDelta } from './support/local-delta.js';
+import { asNobody, own } from './support/nobody.js';
 import { leftovers, temporaries } from './support/receivers.js';
 import { message, offered } from './support/stored-pieces.js';
 import { expectSameTree, namesIn, seededBytes, write } from './support/tree.js';
@@ -50,7 +50,6 @@ vi.mock('node:fs', async (original) => {
 
 const resume = { limit: { share: 1 }, authenticated: true, neededBytes: 0 };
 const MESSAGE_BYTES = 128 * 1024;
-const NOBODY = 65_534;
 
 function opened(directory: string): number {
   const descriptor = openSync(directory, 'r');
@@ -167,23 +166,6 @@ describe('a new directory that somebody else has made meanwhile', () => {
 });
 
 describe('a new directory without write permission', () => {
-  /** As a user whom permissions concern. */
-  function asNobody<T>(action: () => T): T {
-    const user = process.geteuid!();
-    if (user !== 0) return action();
-    process.seteuid!(NOBODY);
-    try {
-      return action();
-    } finally {
-      process.seteuid!(user);
-    }
-  }
-
-  function own(directory: string): string {
-    if (process.geteuid!() === 0) chownSync(directory, NOBODY, NOBODY);
-    return directory;
-  }
-
   const place = (directory: string) => ({ directory: opened(directory), name: Buffer.from('new') });
 
   /** From now on, only so many more of these calls have an effect. Returns what ends that. */

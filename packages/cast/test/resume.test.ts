@@ -8,6 +8,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   utimesSync,
@@ -19,7 +20,8 @@ import { temporaryDirectory } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DELTA_BLOCK_BYTES, DELTA_FILE_BYTES, KEPT_DAYS_MS } from '../src/constants.js';
-import { expireKept, makeRoom, removeKept } from '../src/resume/kept-data.js';
+import { expireKept, makeRoom, openKept, removeKept } from '../src/resume/kept-data.js';
+import { KeptStore } from '../src/resume/kept-store.js';
 import { checkResumeLimit } from '../src/resume/resume-limit.js';
 import { removeLeftovers } from '../src/writer/leftovers.js';
 import type { StoredReport } from '../src/writer/stored-report.js';
@@ -337,6 +339,16 @@ describe('leftovers', () => {
   }
   const soon = 1_000_010_000;
 
+  /** Of the only leftover. */
+  function diskBytes(root: number): number {
+    const [kept] = openKept(root);
+    try {
+      return kept!.diskBytes;
+    } finally {
+      kept!.close();
+    }
+  }
+
   it('are removed after seven days', () => {
     const { to, root, names } = withLeftovers(2);
     expect(expireKept(root, { share: 1 }, soon)).toMatchObject({ casts: 0 });
@@ -353,6 +365,45 @@ describe('leftovers', () => {
     expect(makeRoom(root, Number.MAX_SAFE_INTEGER)).toMatchObject({ casts: 1 });
     expect(leftovers(to)).toEqual([]);
     expect(removeKept(root)).toEqual({ casts: 0, bytes: 0 });
+    closeSync(root);
+  });
+
+  it('record how much they take, so that a cast need not look at every file before it answers', () => {
+    const { to, root, names } = withLeftovers(1);
+    const place = join(to, names[0]!, 'bytes');
+    expect(Number(readFileSync(place, 'latin1'))).toBeGreaterThan(9 * MESSAGE_BYTES);
+    // Larger than anything that is there: it was not counted.
+    writeFileSync(place, '1000000000\n');
+    const store = new KeptStore(root, root, { mayTake: true, mayTrust: true, durable: false });
+    expect(store.freeBytes).toBeGreaterThanOrEqual(1_000_000_000);
+    store.close();
+    expect(diskBytes(root)).toBe(1_000_000_000);
+    for (const damaged of ['', '1000000000', 'x\n', undefined]) {
+      if (damaged === undefined) rmSync(place);
+      else writeFileSync(place, damaged);
+      expect(diskBytes(root)).toBeGreaterThan(9 * MESSAGE_BYTES);
+      expect(diskBytes(root)).toBeLessThan(2 * SIZE);
+    }
+    closeSync(root);
+  });
+
+  it('record what was taken of them, and count with signs of life when they are put away', () => {
+    const { to } = interrupted();
+    const root = openSync(to, 'r');
+    const [kept] = openKept(root);
+    let active = 0;
+    kept!.keep(() => {
+      active += 1;
+    });
+    expect(active).toBe(namesIn(join(to, leftovers(to)[0]!)).length);
+    const before = kept!.diskBytes;
+    const target = join(to, 'taken');
+    const place = (): Buffer => Buffer.from(target);
+    expect(kept!.takeFile(Buffer.from('root/a'), () => true, place, false)).toBe(true);
+    const after = kept!.diskBytes;
+    expect(after).toBeLessThan(before);
+    kept!.close();
+    expect(diskBytes(root)).toBe(after);
     closeSync(root);
   });
 

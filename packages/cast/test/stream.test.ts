@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '@rdmc/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { ListedPath } from '../src/reader/listed-paths.js';
 import { resolveRoots } from '../src/reader/roots.js';
 import { Survey } from '../src/reader/survey.js';
 import { decodeMessage } from '../src/stream/message-decoder.js';
@@ -78,6 +79,21 @@ describe('a tree', () => {
     expect([...expected.values()].filter((line) => line.includes(' = ')).length).toBe(2);
     expectSameTree(to, from);
     expect(report).toMatchObject({ files: 8, links: 5 });
+  });
+
+  it('is sent without incomplete files of receivers that store in it, also where they are listed', () => {
+    const from = sourceTree();
+    const root = join(from, 'root');
+    write(root, 'model/file', 'text');
+    write(root, 'model/.rdmc-cast-kept-1/tree/new/file', 'left by an interrupted cast');
+    write(root, '.rdmc-cast-2/0', 'half a file');
+    write(root, '.rdmc-casts', 'another name');
+    const { to, report, reader } = cast(from);
+    expect([...reader.problems.kept, ...report.problems]).toEqual([]);
+    expect(namesIn(to)).toEqual(['root', 'root/.rdmc-casts', 'root/model', 'root/model/file']);
+    const listed = ['model/file', '.rdmc-cast-2/0'].map((path) => Buffer.from(path));
+    const survey = new Survey(resolveRoots([Buffer.from(root)]), { listed: ListedPath.tree(listed) });
+    expect(survey.totals).toMatchObject({ files: 1, problemCount: 0 });
   });
 
   it('of any shape arrives', () => {

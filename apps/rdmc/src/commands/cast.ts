@@ -170,6 +170,10 @@ async function optionsOf(
   if (raw.trace !== undefined && (plan || dryRun)) {
     throw usageError('--trace: nothing is sent with --plan and --dry-run', 'remove one of them');
   }
+  // Each attempt numbers its receivers and groups anew: the numbers in the file would mean several things.
+  if (raw.trace !== undefined && retries > 0) {
+    throw usageError('--trace and --retries exclude each other', 'remove --retries: a trace is of one cast');
+  }
   if (plan && dryRun) throw usageError('--plan and --dry-run exclude each other', 'remove one of them');
   const targets = await targetsOf(raw);
   const gathering = gatheringOf(raw, targets.length);
@@ -218,9 +222,13 @@ async function run(paths: readonly string[], raw: Raw, session: Session): Promis
   );
 }
 
-/** What an interrupted cast leaves. */
-function whatIsLeft(paths: readonly string[], { resume, dryRun, plan }: Raw): { advice?: string } {
-  if (!resume || dryRun || plan || paths.includes('-')) return {};
+/** What an interrupted cast leaves: nothing that counts where the next one sends everything again. */
+export function whatIsLeft(
+  paths: readonly string[],
+  { resume, compare, dryRun, plan }: Pick<Raw, 'resume' | 'compare' | 'dryRun' | 'plan'>,
+): { advice?: string } {
+  const isContinued = resume && compare !== 'none';
+  if (!isContinued || dryRun || plan || paths.includes('-')) return {};
   return { advice: 'receivers keep what they have of it: the same command continues the cast' };
 }
 

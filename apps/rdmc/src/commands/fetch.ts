@@ -14,7 +14,6 @@ import { addHelpNotes } from './help.js';
 import { addKeyOptions, keyOptions } from './key-options.js';
 
 const DAY_MS = 24 * 3_600_000;
-const AFTER_INTERRUPT = { advice: 'what is here stays: the same command fetches the rest' };
 
 /** The checked options, by their names in the parser. */
 export const fetchSchema = z.strictObject({
@@ -53,12 +52,17 @@ async function optionsOf(source: string, raw: Raw, signal: AbortSignal): Promise
   };
 }
 
+/** What an interrupted fetch leaves: nothing that counts where the next one fetches everything again. */
+export function whatIsLeft({ compare }: Pick<Raw, 'compare'>): { advice?: string } {
+  return compare === 'none' ? {} : { advice: 'what is here stays: the same command fetches the rest' };
+}
+
 async function run(source: string, raw: Raw, session: Session): Promise<void> {
   session.exitCode = await interruptible(async (signal) => {
     const options = await optionsOf(source, raw, signal);
     const { runFetch } = await import('../fetch/run.js');
     return runFetch(options, session.terminal, signal);
-  }, AFTER_INTERRUPT);
+  }, whatIsLeft(raw));
 }
 
 export function defineFetchCommand(command: Command, session: Session): void {
@@ -71,7 +75,7 @@ export function defineFetchCommand(command: Command, session: Session): void {
   )
     .option('--compare <how>', 'when a file is here already: size-time, content or none', 'size-time')
     .option('-c', '--compare content')
-    .option('--wait <time>', 'call a server that does not answer, or is busy, for this time (default: once)')
+    .option('--wait <time>', 'call a server that is not there, or is busy, for this time (default: once)')
     .option(
       '--serve-on <time>',
       'when everything is here, send it to later fetchers in the place of the server, for this time',

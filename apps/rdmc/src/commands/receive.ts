@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
+import { usageError } from '../errors.js';
 import { castExitCodes, ExitCode } from '../exit-codes.js';
 import { service } from '../interrupt.js';
 import { findKey } from '../keys/find-key.js';
@@ -53,6 +54,7 @@ type Raw = z.output<typeof receiveSchema>;
 async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandOptions> {
   const { listen, dir, mkdir, stdout, fsync, meshPorts, device, transport, verbose, quiet, json } = raw;
   checkDestination(raw);
+  checkTrace(raw);
   const { host, port } = listenAddress(listen);
   const key = await findKey(raw, process.env, () => firstLine(process.stdin, signal), { signal });
   return {
@@ -71,6 +73,12 @@ async function optionsOf(raw: Raw, signal: AbortSignal): Promise<ReceiveCommandO
     trace: raw.trace,
     makeDirectory: mkdir,
   };
+}
+
+/** Each cast numbers its members and groups anew: of several casts, the numbers in the file would mean several things. */
+function checkTrace({ trace, once, stdout }: Raw): void {
+  if (trace === undefined || once || stdout) return;
+  throw usageError('--trace is of one cast', 'add --once');
 }
 
 function besideControlled(raw: Raw): BesideControlled {
@@ -172,7 +180,7 @@ export function defineReceiveCommand(command: Command, session: Session): void {
   addDiskOptions(command)
     .option('--mesh-ports <first-last>', 'ports for the data of casts, two for each at a time (default: any)')
     .option('--metrics <[host:]port>', 'serve metrics for Prometheus by HTTP (default host: 127.0.0.1)')
-    .option('--trace <file>', 'write what this machine waited for, as rdmc cast --trace');
+    .option('--trace <file>', 'with --once: write what this machine waited for, as rdmc cast --trace');
   addKeyOptions(command)
     .option('--device <name>', 'auto, soft, ibverbs (any RDMA device) or a name such as mlx5_0', 'auto')
     .option('--transport <name>', 'auto, shm or tcp; the same at the sender', 'auto')

@@ -1,4 +1,4 @@
-import { removeKept } from '@rdmc/cast';
+import { type RemovedKept, removeKept } from '@rdmc/cast';
 import { withAdvice } from '../advice.js';
 import { ExitCode } from '../exit-codes.js';
 import type { Terminal } from '../ui/terminal.js';
@@ -19,17 +19,22 @@ export interface CleanOptions {
 export async function clean(options: CleanOptions, terminal: Terminal): Promise<ExitCode> {
   const { directory, quiet, json } = options;
   try {
-    const { casts, bytes } = await removeKept(directory);
-    if (json)
-      terminal.line({ event: 'cleaned', directory, casts, bytes } satisfies ReceiveEventOf<'cleaned'>);
-    else if (!quiet) terminal.out(describe(casts, bytes));
+    const removed = await removeKept(directory);
+    const { casts, bytes } = removed;
+    const elsewhere = [...removed.elsewhere];
+    const event = { event: 'cleaned', directory, casts, bytes, elsewhere } as const;
+    if (json) terminal.line(event satisfies ReceiveEventOf<'cleaned'>);
+    else if (!quiet) terminal.out(...describe(removed));
     return ExitCode.OK;
   } catch (error) {
     throw withAdvice(error, 'receive');
   }
 }
 
-function describe(casts: number, bytes: number): string {
-  if (casts === 0) return 'Nothing to remove: no interrupted cast has left anything.';
-  return `Removed what ${plural(casts, 'interrupted cast')} had left: ${formatBytes(bytes)}.`;
+function describe({ casts, bytes, elsewhere }: RemovedKept): string[] {
+  const names = elsewhere.join(', ');
+  const left = `Left ${names}: receivers in other containers or on other hosts may use them. If none does, remove them.`;
+  const removed = `Removed what ${plural(casts, 'interrupted cast')} had left: ${formatBytes(bytes)}.`;
+  const lines = [...(casts > 0 ? [removed] : []), ...(names === '' ? [] : [left])];
+  return lines.length > 0 ? lines : ['Nothing to remove: no interrupted cast has left anything.'];
 }

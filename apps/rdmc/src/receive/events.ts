@@ -57,8 +57,15 @@ export const receiveEvent = z.discriminatedUnion('event', [
     /** The URL of the metrics, with --metrics. */
     metrics: z.string().nullable(),
   }),
-  /** With --clean: what interrupted casts had left, and bytes of that on disk. */
-  z.strictObject({ event: z.literal('cleaned'), directory: z.string(), casts: count, bytes: count }),
+  z.strictObject({
+    /** With --clean: what interrupted casts had left, and bytes of that on disk. */
+    event: z.literal('cleaned'),
+    directory: z.string(),
+    casts: count,
+    bytes: count,
+    /** Names of hidden directories that stay: their receivers may run in other containers or on other hosts. */
+    elsewhere: z.array(z.string()),
+  }),
   /** `encrypted`: whether files are encrypted on their way; `dryRun`: whether the sender only asks what a cast would change. */
   z.strictObject({ event: z.literal('began'), ...facts, encrypted: z.boolean(), dryRun: z.boolean() }),
   z.strictObject({ event: z.literal('route'), ...facts, ...deviceRoute }),

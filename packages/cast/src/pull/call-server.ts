@@ -8,8 +8,8 @@ import { type FetcherFrame, pullShapes, type ServerFrame } from './frames.js';
 
 export type ServerChannel = ControlChannel<FetcherFrame, ServerFrame>;
 
-/** Errors after which the server may answer a later call. */
-const PASSING = new Set(['ERR_RDMC_CAST_UNREACHABLE', 'ERR_RDMC_BUSY']);
+/** Errors after which the server may answer a later call. A name may get its address when the server starts. */
+const PASSING = new Set(['ERR_RDMC_CAST_UNREACHABLE', 'ERR_RDMC_UNKNOWN_HOST', 'ERR_RDMC_BUSY']);
 
 /**
  * Connects to the server and does the first steps; again, where that fails for a reason that may pass, until `waitMs` is over.

@@ -1,11 +1,13 @@
 import { Filter } from '../filters/filter.js';
 import type { FilterRule } from '../filters/filter-rule.js';
-import { type Entry, sourceOf } from '../reader/entries.js';
+import { type Entry, inSource, type Root, sourceOf } from '../reader/entries.js';
 import { FileSource } from '../reader/file-source.js';
 import { checkListedRoot, ListedPath } from '../reader/listed-paths.js';
 import { resolveRoots } from '../reader/roots.js';
 import { Survey } from '../reader/survey.js';
 import { Listing, NO_TARGET, type OfferedEntry, type OfferedTree } from './offered-tree.js';
+
+const SLASH = 0x2f;
 
 /** What is cast. */
 export interface CastPaths {
@@ -17,13 +19,14 @@ export interface CastPaths {
 
 /** The paths of a cast, with links. They are listed when the tree is made. */
 export class CastTree implements OfferedTree {
+  readonly #roots: readonly Root[];
   readonly #survey: Survey;
 
   /** @throws CastError as `ReaderThread.beginSurvey` */
   constructor({ paths, rules, listed }: CastPaths) {
-    const roots = resolveRoots(paths);
-    if (listed) checkListedRoot(roots);
-    this.#survey = new Survey(roots, {
+    this.#roots = resolveRoots(paths);
+    if (listed) checkListedRoot(this.#roots);
+    this.#survey = new Survey(this.#roots, {
       filter: new Filter(rules),
       listed: listed && ListedPath.tree(listed),
     });
@@ -38,10 +41,19 @@ export class CastTree implements OfferedTree {
   }
 
   open(source: Buffer): FileSource {
-    return new FileSource(source, undefined);
+    const root = this.#roots.find((each) => isAtOrBelow(source, each.source))!;
+    const path = Buffer.concat([root.name, source.subarray(root.source.length)]);
+    return inSource({ root, path }, (place) => new FileSource(place, undefined));
   }
 
-  close(): void {}
+  close(): void {
+    for (const { tree } of this.#roots) tree.close();
+  }
+}
+
+function isAtOrBelow(path: Buffer, directory: Buffer): boolean {
+  const isInside = path.length === directory.length || path[directory.length] === SLASH;
+  return isInside && path.subarray(0, directory.length).equals(directory);
 }
 
 function offered(entry: Entry, entries: readonly Entry[]): OfferedEntry {

@@ -29,7 +29,7 @@ export interface FetchOptions extends EndOptions {
   readonly compare?: ComparisonKind | undefined;
   /** Whether everything is on disk before `finished` resolves (default true). */
   readonly fsync?: boolean | undefined;
-  /** How long to call a server that does not answer, or is busy, in milliseconds (default 0: once). */
+  /** How long to call a server that does not answer, is busy, or whose name does not resolve, in milliseconds (default 0: once). */
   readonly waitMs?: number | undefined;
   /**
    * How long this end serves on when everything is here, in milliseconds (default 0: not). Meanwhile the server may let it send

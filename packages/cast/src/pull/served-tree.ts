@@ -7,11 +7,11 @@ import {
   openSync,
   readdirSync,
 } from 'node:fs';
-import { MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK, TEMPORARY_PREFIX } from '../constants.js';
+import { MAX_NAME_BYTES, MAX_PATH_BYTES, MODE_MASK } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { timestamp } from '../reader/entries.js';
 import { FileSource } from '../reader/file-source.js';
-import { checkPath, componentsOf, shown } from '../stream/paths.js';
+import { checkPath, componentsOf, isTemporary, shown } from '../stream/paths.js';
 import { within } from '../writer/descriptor-paths.js';
 import { DirectoryTree } from '../writer/directory-tree.js';
 import { Listing, NO_TARGET, type OfferedTree } from './offered-tree.js';
@@ -156,11 +156,6 @@ function checkEntry(path: Buffer): void {
     'ERR_RDMC_UNREADABLE',
     `its path has ${path.length} bytes, more than ${MAX_PATH_BYTES}`,
   );
-}
-
-/** Incomplete files of a receiver or a fetcher that stores in the served directory, or in one below it. */
-function isTemporary(name: Buffer): boolean {
-  return name.toString('latin1').startsWith(TEMPORARY_PREFIX);
 }
 
 function notFound(source: Buffer): CastError {

@@ -5,8 +5,9 @@ import { BlockSet } from '../delta/block-set.js';
 import { deltaBlockBytes, deltaBlocks } from '../delta/blocks.js';
 import { encodeHashes, hashesInFrame } from '../delta/hash-frames.js';
 import { headLength, isSafetensors, PREFIX_BYTES } from '../memory/safetensors.js';
-import { type Entry, type FileEntry, sourceOf } from './entries.js';
-import { type FileIdentity, FileSource, isSameIdentity } from './file-source.js';
+import type { Entry, FileEntry } from './entries.js';
+import { type FileIdentity, type FileSource, isSameIdentity } from './file-source.js';
+import { openFile } from './open-file.js';
 
 /** Hashes of consecutive blocks of a file, as they are sent. */
 export interface HashedBlocks {
@@ -136,7 +137,7 @@ export class BlockReader {
   #source(entry: FileEntry, index: number): FileSource {
     if (this.#open?.index !== index) {
       this.close();
-      this.#open = { index, file: new FileSource(sourceOf(entry), undefined) };
+      this.#open = { index, file: openFile(entry) };
       const { identity } = this.#open.file;
       // It may be open for the second time, for receivers that want parts of it.
       if (!isSameIdentity(this.#identities.get(index) ?? identity, identity)) throw new Error('it changed');

@@ -1,4 +1,5 @@
 import type { Timestamp } from '../stream/records.js';
+import type { SourceTree } from './source-tree.js';
 
 /** One of the paths that are cast. */
 export interface Root {
@@ -6,6 +7,8 @@ export interface Root {
   readonly source: Buffer;
   /** Its name in the cast: the last component. */
   readonly name: Buffer;
+  /** What is below it. */
+  readonly tree: SourceTree;
 }
 
 interface Located {
@@ -53,7 +56,15 @@ export interface HardLinkEntry extends Located {
 
 export type Entry = DirectoryEntry | FileEntry | SymbolicLinkEntry | HardLinkEntry;
 
-/** The path of an entry on this machine. */
+/**
+ * Does something with an entry on this machine: reads it, for example. As `SourceTree.at`.
+ * @param action gets its path
+ */
+export function inSource<T>({ root, path }: Pick<Located, 'root' | 'path'>, action: (place: Buffer) => T): T {
+  return root.tree.at(path.subarray(Math.min(root.name.length + 1, path.length)), action);
+}
+
+/** The path of an entry on this machine, as a name for it: what has that path may be another entry by now. */
 export function sourceOf({ root, path }: Pick<Located, 'root' | 'path'>): Buffer {
   return Buffer.concat([root.source, path.subarray(root.name.length)]);
 }

@@ -21,10 +21,14 @@ export class FileSource {
   readonly stats: BigIntStats;
   readonly #fd: number;
 
-  /** @throws the error of the system; CastError ERR_RDMC_FILE_CHANGED where it is not a regular file any more */
+  /**
+   * @param name of the file, for the hook
+   * @throws the error of the system; CastError ERR_RDMC_FILE_CHANGED where it is not a regular file any more
+   */
   constructor(
-    private readonly path: Buffer,
+    path: Buffer,
     private readonly hook: ReadHook | undefined,
+    private readonly name = path,
   ) {
     this.#fd = openSync(path, OPEN_FLAGS);
     try {
@@ -51,7 +55,7 @@ export class FileSource {
   read(target: Buffer, offset: number): boolean {
     let done = 0;
     while (done < target.length) {
-      this.hook?.(this.path, offset + done);
+      this.hook?.(this.name, offset + done);
       const bytes = readSync(this.#fd, target, done, target.length - done, offset + done);
       if (bytes === 0) return false;
       done += bytes;

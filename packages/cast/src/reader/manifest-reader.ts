@@ -3,8 +3,9 @@ import type { ContentComparison } from '../manifest/content-comparison.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import { type ManifestPiece, PieceEncoder } from '../manifest/piece-encoder.js';
 import { shown } from '../stream/paths.js';
-import { type Entry, type FileEntry, sourceOf } from './entries.js';
-import { FileSource } from './file-source.js';
+import type { Entry, FileEntry } from './entries.js';
+import type { FileSource } from './file-source.js';
+import { openFile } from './open-file.js';
 import type { EntryFacts } from './orders.js';
 
 const NOTHING = Buffer.alloc(0);
@@ -94,10 +95,9 @@ export class ManifestReader {
   /** Undefined where the file cannot be read, or has changed: then it is sent, and fails there for a named reason. */
   #digest(entry: FileEntry, index: number): Buffer | undefined {
     if (!this.contents) return undefined;
-    const source = sourceOf(entry);
     let file: FileSource | undefined;
     try {
-      file = new FileSource(source, undefined);
+      file = openFile(entry);
       const { identity } = file;
       const digest = this.contents.digest(index);
       this.#chunk ??= Buffer.allocUnsafe(CHUNK_BYTES);

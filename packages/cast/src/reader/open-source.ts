@@ -1,7 +1,8 @@
 import { CastError } from '../errors.js';
-import { type FileEntry, sourceOf, timestamp } from './entries.js';
+import { type FileEntry, timestamp } from './entries.js';
 import type { FileFacts } from './file-facts.js';
-import { FileSource, type ReadHook } from './file-source.js';
+import type { FileSource, ReadHook } from './file-source.js';
+import { openFile } from './open-file.js';
 
 /** The file that is being read: one at a time stays open between messages. */
 export class OpenSource {
@@ -17,7 +18,7 @@ export class OpenSource {
   /** Opens a file for the first time. @throws errors of the system; CastError ERR_RDMC_FILE_CHANGED */
   first(entry: FileEntry, index: number): FileSource {
     this.close();
-    const source = new FileSource(sourceOf(entry), this.hook);
+    const source = openFile(entry, this.hook);
     this.#open = { index, source };
     return source;
   }

@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { CastError, codeOf, invalidOption, messageOf } from '../errors.js';
 import { checkPath, shown } from '../stream/paths.js';
 import type { Root } from './entries.js';
+import { SourceTree } from './source-tree.js';
 
 /**
  * Gives each path its name in the cast: its last component, as with scp. A path that is a symbolic link is followed,
@@ -38,7 +39,8 @@ function resolveRoot(given: Buffer): Root {
   }
   checkPath(name);
   try {
-    return { source: realpathSync(Buffer.from(absolute, 'latin1'), 'buffer'), name };
+    const source = realpathSync(Buffer.from(absolute, 'latin1'), 'buffer');
+    return { source, name, tree: new SourceTree(source) };
   } catch (cause) {
     const missing = codeOf(cause) === 'ENOENT' || codeOf(cause) === 'ENOTDIR';
     throw new CastError(

@@ -10,7 +10,7 @@ import type { MessageChecks } from '../stream/message-check.js';
 import { MessageEncoder } from '../stream/message-encoder.js';
 import { shown } from '../stream/paths.js';
 import type { SentBlocks } from './block-reader.js';
-import { type Entry, type FileEntry, sourceOf, timestamp } from './entries.js';
+import { type Entry, type FileEntry, inSource, timestamp } from './entries.js';
 import { type FileFacts, isAbandoned, NO_DIGEST, runAt } from './file-facts.js';
 import { fillData, fillKept, fillSparse } from './file-filler.js';
 import { FileHash } from './file-hash.js';
@@ -157,6 +157,7 @@ export class StreamReader implements MessageSource {
 
   close(): void {
     this.#source.close();
+    for (const { root, parent } of this.entries) if (parent === -1) root.tree.close();
   }
 
   #run(encoder: MessageEncoder, target: Buffer, start: Position, limit: Position | undefined) {
@@ -310,7 +311,8 @@ export class StreamReader implements MessageSource {
     try {
       const source = this.#source.first(entry, index);
       if (this.#selection?.[index] === Selected.UNCHANGED) checkCompared(entry, source);
-      if (this.#told) checkTold(entry, this.#told.of(source.stats, sourceOf(entry)));
+      const told = this.#told && inSource(entry, (place) => this.#told!.of(source.stats, place));
+      if (told) checkTold(entry, told);
       const { mode, mtimeNs } = source.stats;
       const facts: FileFacts = {
         identity: source.identity,
@@ -325,7 +327,7 @@ export class StreamReader implements MessageSource {
       this.#hash.begin(index);
       return facts;
     } catch (error) {
-      this.close();
+      this.#source.close();
       this.#skipped.add(index);
       const isChanged = codeOf(error) === 'ERR_RDMC_FILE_CHANGED' || codeOf(error) === 'ENOENT';
       this.#fileProblem(
@@ -349,7 +351,7 @@ export class StreamReader implements MessageSource {
     this.#sent.abandon(index, facts.identity.size);
     facts.status = status;
     facts.digest = NO_DIGEST;
-    this.close();
+    this.#source.close();
     const code = status === FileStatus.CHANGED ? 'ERR_RDMC_FILE_CHANGED' : 'ERR_RDMC_UNREADABLE';
     const advice = 'while it was read; cast it again when nothing writes to it';
     this.#fileProblem(entry, index, code, `${message} ${advice}`);

@@ -5,12 +5,14 @@ import { CastError, codeOf, messageOf } from '../errors.js';
 import type { FileSurvey } from '../file-survey.js';
 import type { Filter } from '../filters/filter.js';
 import { ProblemList } from '../problems.js';
-import { shown } from '../stream/paths.js';
-import { type Entry, type Root, sourceOf, timestamp } from './entries.js';
+import { isTemporary, shown } from '../stream/paths.js';
+import { type Entry, inSource, type Root, timestamp } from './entries.js';
 import type { ListedPath } from './listed-paths.js';
 
 const SECTOR_BYTES = 512;
 const SLASH = Buffer.from('/');
+/** The name of a directory, in itself. */
+const HERE = Buffer.from('.');
 
 /** An entry that is to be visited. */
 interface Visit {
@@ -86,16 +88,15 @@ export class Survey {
   /** Adds one entry. Returns what is to be visited in it. */
   #take(root: Root, visit: Visit): Visit[] {
     const { path, listed } = visit;
-    const source = sourceOf({ root, path });
     try {
       if (this.entries.length >= MAX_ENTRIES)
         throw new RangeError(`there are more than ${MAX_ENTRIES} entries`);
-      const stats = lstatSync(source, { bigint: true });
+      const stats = inSource({ root, path }, (place) => lstatSync(place, { bigint: true }));
       if (this.options.filter?.excludes(path, stats.isDirectory())) return [];
-      if (stats.isDirectory()) return this.#takeDirectory(root, visit, source, stats);
+      if (stats.isDirectory()) return this.#takeDirectory(root, visit, stats);
       if (listed && !listed.isListed) this.#problem(path, 'ERR_RDMC_UNSAFE_PATH', 'it is not a directory');
-      else if (stats.isFile()) this.#takeFile(root, visit, source, stats);
-      else if (stats.isSymbolicLink()) this.#takeLink(root, visit, source, stats);
+      else if (stats.isFile()) this.#takeFile(root, visit, stats);
+      else if (stats.isSymbolicLink()) this.#takeLink(root, visit, stats);
       else this.#problem(path, 'ERR_RDMC_UNSUPPORTED_TYPE', 'it is neither file, directory nor link');
     } catch (error) {
       const code = error instanceof CastError ? error.code : 'ERR_RDMC_UNREADABLE';
@@ -106,27 +107,31 @@ export class Survey {
     return [];
   }
 
-  #takeDirectory(root: Root, { path, parent, listed }: Visit, source: Buffer, stats: BigIntStats): Visit[] {
+  #takeDirectory(root: Root, { path, parent, listed }: Visit, stats: BigIntStats): Visit[] {
     // Read first: a directory that cannot be read is a problem rather than an empty directory.
     const children = listed
       ? listed.children()
-      : namesIn(source).map((name) => ({ name, listed: undefined }));
+      : namesIn(root, path).map((name) => ({ name, listed: undefined }));
     const mode = Number(stats.mode) & MODE_MASK;
     const index = this.entries.length;
-    const attributes = this.options.told?.of(stats, source);
+    const attributes = this.#told(root, path, stats);
     const time = timestamp(stats.mtimeNs);
     this.entries.push({ kind: 'directory', root, parent, path, mode, time, attributes });
     this.#directories += 1;
-    return children
-      .map((child) => ({
-        path: Buffer.concat([path, SLASH, child.name]),
-        parent: index,
-        listed: child.listed,
-      }))
-      .filter((child) => this.#fits(child.path));
+    return (
+      children
+        // Of a receiver that stores here: they vanish during the cast, and nothing would remove them at the receivers.
+        .filter((child) => !isTemporary(child.name))
+        .map((child) => ({
+          path: Buffer.concat([path, SLASH, child.name]),
+          parent: index,
+          listed: child.listed,
+        }))
+        .filter((child) => this.#fits(child.path))
+    );
   }
 
-  #takeFile(root: Root, { path, parent }: Visit, source: Buffer, stats: BigIntStats): void {
+  #takeFile(root: Root, { path, parent }: Visit, stats: BigIntStats): void {
     const isLinked = stats.nlink > 1n;
     const key = isLinked ? `${stats.dev}:${stats.ino}` : '';
     const targetIndex = isLinked ? this.#linked.get(key) : undefined;
@@ -140,15 +145,15 @@ export class Survey {
     const contentBytes = Math.min(size, Number(stats.blocks) * SECTOR_BYTES);
     const mode = Number(stats.mode) & MODE_MASK;
     const time = timestamp(stats.mtimeNs);
-    const attributes = this.options.told?.of(stats, source);
+    const attributes = this.#told(root, path, stats);
     this.entries.push({ kind: 'file', root, parent, path, size, contentBytes, mode, time, attributes });
     this.#files += 1;
     this.#bytes += size;
     this.#contentBytes += contentBytes;
   }
 
-  #takeLink(root: Root, { path, parent }: Visit, source: Buffer, stats: BigIntStats): void {
-    const target = readlinkSync(source, 'buffer');
+  #takeLink(root: Root, { path, parent }: Visit, stats: BigIntStats): void {
+    const target = inSource({ root, path }, (place) => readlinkSync(place, 'buffer'));
     this.entries.push({
       kind: 'symbolicLink',
       root,
@@ -159,6 +164,12 @@ export class Survey {
       attributes: this.options.told?.of(stats),
     });
     this.#links += 1;
+  }
+
+  /** In an archive cast. */
+  #told(root: Root, path: Buffer, stats: BigIntStats): Buffer | undefined {
+    const { told } = this.options;
+    return told && inSource({ root, path }, (place) => told.of(stats, place));
   }
 
   #fits(path: Buffer): boolean {
@@ -178,8 +189,11 @@ export class Survey {
 }
 
 /** Names as bytes, sorted, so that a directory always gives the same stream. */
-function namesIn(directory: Buffer): Buffer[] {
+function namesIn(root: Root, path: Buffer): Buffer[] {
   // The declarations of Node's oldest supported version lack this overload.
   const read = readdirSync as unknown as (path: Buffer, options: object) => Dirent<Buffer>[] | Buffer[];
-  return (read(directory, { encoding: 'buffer' }) as Buffer[]).sort(Buffer.compare);
+  // A name in it leads through it, and through no link.
+  const inside = Buffer.concat([path, SLASH, HERE]);
+  const names = inSource({ root, path: inside }, (place) => read(place, { encoding: 'buffer' }) as Buffer[]);
+  return names.sort(Buffer.compare);
 }

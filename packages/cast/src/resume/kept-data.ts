@@ -11,7 +11,14 @@ export interface RemovedKept {
   readonly casts: number;
   /** Bytes of that on disk. */
   readonly bytes: number;
+  /**
+   * Names of hidden directories whose casts may be in progress in other containers or on other hosts: they stay until they were
+   * not used for a day.
+   */
+  readonly elsewhere: readonly string[];
 }
+
+type Removed = Omit<RemovedKept, 'elsewhere'>;
 
 /** Opens what interrupted casts have left in a directory, the oldest first. The caller closes each. */
 export function openKept(root: number): KeptDirectory[] {
@@ -22,7 +29,7 @@ export function openKept(root: number): KeptDirectory[] {
 }
 
 /** Removes what is older than seven days, and then the oldest, until the rest is within the limit. */
-export function expireKept(root: number, limit: ResumeLimit, nowMs = Date.now()): RemovedKept {
+export function expireKept(root: number, limit: ResumeLimit, nowMs = Date.now()): Removed {
   return removeSome(root, (kept) => {
     const most = limitBytes(limit, root);
     let bytes = kept.reduce((sum, each) => sum + each.diskBytes, 0);
@@ -35,12 +42,12 @@ export function expireKept(root: number, limit: ResumeLimit, nowMs = Date.now())
 }
 
 /** Removes everything that interrupted casts have left. */
-export function removeKept(root: number): RemovedKept {
+export function removeKept(root: number): Removed {
   return removeSome(root, (kept) => kept);
 }
 
 /** Removes the oldest leftovers until the file system has room for so many bytes. */
-export function makeRoom(root: number, neededBytes: number): RemovedKept {
+export function makeRoom(root: number, neededBytes: number): Removed {
   return removeSome(root, (kept) => {
     let free = freeBytesOf(root);
     return kept.filter((each) => {
@@ -77,7 +84,7 @@ export function freeBytesOf(root: number): number {
 function removeSome(
   root: number,
   choose: (kept: readonly KeptDirectory[]) => readonly KeptDirectory[],
-): RemovedKept {
+): Removed {
   const kept = openKept(root);
   let [casts, bytes] = [0, 0];
   try {

@@ -16,11 +16,14 @@ import {
 import { codeOf } from '../errors.js';
 import { DIRECTORY_FLAGS, within } from '../writer/descriptor-paths.js';
 import { DirectoryTree } from '../writer/directory-tree.js';
+import { OWNER_FILE } from '../writer/owner.js';
 import { decodeJournal, type Journal } from './journal.js';
-import { BOOT_FILE, journalName, journalOf, keptName, partName, TREE } from './names.js';
+import { deductKeptBytes, diskBytesOf, keptBytes, recordKeptBytes } from './kept-bytes.js';
+import { BOOT_FILE, BYTES_FILE, journalName, journalOf, keptName, partName, TREE } from './names.js';
 import { isAsClosed, PartFile, statsOfFile } from './part-file.js';
 import { type FileFactsOfEntry, partIdentity } from './part-identity.js';
 import { emptyDirectory } from './remove-tree.js';
+import { walk } from './walk.js';
 
 const OTHERS = 0o077;
 
@@ -29,6 +32,8 @@ export class KeptDirectory {
   readonly #tree: { readonly descriptor: number; readonly tree: DirectoryTree } | undefined;
   /** It was written without syncs. */
   readonly #isUnsynced: boolean;
+  /** Bytes on disk that were taken from it. */
+  #takenBytes = 0;
   /** Nothing in it counts: it was written without syncs before the host started again, or is not to be continued. */
   readonly #isVoid: boolean;
 
@@ -87,6 +92,7 @@ export class KeptDirectory {
       if (isTaken) renameSync(place, target());
       // The sender has another one by now.
       else unlinkSync(place);
+      this.#takenBytes += diskBytesOf(stats);
       return isTaken;
     } catch {
       // The cast sends it again.
@@ -117,7 +123,8 @@ export class KeptDirectory {
       const isTrusted = mayTrust && journal.authenticated && isAsClosed(stats, journal.closed);
       renameSync(within(this.descriptor, journalFile), within(into, journalFile));
       renameSync(place, within(into, part));
-      const diskBytes = Number(stats.blocks) * 512;
+      const diskBytes = diskBytesOf(stats);
+      this.#takenBytes += diskBytes;
       return new PartFile({ place: within(into, part), journal, isTrusted, diskBytes });
     } catch {
       return undefined;
@@ -128,7 +135,7 @@ export class KeptDirectory {
   prune(): boolean {
     if (this.#isVoid) return false;
     const names = new Set(readdirSync(`/proc/self/fd/${this.descriptor}/`, 'latin1'));
-    const used = new Set(['owner', BOOT_FILE]);
+    const used = new Set([OWNER_FILE, BOOT_FILE, BYTES_FILE]);
     let isUseful = false;
     for (const name of names) {
       const journal = journalOf(name);
@@ -144,21 +151,21 @@ export class KeptDirectory {
     return isUseful;
   }
 
-  /** The temporary directory of a cast that has ended is kept for later casts. @throws errors of the system */
-  keep(): void {
+  /**
+   * The temporary directory of a cast that has ended is kept for later casts.
+   * @param active called for each entry in it
+   * @throws errors of the system
+   */
+  keep(active = (): void => {}): void {
+    recordKeptBytes(this.descriptor, active);
     const now = Date.now() / 1000;
     futimesSync(this.descriptor, now, now);
     renameSync(within(this.root, this.name), within(this.root, keptName(this.name)));
   }
 
-  /** Bytes on disk, as far as they can be counted. */
+  /** Bytes on disk, as far as they are known. */
   get diskBytes(): number {
-    let bytes = 0;
-    walk(this.descriptor, (stats) => {
-      bytes += Number(stats.blocks) * 512;
-      return true;
-    });
-    return bytes;
+    return Math.max(0, keptBytes(this.descriptor) - this.#takenBytes);
   }
 
   /** @throws errors of the system */
@@ -169,6 +176,7 @@ export class KeptDirectory {
   }
 
   close(): void {
+    if (this.#takenBytes > 0) deductKeptBytes(this.descriptor, this.#takenBytes);
     this.#tree?.tree.close();
     if (this.#tree) closeSync(this.#tree.descriptor);
     closeSync(this.descriptor);
@@ -239,22 +247,4 @@ function hasFile(directory: number): boolean {
     return !found;
   });
   return found;
-}
-
-/** Visits everything in a directory, until `visit` returns false. What cannot be read is left out. */
-function walk(directory: number, visit: (stats: BigIntStats) => boolean): void {
-  const head = `/proc/self/fd/${directory}/`;
-  const pending: Buffer[] = [Buffer.from(head)];
-  for (let path = pending.pop(); path; path = pending.pop()) {
-    try {
-      for (const name of readdirSync(path, 'buffer')) {
-        const place = Buffer.concat([path, name]);
-        const stats = lstatSync(place, { bigint: true });
-        if (!visit(stats)) return;
-        if (stats.isDirectory()) pending.push(Buffer.concat([place, Buffer.from('/')]));
-      }
-    } catch {
-      // It is gone, or its path is too long.
-    }
-  }
 }

@@ -9,6 +9,7 @@ import { TEMPORARY_PREFIX } from '../constants.js';
  *     owner                        the process that made it
  *     boot                         without fsync: the boot of the host; nothing in here counts after another one.
  *                                  Empty: nothing in here counts (a cast that is not to be continued)
+ *     bytes                        how much it takes on disk, so that nobody has to look at every file (kept-bytes.ts)
  *     part-HASH                    a partial file; HASH is of its path in the cast
  *     journal-HASH                 its journal, see journal.ts
  *     tree/                        new directories with their complete files, under their paths in the cast
@@ -16,6 +17,7 @@ import { TEMPORARY_PREFIX } from '../constants.js';
 
 export const KEPT_PREFIX = `${TEMPORARY_PREFIX}kept-`;
 export const BOOT_FILE = 'boot';
+export const BYTES_FILE = 'bytes';
 export const TREE = 'tree';
 const PART_PREFIX = 'part-';
 const JOURNAL_PREFIX = 'journal-';

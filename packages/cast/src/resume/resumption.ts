@@ -53,14 +53,19 @@ export class Resumption {
     if (!this.#isDryRun) this.store?.makeRoom(neededBytes);
   }
 
-  /** The cast is over. @param isWhole whether a later one has nothing to continue @throws errors of the system */
-  end(isWhole: boolean): void {
+  /**
+   * The cast is over.
+   * @param isWhole whether a later one has nothing to continue
+   * @param active called for each entry that is kept
+   * @throws errors of the system
+   */
+  end(isWhole: boolean, active: () => void): void {
     this.store?.close();
     if (isWhole || !this.keeping) {
       this.temporary.remove();
       return;
     }
-    this.temporary.keep();
+    this.temporary.keep(active);
     expireKept(this.root, this.port!.limit);
   }
 }

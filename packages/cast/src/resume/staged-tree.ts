@@ -52,6 +52,10 @@ export class StagedTree implements ReceivingTree {
     this.#real.recordChange(path);
   }
 
+  restoreModes(): void {
+    this.#real.restoreModes();
+  }
+
   /** New directories whose entries changed. */
   get changedStaged(): Buffer[] {
     return this.#staged?.tree.changed.filter((path) => this.isStaged(path)) ?? [];
@@ -102,6 +106,7 @@ export class StagedTree implements ReceivingTree {
 
   /** Closes it for good. */
   end(): void {
+    this.restoreModes();
     this.close();
     if (this.#staged) closeSync(this.#staged.descriptor);
     this.#staged = undefined;

@@ -20,7 +20,7 @@ export function checkPath(path: Buffer): void {
     start = end + 1;
   }
   // Temporary files of active casts are below such a name.
-  if (path[0] === DOT && path.toString('latin1').startsWith(TEMPORARY_PREFIX)) {
+  if (isTemporary(path)) {
     throw unsafe(path, `names that begin with ${TEMPORARY_PREFIX} are reserved for temporary files`);
   }
 }
@@ -36,6 +36,11 @@ function checkName(path: Buffer, start: number, end: number): void {
 
 function unsafe(path: Buffer, reason: string): CastError {
   return new CastError('ERR_RDMC_UNSAFE_PATH', `the path ${shown(path)} is refused: ${reason}`);
+}
+
+/** Whether a name is that of incomplete files, of a receiver or a fetcher that stores in this directory. */
+export function isTemporary(name: Buffer): boolean {
+  return name[0] === DOT && name.toString('latin1').startsWith(TEMPORARY_PREFIX);
 }
 
 /** Views of the parts between slashes. */

@@ -121,6 +121,8 @@ export class DeferredEntries {
    * @throws CastError where nothing more can be stored, or where a directory that got entries is gone
    */
   *finishDirectories(): Generator<number, void, undefined> {
+    // First: those of the cast get their own modes then.
+    this.tree.restoreModes();
     const isLeft = ({ index, path }: DirectoryRecord): boolean =>
       !this.#finished.has(index) || this.tree.isMerged(path);
     yield* this.#finish(this.tree.changed, this.#childrenFirst().filter(isLeft));

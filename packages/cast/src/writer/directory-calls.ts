@@ -1,5 +1,5 @@
 import { expireKept, type RemovedKept, removeKept } from '../resume/kept-data.js';
-import { removeLeftovers } from './leftovers.js';
+import { leftoversElsewhere, removeLeftovers } from './leftovers.js';
 import type { PrepareOrder } from './orders.js';
 import { inReceivingDirectory } from './usable-directory.js';
 
@@ -19,7 +19,7 @@ export const directoryCalls = {
     return inReceivingDirectory(directory, (root) => {
       // So that it is counted.
       removeLeftovers(root, true);
-      return removeKept(root);
+      return { ...removeKept(root), elsewhere: leftoversElsewhere(root) };
     });
   },
 };

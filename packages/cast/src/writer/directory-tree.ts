@@ -3,6 +3,7 @@ import { MAX_OPEN_DIRECTORIES } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { componentsOf, shown } from '../stream/paths.js';
 import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
+import { MadeWritable } from './made-writable.js';
 
 const SLASH = 0x2f;
 /** Mode of new directories: only the owner has access until their own mode is set at the end. */
@@ -24,8 +25,10 @@ export interface ReceivingTree {
   existing(path: Buffer): number | undefined;
   /** Returns a new descriptor of a directory; the caller closes it. @throws as `open` */
   openApart(path: Buffer): number;
-  /** An entry of this directory was removed. */
+  /** Entries of this directory will be removed. @throws errors of the system */
   recordChange(path: Buffer): void;
+  /** Directories that had to be made writable get their modes back. */
+  restoreModes(): void;
   /** All directories are found again. */
   close(): void;
 }
@@ -39,6 +42,7 @@ export class DirectoryTree implements ReceivingTree {
   readonly #open = new Map<string, number>();
   /** Paths of directories whose entries changed; '' is the root. */
   readonly #changed = new Set<string>();
+  readonly #madeWritable = new MadeWritable();
   /** Path of the root when it was last looked at, as latin1, with a slash. */
   #rootPath = '';
   /** The directory that `existing` found last, while it is open. */
@@ -56,6 +60,7 @@ export class DirectoryTree implements ReceivingTree {
     const parent = path.subarray(0, Math.max(slash, 0));
     const key = parent.toString('latin1');
     const directory = slash === -1 ? this.root : this.#opened(parent, key);
+    if (slash !== -1 && !this.isPrivate) this.#madeWritable.make(key, directory);
     this.#changed.add(key);
     return { directory, name: path.subarray(slash + 1) };
   }
@@ -134,9 +139,16 @@ export class DirectoryTree implements ReceivingTree {
     return descriptor;
   }
 
-  /** An entry of this directory was removed. */
+  /** As `ReceivingTree.recordChange`. */
   recordChange(path: Buffer): void {
-    this.#changed.add(path.toString('latin1'));
+    const key = path.toString('latin1');
+    const directory = this.existing(path);
+    if (directory !== undefined) this.#madeWritable.make(key, directory);
+    this.#changed.add(key);
+  }
+
+  restoreModes(): void {
+    this.#madeWritable.restore((path) => this.existing(path));
   }
 
   close(): void {

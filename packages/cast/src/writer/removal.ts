@@ -1,11 +1,12 @@
 import { closeSync, fstatSync, lstatSync, openSync, rmdirSync, unlinkSync } from 'node:fs';
 import { CastError, codeOf } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
-import { shown } from '../stream/paths.js';
+import { isTemporary, shown } from '../stream/paths.js';
 import { DIRECTORY_FLAGS, within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
+import { makeWritable, restoreMode } from './made-writable.js';
 import type { Outcomes } from './outcomes.js';
-import { isTemporary, namesIn, type SurplusEntry } from './surplus.js';
+import { namesIn, type SurplusEntry } from './surplus.js';
 
 const SLASH = Buffer.from('/');
 /** For problems: these entries have no index in the cast. */
@@ -64,11 +65,13 @@ export class Removal {
   #empty(place: Buffer, path: Buffer): boolean {
     const descriptor = openSync(place, DIRECTORY_FLAGS);
     try {
+      const mode = makeWritable(descriptor);
       let isEmpty = true;
       for (const name of namesIn(descriptor)) {
         const isGone = this.#removeIn(descriptor, name, Buffer.concat([path, SLASH, name]));
         isEmpty &&= isGone;
       }
+      if (!isEmpty && mode !== undefined) restoreMode(descriptor, mode);
       return isEmpty;
     } finally {
       closeSync(descriptor);

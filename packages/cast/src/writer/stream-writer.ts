@@ -59,7 +59,7 @@ export class StreamWriter {
     castId: string,
     checksum: Checksum,
     {
-      active = () => {},
+      active: report = () => {},
       isGivenUp = () => false,
       commits = commitAtOnce,
       policy,
@@ -68,6 +68,10 @@ export class StreamWriter {
       resume,
     }: WriterPorts = {},
   ) {
+    const active = (): void => {
+      report();
+      this.#temporary.touch();
+    };
     this.active = active;
     this.isGivenUp = isGivenUp;
     this.durable = durable;
@@ -297,7 +301,7 @@ export class StreamWriter {
       const isWhole = this.#finished || this.#resumption.keeping === undefined;
       if (isWhole) this.#files.discard();
       else this.#files.leave(this.durable);
-      this.#resumption.end(isWhole);
+      this.#resumption.end(isWhole, this.active);
     } finally {
       closeSync(this.#root);
     }

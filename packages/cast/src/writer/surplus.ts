@@ -1,8 +1,9 @@
 import { type BigIntStats, type Dirent, lstatSync, readdirSync } from 'node:fs';
-import { MAX_SURPLUS, TEMPORARY_PREFIX } from '../constants.js';
+import { MAX_SURPLUS } from '../constants.js';
 import { CastError } from '../errors.js';
 import type { Filter } from '../filters/filter.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
+import { isTemporary } from '../stream/paths.js';
 import { within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
 import { SortedNames } from './sorted-names.js';
@@ -98,11 +99,6 @@ export class Surplus {
       throw error;
     }
   }
-}
-
-/** Names of another cast's incomplete files, where somebody receives into a directory below. */
-export function isTemporary(name: Buffer): boolean {
-  return name.toString('latin1').startsWith(TEMPORARY_PREFIX);
 }
 
 /** The names in an open directory, as bytes. */

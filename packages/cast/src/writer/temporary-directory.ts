@@ -8,7 +8,7 @@ import {
   rmdirSync,
   writeFileSync,
 } from 'node:fs';
-import { TEMPORARY_PREFIX } from '../constants.js';
+import { TEMPORARY_PREFIX, TOUCH_INTERVAL_MS } from '../constants.js';
 import { CastError, codeOf } from '../errors.js';
 import { KeptDirectory, thisBoot } from '../resume/kept-directory.js';
 import { BOOT_FILE } from '../resume/names.js';
@@ -27,6 +27,8 @@ const COARSEST_UNIT_NS = 2_000_000_000n;
 export class TemporaryDirectory {
   readonly #name: string;
   readonly descriptor: number;
+  readonly #touching: NodeJS.Timeout | undefined;
+  #touchedAt = performance.now();
   #removed = false;
 
   /**
@@ -53,6 +55,23 @@ export class TemporaryDirectory {
     } catch (error) {
       this.remove();
       throw error;
+    }
+    this.#touching = setInterval(() => this.touch(), TOUCH_INTERVAL_MS).unref();
+  }
+
+  /**
+   * Shows receivers in other containers and on other hosts that it is in use: see `ownerState`. It does so by itself, too; call it
+   * in long work, which keeps timers from their turn. Most calls do nothing.
+   */
+  touch(): void {
+    const now = performance.now();
+    if (this.#removed || now - this.#touchedAt < TOUCH_INTERVAL_MS) return;
+    this.#touchedAt = now;
+    try {
+      const seconds = Date.now() / 1000;
+      futimesSync(this.descriptor, seconds, seconds);
+    } catch {
+      // The disk fails, which the cast finds out itself.
     }
   }
 
@@ -99,15 +118,19 @@ export class TemporaryDirectory {
     writeFileSync(this.file(BOOT_FILE), '', { mode: 0o600 });
   }
 
-  /** Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`. @throws as `remove` */
-  keep(): void {
+  /**
+   * Keeps what a later cast can use, and removes the rest. Idempotent, also with `remove`.
+   * @param active called for each entry that is kept
+   * @throws as `remove`
+   */
+  keep(active?: () => void): void {
     if (this.#removed) return;
     const kept = KeptDirectory.open(this.root, this.#name);
     try {
       if (kept?.prune()) {
-        kept.keep();
+        kept.keep(active);
         this.#removed = true;
-        closeSync(this.descriptor);
+        this.#close();
       } else this.remove();
     } finally {
       kept?.close();
@@ -121,8 +144,13 @@ export class TemporaryDirectory {
     try {
       emptyAndRemove(this.root, this.#name, this.descriptor);
     } finally {
-      closeSync(this.descriptor);
+      this.#close();
     }
+  }
+
+  #close(): void {
+    clearInterval(this.#touching);
+    closeSync(this.descriptor);
   }
 }
 
