@@ -108,6 +108,36 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
   }
 });
 
+it('a drained server is a backup where too few others are left, until another one is there', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const cluster = await TestCluster.start(4, { replicas: 2 });
+  try {
+    const { port } = cluster.servers[0]!;
+    const client = await RawClient.connect(port);
+    const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);
+    const writeAll = async (value: string): Promise<void> => {
+      for (const key of keys) expect(await client.command('SET', key, value)).toBe('+OK\r\n');
+    };
+    await writeAll('a');
+    expect((await admin(port, 'drain', '4')).status).toBe(0);
+    const drained = cluster.servers[3]!.backup!;
+    expect(drained.logIds).toEqual([]);
+    const recovered = cluster.recovered(1);
+    await cluster.servers[2]!.close();
+    await recovered;
+    await writeAll('b');
+    expect(drained.logIds).not.toEqual([]);
+    cluster.servers[2] = await cluster.startServer(3);
+    await expect.poll(() => drained.logIds, { timeout: LIMIT_MS }).toEqual([]);
+    await writeAll('c');
+    expect(drained.logIds).toEqual([]);
+    for (const key of keys) expect(await client.command('GET', key)).toBe('$1\r\nc\r\n');
+  } finally {
+    await cluster.close();
+  }
+});
+
 it('the process of a server that is removed answers before it ends, also where it does not have backups to write', {
   timeout: LIMIT_MS,
 }, async () => {

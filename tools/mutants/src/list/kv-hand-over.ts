@@ -11,6 +11,7 @@ const INCOMING = ['apps/kv/test/incoming.test.ts'];
 const SLOT_ORDER = ['apps/kv/test/slot-order.test.ts'];
 const OUTGOING = ['apps/kv/test/outgoing.test.ts'];
 const REBALANCER = ['apps/kv/test/rebalancer.test.ts'];
+const RETIRE = ['apps/kv/test/retire-in-turn.test.ts'];
 const ORDERS = ['apps/kv/test/hand-overs.test.ts'];
 
 /** Slots that move between servers that run. */
@@ -298,5 +299,23 @@ export const kvHandOver: readonly Mutant[] = [
     replace: "next === 'end'",
     fault: 'A coordinator that ends says that nothing is left to move.',
     tests: REBALANCER,
+  },
+  {
+    id: 'kv/drained-never-backups',
+    package: PACKAGE,
+    function: 'DrainedServers.backupsOf',
+    find: 'this.#areNeeded',
+    replace: 'false',
+    fault: 'All writes end where a server dies while another one is drained, although that one is there.',
+    tests: RETIRE,
+  },
+  {
+    id: 'kv/needed-backups-retired',
+    package: PACKAGE,
+    function: 'DrainedServers.isGoing',
+    find: 'this.#empty.has(member) && !this.#areNeeded',
+    replace: 'this.#empty.has(member)',
+    fault: 'The replicas of a drained server go although too few others are there.',
+    tests: RETIRE,
   },
 ];
