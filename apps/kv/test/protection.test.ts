@@ -85,6 +85,33 @@ describe('protected mode', () => {
     await expect(server).rejects.toMatchObject(refused);
   });
 
+  it.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', true],
+    ['0.0.0.0', false],
+  ])('refuses an empty password: host %j, protected mode %s', async (host, protectedMode) => {
+    const empty = {
+      code: 'ERR_RDMC_KV_UNPROTECTED',
+      message: expect.stringContaining('RDMC_KV_PASSWORD'),
+    };
+    const access = { port: 0, host, password: '', protectedMode };
+    const alone = Standalone.start(access);
+    alone.then(
+      (server) => closers.push(() => server.close()),
+      () => {},
+    );
+    await expect(alone).rejects.toMatchObject(empty);
+    const members = [0, 1].map((id) => ({ id, host: '127.0.0.1', port: 1 + id }));
+    const server = KvServer.start({
+      ...access,
+      id: 1,
+      members,
+      directory: '/nowhere',
+      key: 'k'.repeat(32),
+    });
+    await expect(server).rejects.toMatchObject(empty);
+  });
+
   it('takes it with a password, or when told so', async () => {
     for (const how of [{ password: 'secret' }, { protectedMode: false }]) {
       const client = await connect(await standalone({ host: '0.0.0.0', ...how }));

@@ -304,6 +304,15 @@ export const kv: readonly Mutant[] = [
     tests: PROTECTION,
   },
   {
+    id: 'kv/empty-password',
+    package: PACKAGE,
+    function: 'requireProtection',
+    find: "password === ''",
+    replace: 'false',
+    fault: 'A password that is empty counts as one, and clients beyond loopback can run commands.',
+    tests: PROTECTION,
+  },
+  {
     id: 'kv/protection-off',
     package: PACKAGE,
     function: 'requireProtection',
