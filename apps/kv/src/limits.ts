@@ -14,6 +14,8 @@ export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 /** Before AUTH: a command's arguments, and its bytes. Any AUTH or HELLO fits. */
 export const MAX_UNAUTHENTICATED_ARGUMENTS = 10;
 export const MAX_UNAUTHENTICATED_COMMAND_BYTES = 16 * 1024;
+/** Of replies that a client has not read which never gave the password; beyond that it is disconnected. */
+export const MAX_UNAUTHENTICATED_OUTPUT_BYTES = 16 * 1024;
 
 /** All replies of one transaction together: a server must be able to send them to another one. */
 export const MAX_EXEC_REPLY_BYTES = 16 * 1024 * 1024;

@@ -304,6 +304,15 @@ export const kv: readonly Mutant[] = [
     tests: PROTECTION,
   },
   {
+    id: 'kv/unread-before-auth',
+    package: PACKAGE,
+    function: 'Client.#isFlooding',
+    find: 'this.#isStranger && this.#unreadBytes(unsentBytes) > MAX_UNAUTHENTICATED_OUTPUT_BYTES',
+    replace: 'false',
+    fault: 'Connections without the password keep a MiB of replies each.',
+    tests: ['apps/kv/test/client-output.test.ts'],
+  },
+  {
     id: 'kv/empty-password',
     package: PACKAGE,
     function: 'requireProtection',
