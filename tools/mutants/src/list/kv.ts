@@ -304,6 +304,15 @@ export const kv: readonly Mutant[] = [
     tests: PROTECTION,
   },
   {
+    id: 'kv/full-heirs-asked-again',
+    package: PACKAGE,
+    function: 'Heirs.#withRoom',
+    find: '!full?.has(heir)',
+    replace: 'heir.length > 0',
+    fault: 'Slots of a dead server have no server as long as one heir does not have room.',
+    tests: ['apps/kv/test/placement.test.ts'],
+  },
+  {
     id: 'kv/unread-before-auth',
     package: PACKAGE,
     function: 'Client.#isFlooding',
