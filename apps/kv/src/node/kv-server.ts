@@ -116,6 +116,7 @@ async function startServing(
   const { node, coordinator } = membership;
   const { mesh, logs } = node;
   const backup = await openBackupOfLevel(membership, options, end, closers);
+  if (backup) events.backupOpened?.(backup);
   // Before it has slots, and where it was admitted with its files.
   if (options.clusterId !== undefined) await keepMembers(options.directory, membership.members());
   const keyspace = new Keyspace();
