@@ -9,6 +9,7 @@ export default suite({
     'test/clients.test.ts',
     'test/cluster.test.ts',
     'test/demo.test.ts',
+    'test/end-while-starting.test.ts',
     'test/etcd.test.ts',
     'test/failed-server.test.ts',
     'test/fenced.test.ts',

@@ -14,6 +14,8 @@ export const MAX_COMMAND_BYTES = 16 * 1024 * 1024;
 /** Before AUTH: a command's arguments, and its bytes. Any AUTH or HELLO fits. */
 export const MAX_UNAUTHENTICATED_ARGUMENTS = 10;
 export const MAX_UNAUTHENTICATED_COMMAND_BYTES = 16 * 1024;
+/** Of replies that a client has not read which never gave the password; beyond that it is disconnected. */
+export const MAX_UNAUTHENTICATED_OUTPUT_BYTES = 16 * 1024;
 
 /** All replies of one transaction together: a server must be able to send them to another one. */
 export const MAX_EXEC_REPLY_BYTES = 16 * 1024 * 1024;
@@ -149,6 +151,9 @@ export const RETIRE_SPREAD_MS = 5_000;
 /** How long one request of a hand-over may take before the hand-over fails, and the whole hand-over. */
 export const HANDOVER_TIMEOUT_MS = 30_000;
 export const HANDOVER_TOTAL_MS = 600_000;
+/** How long slots may be without a server before a source gives its hand-over up, at first and at most. */
+export const HANDOVER_STOP_MS = 1000;
+export const HANDOVER_STOP_MAX_MS = 8000;
 /** The wait before a source that has stopped asks the coordinator again. */
 export const SETTLE_RETRY_MS = 100;
 /** The wait before slots are handed over again where that failed. */

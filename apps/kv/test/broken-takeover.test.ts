@@ -69,3 +69,26 @@ it('a takeover begins again at once when the connection of its leader with an he
     await cluster.close();
   }
 });
+
+it('an heir without room for its part is left out of the next attempt, and the others get everything', async () => {
+  const KIB = 1024;
+  const cluster = await TestCluster.start(
+    3,
+    { replicas: 1, segmentBytes: 256 * KIB, maxSegments: 60, buffers: 64 },
+    { servers: { 3: { maxSegments: 10 } } },
+  );
+  try {
+    const client = await RawClient.connect(cluster.servers[1]!.port);
+    // A third of 3 MiB is at each server, and a half of that more does not fit into the third one's log, which keeps segments free.
+    const keys = Array.from({ length: 768 }, (_, i) => `k${i}`);
+    const value = 'x'.repeat(4 * KIB);
+    for (const key of keys) expect(await client.command('SET', key, `${value}${key}`)).toBe('+OK\r\n');
+    const recovered = cluster.recovered(1);
+    await cluster.servers[0]!.close();
+    await recovered;
+    expect(cluster.failures).toContainEqual(expect.stringMatching(/^ERR_RDMC_LOG_FULL: server 3: /));
+    for (const key of keys) expect((await client.command('GET', key)).endsWith(`x${key}\r\n`)).toBe(true);
+  } finally {
+    await cluster.close();
+  }
+});

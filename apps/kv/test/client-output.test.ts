@@ -1,8 +1,8 @@
 /** What a client's connection costs the system and the server: writes to its socket, and the account of unfinished commands. */
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { beforeEach, expect, it, vi } from 'vitest';
-import { COPIED_OUTPUT_BYTES, MAX_OUTPUT_BYTES } from '../src/limits.js';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { COPIED_OUTPUT_BYTES, MAX_OUTPUT_BYTES, MAX_UNAUTHENTICATED_OUTPUT_BYTES } from '../src/limits.js';
 import { Client, type ClientHost } from '../src/server/client.js';
 import { UnfinishedCommands } from '../src/server/unfinished-commands.js';
 import { CommandRunner } from './support/command-runner.js';
@@ -14,6 +14,7 @@ const LAST_TURN = Number.MAX_SAFE_INTEGER;
 let socket: FakeSocket;
 let unfinished: UnfinishedCommands;
 let client: Client;
+let connect: (authenticated: boolean) => void;
 /** Does what the command in the client's parser asks for. */
 let dispatch: () => void;
 
@@ -23,7 +24,10 @@ beforeEach(() => {
   const { executor } = new CommandRunner(new ManualLog());
   dispatch = () => executor.say('PONG');
   const host: ClientHost = { executor, unfinished, dispatch: () => dispatch(), closed() {} };
-  client = new Client(1, socket as unknown as Socket, host, true);
+  connect = (authenticated) => {
+    client = new Client(1, socket as unknown as Socket, host, authenticated);
+  };
+  connect(true);
 });
 
 /** Gives the client the replies of other servers, in this order. */
@@ -107,4 +111,47 @@ it.each([
   expect(socket.isPaused()).toBe(false);
   for (let i = 0; i < 10; i += 1) socket.emit('data', Buffer.alloc(10_000, 'x'));
   expect([client.parser.heldBytes, unfinished.totalBytes]).toEqual([0, 0]);
+});
+
+describe('a client that never gave the password', () => {
+  const ping = encodeCommand(['PING']);
+
+  async function sends(count: number, commands = ping): Promise<number> {
+    let sent = 0;
+    for (; sent < count && !socket.destroyed; sent += 1) {
+      socket.emit('data', Buffer.from(commands));
+      await turn();
+    }
+    return sent;
+  }
+
+  it.each([
+    ['one by one', 1],
+    ['many at once', 1000],
+  ])(
+    'is disconnected where it leaves replies unread, and nothing more is kept: commands %s',
+    async (_, together) => {
+      socket = new FakeSocket(false);
+      connect(false);
+      await sends(10_000, Buffer.concat(Array<Buffer>(together).fill(ping)));
+      expect(socket.destroyed).toBe(true);
+      expect(socket.writableLength).toBeLessThanOrEqual(MAX_UNAUTHENTICATED_OUTPUT_BYTES);
+      expect([client.parser.heldBytes, unfinished.totalBytes]).toEqual([0, 0]);
+    },
+  );
+
+  it('sends as many commands as it likes where it reads the replies', async () => {
+    connect(false);
+    expect(await sends(3000)).toBe(3000);
+    expect(socket.destroyed).toBe(false);
+  });
+
+  it('is not one that gave it, and has many replies from before RESET', async () => {
+    socket = new FakeSocket(false);
+    connect(true);
+    answer('v'.repeat(2 * MAX_UNAUTHENTICATED_OUTPUT_BYTES));
+    client.authenticated = false;
+    await sends(1);
+    expect(socket.destroyed).toBe(false);
+  });
 });

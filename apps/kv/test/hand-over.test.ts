@@ -13,8 +13,12 @@ import { RawClient } from './support/raw-client.js';
 const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** For a test that hangs. */
 const LIMIT_MS = 400_000;
-/** The order may come before its source has connected with a server that has just joined. It is given again. */
-const EARLY = /^ERR_RDMC_KV_HANDOVER_FAILED: hand-over \d+ failed: there is no connection with server \d+$/;
+/**
+ * The order may come before its source has connected with a server that has just joined, and on a busy machine a hand-over may take too
+ * long. It is given again.
+ */
+const REPEATED =
+  /^ERR_RDMC_KV_HANDOVER_FAILED: hand-over \d+ failed: (there is no connection with server \d+|the slots were without a server for \d+ ms)$/;
 
 it('a server that returns gets slots again, with all of their keys and fields', {
   timeout: LIMIT_MS,
@@ -31,7 +35,7 @@ it('a server that returns gets slots again, with all of their keys and fields', 
     const balanced = cluster.balanced();
     cluster.servers[4] = await cluster.startServer(5);
     await balanced;
-    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([]);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
     for (let i = 0; i < 50; i += 1)
@@ -101,9 +105,39 @@ it('a server joins a cluster that runs, another one is drained and removed, and 
     expect((await admin(port, 'drain', '4', '--undo')).status).toBe(0);
     for (const key of keys)
       expect(await client.command('GET', key)).toBe(`$${key.length + 1}\r\nv${key}\r\n`);
-    expect(cluster.refusals.filter((refusal) => !EARLY.test(refusal))).toEqual([]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([]);
   } finally {
     await joined.kill('SIGKILL');
+    await cluster.close();
+  }
+});
+
+it('a drained server is a backup where too few others are left, until another one is there', {
+  timeout: LIMIT_MS,
+}, async () => {
+  const cluster = await TestCluster.start(4, { replicas: 2 });
+  try {
+    const { port } = cluster.servers[0]!;
+    const client = await RawClient.connect(port);
+    const keys = Array.from({ length: 200 }, (_, i) => `k${i}`);
+    const writeAll = async (value: string): Promise<void> => {
+      for (const key of keys) expect(await client.command('SET', key, value)).toBe('+OK\r\n');
+    };
+    await writeAll('a');
+    expect((await admin(port, 'drain', '4')).status).toBe(0);
+    const drained = cluster.servers[3]!.backup!;
+    expect(drained.logIds).toEqual([]);
+    const recovered = cluster.recovered(1);
+    await cluster.servers[2]!.close();
+    await recovered;
+    await writeAll('b');
+    expect(drained.logIds).not.toEqual([]);
+    cluster.servers[2] = await cluster.startServer(3);
+    await expect.poll(() => drained.logIds, { timeout: LIMIT_MS }).toEqual([]);
+    await writeAll('c');
+    expect(drained.logIds).toEqual([]);
+    for (const key of keys) expect(await client.command('GET', key)).toBe('$1\r\nc\r\n');
+  } finally {
     await cluster.close();
   }
 });
@@ -135,7 +169,7 @@ it('the process of a server that is removed answers before it ends, also where i
   }
 });
 
-it('a server that is almost full gets no more slots, and the others serve theirs as before', {
+it('a server that is almost full gets no more slots, and a drain goes on with the others', {
   timeout: LIMIT_MS,
 }, async () => {
   const KIB = 1024;
@@ -151,12 +185,11 @@ it('a server that is almost full gets no more slots, and the others serve theirs
     const keys = Array.from({ length: 768 }, (_, i) => `k${i}`);
     const value = 'x'.repeat(4 * KIB);
     for (const key of keys) await client.command('SET', key, `${value}${key}`);
-    expect(await admin(port, 'drain', '1')).toMatchObject({
-      status: 1,
-      stderr: expect.stringMatching(/ERR_RDMC_KV_SERVER_FULL: .*--segments/),
-    });
+    expect(await admin(port, 'drain', '1')).toMatchObject({ status: 0 });
     // Once: an operator must act first.
-    expect(cluster.refusals).toEqual([expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /)]);
+    expect(cluster.refusals.filter((refusal) => !REPEATED.test(refusal))).toEqual([
+      expect.stringMatching(/^ERR_RDMC_KV_SERVER_FULL: /),
+    ]);
     const { coordinator, servers, problems } = JSON.parse(
       (await admin(port, 'status', '--json')).stdout,
     ) as ClusterStatus;
@@ -167,7 +200,11 @@ it('a server that is almost full gets no more slots, and the others serve theirs
     expect(problems).toContainEqual(
       expect.stringMatching(/^slots do not move any more: ERR_RDMC_KV_SERVER_FULL: /),
     );
-    expect(slotCount(servers[0]!.slots)).toBeGreaterThan(0);
+    expect(slotCount(servers[0]!.slots)).toBe(0);
+    expect(await admin(port, 'rebalance')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/ERR_RDMC_KV_SERVER_FULL: .*--segments/),
+    });
     for (const key of keys) {
       expect((await client.command('GET', key)).endsWith(`x${key}\r\n`)).toBe(true);
     }

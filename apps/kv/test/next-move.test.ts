@@ -41,3 +41,16 @@ it('a server without slots gets its share, and drained ones give all away', () =
 it('there is nowhere to go for slots where all servers are drained', () => {
   expect(nextMove({ owners, holders, drained: new Set([1, 2, 3, 4]) })).toBeUndefined();
 });
+
+it('a full server gets no slots, and gives away what it has beyond its share', () => {
+  const present = { owners: [...owners], holders, drained: new Set([2]) };
+  const full = new Set([4]);
+  for (let move = nextMove(present, full); move; move = nextMove(present, full)) {
+    expect(move.target.member).not.toBe(4);
+    for (const slot of move.slots) present.owners[slot] = move.target.logId;
+  }
+  expect(present.owners.filter((owner) => owner === '1' || owner === '3')).toHaveLength(SLOTS);
+  const most = { owners: Array<string>(SLOTS).fill('4'), holders, drained: new Set<number>() };
+  expect(nextMove(most, full)).toMatchObject({ source: { member: 4 }, target: { member: 1 } });
+  expect(nextMove(most, new Set([1, 2, 3, 4]))).toBeUndefined();
+});

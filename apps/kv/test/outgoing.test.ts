@@ -6,6 +6,8 @@ import { Topic } from '../src/cluster/messages.js';
 import { SlotTable } from '../src/cluster/slot-table.js';
 import { Incoming } from '../src/handover/incoming.js';
 import { Outgoing } from '../src/handover/outgoing.js';
+import { StopLimit } from '../src/handover/stop-limit.js';
+import { HANDOVER_STOP_MAX_MS } from '../src/limits.js';
 import { CommandRunner } from './support/command-runner.js';
 import { RecordedLog, slotOfKey } from './support/recorded-log.js';
 
@@ -16,37 +18,53 @@ const RANGES: [number, number][] = [
   [last, last],
 ];
 const NUMBER = 10;
+const NEVER_MS = 2 ** 31 - 1;
 
-/** Server 1 hands the slots of `a` and `b` over to server 2, which is the test. `again`: the answer to what it asks again. */
-function start(again?: Deferred<unknown>) {
+interface Course {
+  /** The answer to what it asks again. */
+  readonly again?: Deferred<unknown>;
+  /** When the target has the rest durably (default: at once). */
+  readonly brought?: Promise<null>;
+  readonly stopLimit?: StopLimit;
+}
+
+/** Server 1 hands the slots of `a` and `b` over to server 2, which is the test. */
+function start({ again, brought, stopLimit = new StopLimit(NEVER_MS) }: Course = {}) {
   const { store, ...runner } = newRunner();
   const incoming = new Incoming(store);
   const [asked, answer] = [new Deferred<void>(), new Deferred<unknown>()];
   const asks: unknown[] = [];
+  const ready: unknown[] = [];
+  const table = SlotTable.of(1);
   const link = { session: 's', signal: new AbortController().signal, sendHandOver() {} };
   const outgoing = new Outgoing(
     {
       mesh: {
         id: 1,
-        request: async (_: number, topic: string) => (topic === Topic.INCOMING ? { floor: 0 } : null),
+        request: async (_: number, topic: string, body: { isLast?: boolean }) => {
+          if (topic === Topic.INCOMING) return { floor: 0 };
+          return body.isLast ? brought : null;
+        },
       } as never,
       coordinator: {
-        request: (topic: string) => {
+        request: (topic: string, { isReady }: { isReady: boolean }) => {
           asks.push(topic);
+          ready.push(isReady);
           asked.resolve();
           return (asks.length > 1 && again ? again : answer).promise;
         },
       } as never,
       peers: { link: () => link } as never,
       store,
-      table: SlotTable.of(1),
+      table,
       incoming,
       logId: 1n,
+      stopLimit,
       ended: new AbortController().signal,
     },
     { number: NUMBER, ranges: RANGES, target: 2 },
   );
-  return { store, incoming, outgoing, asks, asked: asked.promise, answer, ...runner };
+  return { store, incoming, outgoing, asks, ready, asked: asked.promise, answer, table, ...runner };
 }
 
 function newRunner() {
@@ -116,7 +134,7 @@ it.each([
 
 it('a source that keeps its slots does not follow their changes while it asks once more', async () => {
   const again = new Deferred<unknown>();
-  const source = start(again);
+  const source = start({ again });
   const follow = vi.spyOn(source.store, 'follow');
   const ran = rejection(source.outgoing.run());
   await source.asked;
@@ -126,4 +144,38 @@ it('a source that keeps its slots does not follow their changes while it asks on
   expect(follow.mock.lastCall).toEqual([undefined]);
   again.resolve({ outcome: 'kept', epoch: 0 });
   await ran;
+});
+
+it.each(['the target does not say that it has the rest', 'an append of this server is held'])(
+  'a source serves its slots again where %s in time',
+  async (why) => {
+    const held = new Deferred<never>();
+    const stopLimit = new StopLimit(1);
+    const isHeld = why.startsWith('an append');
+    const source = start({ stopLimit, ...(isHeld ? {} : { brought: held.promise }) });
+    if (isHeld) vi.spyOn(source.store, 'settled').mockReturnValue(held.promise);
+    const ran = rejection(source.outgoing.run());
+    await source.asked;
+    // Only the coordinator lets it serve them.
+    expect(source.ready).toEqual([false]);
+    expect(source.table.owner(slot)).not.toBe(1);
+    source.answer.resolve({ outcome: 'kept', epoch: 5 });
+    expect(await ran).toMatchObject({
+      code: 'ERR_RDMC_KV_HANDOVER_FAILED',
+      message: expect.stringContaining('without a server for 1 ms'),
+    });
+    expect(source.table.owner(slot)).toBe(1);
+    expect(stopLimit.ms).toBe(2);
+  },
+);
+
+it('the limit follows what hand-overs need', () => {
+  const limit = new StopLimit(1000);
+  limit.exceeded();
+  limit.exceeded();
+  expect(limit.ms).toBe(4000);
+  for (let i = 0; i < 10; i += 1) limit.exceeded();
+  expect(limit.ms).toBe(HANDOVER_STOP_MAX_MS);
+  for (let i = 0; i < 10; i += 1) limit.met();
+  expect(limit.ms).toBe(1000);
 });

@@ -76,6 +76,49 @@ it('a log that one server cannot recover is given to another one', async () => {
   await placement.close();
 });
 
+/** Loses server 1; the answers of the leaders of its takeover, in order, and who was an heir of each attempt. */
+async function heirsOfAttempts(
+  { mesh, store, records }: ReturnType<typeof newCluster>,
+  answers: readonly unknown[],
+): Promise<number[][]> {
+  const { placement, recovered } = await servingRun(mesh, store, records);
+  const heirs: number[][] = [];
+  mesh.onTakeover = (body) => heirs.push(readShape(takeoverMessage, body).shares.map(({ member }) => member));
+  mesh.takeover = async () => {
+    const answer = answers[heirs.length - 1];
+    if (answer !== undefined) return answer;
+    records[0] = record(1, 'recovered');
+    store.values.set('kv/takeover/1', { value: '[[0,16383,"2"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered;
+  await placement.close();
+  return heirs;
+}
+
+const full = (...members: readonly number[]) => ({ full: members, reason: 'no room' });
+
+it('heirs without room are left out of the next attempts, until nobody else is left', async () => {
+  const cluster = newCluster(4);
+  expect(await heirsOfAttempts(cluster, [full(3), full(2, 4), full(4)])).toEqual([
+    [2, 3, 4],
+    [2, 4],
+    [2, 3, 4],
+    [2, 3],
+  ]);
+});
+
+it('a drained server gets slots where those that stay do not have room', async () => {
+  const cluster = newCluster(4);
+  cluster.store.values.set('kv/slots', {
+    value: '[[0,5461,"1"],[5462,10922,"2"],[10923,16383,"4"]]',
+    revision: 1,
+  });
+  cluster.store.values.set('kv/drained', { value: '[3]', revision: 1 });
+  expect(await heirsOfAttempts(cluster, [full(2, 4)])).toEqual([[2, 4], [3]]);
+});
+
 it('the slots of a lost server go to servers that stay, and not to drained ones', async () => {
   const { mesh, store, records } = newCluster(4);
   store.values.set('kv/slots', { value: '[[0,5461,"1"],[5462,10922,"2"],[10923,16383,"4"]]', revision: 1 });

@@ -6,6 +6,9 @@ import { encodeCommand } from './support/encode.js';
 import { startManualServer } from './support/manual-server.js';
 import { RawClient } from './support/raw-client.js';
 
+/** For a test that hangs. */
+const LIMIT_MS = 100_000;
+
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
@@ -33,6 +36,17 @@ describe('before AUTH', () => {
     const refusal = `-ERR Protocol error: unauthenticated ${what} length\r\n`;
     expect(await client.until((text) => text.endsWith('\r\n'))).toBe(refusal);
     expect(await client.until(() => false)).toBe(refusal);
+  });
+
+  it('a client that does not read its replies is disconnected', async () => {
+    const server = await Standalone.start({ port: 0, password: 'secret' });
+    closers.push(() => server.close());
+    const { socket } = await connect(server.port);
+    socket.pause();
+    await expect.poll(() => server.statistics().clients).toBe(1);
+    // More replies than the system keeps of a connection.
+    for (let sent = 0; sent < 200 && !socket.destroyed; sent += 1) socket.write('PING\r\n'.repeat(10_000));
+    await expect.poll(() => server.statistics().clients, { timeout: LIMIT_MS }).toBe(0);
   });
 
   it('the password lifts the limits, and RESET sets them again', async () => {
@@ -83,6 +97,33 @@ describe('protected mode', () => {
       key: 'k'.repeat(32),
     });
     await expect(server).rejects.toMatchObject(refused);
+  });
+
+  it.each([
+    ['0.0.0.0', true],
+    ['127.0.0.1', true],
+    ['0.0.0.0', false],
+  ])('refuses an empty password: host %j, protected mode %s', async (host, protectedMode) => {
+    const empty = {
+      code: 'ERR_RDMC_KV_UNPROTECTED',
+      message: expect.stringContaining('RDMC_KV_PASSWORD'),
+    };
+    const access = { port: 0, host, password: '', protectedMode };
+    const alone = Standalone.start(access);
+    alone.then(
+      (server) => closers.push(() => server.close()),
+      () => {},
+    );
+    await expect(alone).rejects.toMatchObject(empty);
+    const members = [0, 1].map((id) => ({ id, host: '127.0.0.1', port: 1 + id }));
+    const server = KvServer.start({
+      ...access,
+      id: 1,
+      members,
+      directory: '/nowhere',
+      key: 'k'.repeat(32),
+    });
+    await expect(server).rejects.toMatchObject(empty);
   });
 
   it('takes it with a password, or when told so', async () => {

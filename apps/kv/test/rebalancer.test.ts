@@ -48,6 +48,39 @@ it('nothing is tried again after a server was full, until an operator asks', asy
   ended.abort();
 });
 
+it('the others get the slots that a full server cannot take, and it is asked again when an operator asks', async () => {
+  const three = [1, 2, 3].map((member) => ({ member, logId: String(member) }));
+  const owners = Array<string>(SLOTS).fill('2').fill('1', 0, 100);
+  const ended = new AbortController();
+  const targets: number[] = [];
+  const failures: string[] = [];
+  let isFull = true;
+  const rebalancer = new Rebalancer({
+    run: async ({ slots, target }) => {
+      targets.push(target.member);
+      if (isFull && target.member === 3)
+        throw Object.assign(new Error('no room'), { code: 'ERR_RDMC_KV_SERVER_FULL' });
+      for (const slot of slots) owners[slot] = target.logId;
+    },
+    layout: async () => ({ owners, holders: three, drained: new Set([1]) }),
+    keep: async () => {},
+    ended: ended.signal,
+    onFailed: (_, { code }) => failures.push(code),
+  });
+  rebalancer.start();
+  await expect.poll(() => rebalancer.facts.isRunning).toBe(false);
+  expect(owners).not.toContain('1');
+  expect(targets).toEqual([3, 2, 2]);
+  // Server 3 has none.
+  expect(rebalancer.facts).toMatchObject({ moved: 100, failure: { code: 'ERR_RDMC_KV_SERVER_FULL' } });
+  expect(failures).toEqual(['ERR_RDMC_KV_SERVER_FULL']);
+  isFull = false;
+  rebalancer.start();
+  await expect.poll(() => targets.length).toBeGreaterThan(3);
+  expect(targets[3]).toBe(3);
+  ended.abort();
+});
+
 it('what it has begun is kept where its coordinator ends meanwhile', async () => {
   const owners = Array<string>(SLOTS).fill('1');
   const ended = new AbortController();

@@ -45,6 +45,16 @@ it('ends with 0 after SIGTERM, and names the address that another server has', a
   expect(server.exit).toBe('code 0');
 });
 
+it('ends with 2 where the variable of the password is empty, as that of a secret that is not set', async () => {
+  const args = [command, 'server', '--replicas', '0', '--port', '0', '--host', '0.0.0.0'];
+  const env = { ...process.env, RDMC_KV_PASSWORD: '' };
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const exited = once(child, 'exit');
+  expect(await text(child.stderr!)).toMatch(/^error ERR_RDMC_KV_UNPROTECTED: the password is empty[^\n]*\n$/);
+  expect(await exited).toEqual([2, null]);
+});
+
 it('ends with 0 after SHUTDOWN, without a reply', async () => {
   const { server, port } = await start();
   const client = await RawClient.connect(port);

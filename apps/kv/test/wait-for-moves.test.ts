@@ -1,7 +1,7 @@
 /** How long `kv admin rebalance | drain` waits, and what it tells meanwhile. */
 import { expect, it } from 'vitest';
 import type { ClusterStatus } from '../src/admin/status.js';
-import { remainsAtDrained, waitForMoves } from '../src/cli/wait-for-moves.js';
+import { hasSlots, remainsAtDrained, waitForMoves } from '../src/cli/wait-for-moves.js';
 
 const REFUSED = { code: 'ERR_RDMC_KV_HANDOVER_FAILED', reason: 'there is no connection' };
 
@@ -19,6 +19,7 @@ function statusOf(look: Look, server: object = {}): ClusterStatus {
 async function waited(
   statuses: readonly ClusterStatus[],
   remains?: (status: ClusterStatus) => string | undefined,
+  isHindered?: (status: ClusterStatus) => boolean,
 ) {
   const told: string[] = [];
   const warned: string[] = [];
@@ -34,6 +35,7 @@ async function waited(
       orders += 1;
     },
     remains,
+    isHindered,
     progress: (text) => told.push(text),
     warn: (text) => warned.push(text),
     pause: async () => {},
@@ -78,6 +80,17 @@ it('a hand-over that failed for good ends the wait with its code, of whichever p
     outcome: 'ERR_RDMC_LOG_FULL',
     orders: 0,
   });
+});
+
+it('a full server does not stand in the way of a drain that is done, or that makes replicas elsewhere', async () => {
+  const failure = { code: 'ERR_RDMC_KV_SERVER_FULL', reason: 'full' };
+  const look = { isRunning: false, left: 5, failure };
+  const drain = (...statuses: readonly ClusterStatus[]) => waited(statuses, remainsAtDrained(3), hasSlots(3));
+  expect(await drain(statusOf(look, { slots: [[0, 9]] }))).toMatchObject({
+    outcome: 'ERR_RDMC_KV_SERVER_FULL',
+  });
+  const moving = statusOf(look, { facts: { backup: { logs: ['7'] } } });
+  expect(await drain(moving, moving, statusOf(look))).toMatchObject({ outcome: 'done', looks: 3, orders: 0 });
 });
 
 it('a drained server that does not answer may have replicas', async () => {

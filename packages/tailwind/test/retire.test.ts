@@ -43,6 +43,41 @@ it('a backup that is to go has no replica in the end, and gets no other one; eac
   }
 });
 
+it('a backup that is needed again meanwhile keeps the rest, and has everything moved when it is to go again', async () => {
+  const members = await startCluster(4);
+  const { backup } = members[1]!;
+  let backups = [1];
+  const { log } = await createLog(members[0]!, { replicas: 1, backups: () => backups });
+  const append = async (from: number, to: number): Promise<void> => {
+    for (let number = from; number < to; number += 1) await log.append(object(number, 1000)).acknowledged;
+  };
+  // Several segments, all of them at the first backup; the next ones are not opened elsewhere.
+  await append(0, 60);
+  const held = (): bigint[] => log.segmentIds.filter((segmentId) => backup.holds({ logId: 7n, segmentId }));
+  const before = held();
+  const opened = new Deferred<void>();
+  for (const { backup: other } of members.slice(2)) {
+    const open = other.openReplica.bind(other);
+    other.openReplica = async (request) => {
+      const grant = await open(request);
+      // It has one segment then.
+      backups = [1];
+      opened.resolve();
+      return grant;
+    };
+  }
+  backups = [2, 3];
+  await log.retire(1);
+  await opened.promise;
+  await until(() => held().length < before.length);
+  expect(held()).toEqual(before.slice(1));
+  for (const { backup: other } of members.slice(2)) Reflect.deleteProperty(other, 'openReplica');
+  backups = [2, 3];
+  await log.retire(1);
+  await append(60, 100);
+  await until(() => backup.logIds.length === 0);
+});
+
 /** A log of member 0 with open replicas at two of the others, one of which is to go. */
 async function startMove(count: number) {
   const members = await startCluster(count);

@@ -9,7 +9,7 @@ import { type AdminFlags, askCluster } from './ask-cluster.js';
 import { addSnapshotCommands } from './snapshot-commands.js';
 import type { Tell } from './tell.js';
 import { clientTlsOptions } from './tls-options.js';
-import { remainsAtDrained, waitForMoves } from './wait-for-moves.js';
+import { hasSlots, type MovesWait, remainsAtDrained, waitForMoves } from './wait-for-moves.js';
 
 /** Exit code: the cluster answered, and something is not as it should be. */
 const EXIT_PROBLEMS = 3;
@@ -54,7 +54,7 @@ known whether the server has replicas, because it does not answer.
 
   kv admin drain 3 --connect 10.0.0.1:6379
 
-Exit codes: 0 the server has neither slots nor replicas; 1 an error
+Exit codes: 0 the server has neither slots nor replicas; 1 an error: ERR_RDMC_KV_SERVER_FULL where the others do not have room
 `;
 
 const REMOVE_HELP = `
@@ -169,7 +169,8 @@ async function tellRebalance(flags: WaitFlags, tell: Tell): Promise<void> {
 
 async function tellDrain(server: number, flags: DrainFlags, tell: Tell): Promise<void> {
   await askCluster(flags, [flags.undo ? 'UNDRAIN' : 'DRAIN', String(server)]);
-  if (flags.wait) await waitUntilMoved(flags, tell, flags.undo ? undefined : remainsAtDrained(server));
+  const drain = { remains: remainsAtDrained(server), isHindered: hasSlots(server) };
+  if (flags.wait) await waitUntilMoved(flags, tell, flags.undo ? {} : drain);
   const text = flags.undo
     ? `server ${server} has slots and replicas as the others`
     : `server ${server} has neither slots nor replicas: kv admin remove ${server} ends it`;
@@ -193,16 +194,15 @@ async function tellFinalize(flags: AdminFlags, tell: Tell): Promise<void> {
   say(text, { before, level }, flags, tell);
 }
 
-/** @param remains what is left beside slots to move; undefined: nothing */
 function waitUntilMoved(
   flags: WaitFlags,
   tell: Tell,
-  remains?: (status: ClusterStatus) => string | undefined,
+  order: Pick<MovesWait, 'remains' | 'isHindered'> = {},
 ): Promise<void> {
   return waitForMoves({
     status: () => askStatus(flags),
     order: () => askCluster(flags, ['REBALANCE']),
-    remains,
+    ...order,
     progress: (text, left) => {
       if (!flags.json) tell(text, { left });
     },

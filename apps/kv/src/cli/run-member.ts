@@ -42,6 +42,8 @@ export async function runServer(
   const end = new PlannedEnd(name, tell);
   const metrics = await ServedMetrics.start(name, metricsAddress, SERVER_SAMPLES, tell);
   const server = await KvServer.start(options, {
+    // Others give it data before it has started, and a signal may come before that, too.
+    backupOpened: (backup) => end.beforeExit(() => backup.dump()),
     memberLost: (event) => tellLost(name, event, tell),
     shutdown: () => end.begin(0),
     httpRefused: (event) =>
@@ -53,7 +55,6 @@ export async function runServer(
       ),
   });
   metrics?.of(server);
-  end.beforeExit(async () => server.backup?.dump());
   end.beforeExit(repliesSent);
   const { device, reason } = server.device;
   tell(`${name}: device ${device}: ${reason}`, { device, reason });

@@ -11,6 +11,8 @@ export interface MovesWait {
   readonly order: () => Promise<unknown>;
   /** The work that is left beside slots to move; undefined: nothing. */
   readonly remains?: ((status: ClusterStatus) => string | undefined) | undefined;
+  /** Whether a hand-over that failed for good stands in the way of what was ordered (default: always). */
+  readonly isHindered?: ((status: ClusterStatus) => boolean) | undefined;
   /** @param left slots to move; null: not known */
   readonly progress: (text: string, left: number | null) => void;
   /** Tells the operator a reason at once. */
@@ -24,7 +26,7 @@ export interface MovesWait {
  * @throws RdmcError of the hand-over that failed for good; as `status` and `order`
  */
 export async function waitForMoves(wait: MovesWait): Promise<void> {
-  const { remains = () => undefined, pause = () => delay(LOOK_MS) } = wait;
+  const { remains = () => undefined, isHindered = () => true, pause = () => delay(LOOK_MS) } = wait;
   const hindrance = new Hindrance(wait.warn);
   for (let told = ''; ; await pause()) {
     const status = await wait.status();
@@ -32,11 +34,12 @@ export async function waitForMoves(wait: MovesWait): Promise<void> {
     hindrance.tell(facts);
     if (facts === null) continue;
     const { isRunning, left, failure } = facts.moves;
-    if (!isRunning && failure !== null) throw errorWith(failure.code, failure.reason);
+    const hasFailed = !isRunning && failure !== null;
+    if (hasFailed && isHindered(status)) throw errorWith(failure.code, failure.reason);
     const rest = remains(status);
-    if (!isRunning && left === 0 && rest === undefined) return;
+    if (!isRunning && (left === 0 || hasFailed) && rest === undefined) return;
     // The order, or the end of its hand-overs, was lost with the coordinator that had it.
-    if (!isRunning && left !== null && left > 0) await wait.order();
+    if (!isRunning && !hasFailed && left !== null && left > 0) await wait.order();
     const text = progressText(status, left, rest);
     if (text !== told) wait.progress(text, left);
     told = text;
@@ -55,6 +58,11 @@ export function remainsAtDrained(server: number): (status: ClusterStatus) => str
       state === 'silent' ? 'does not answer' : `is not there, and kv admin remove ${server} forgets it`;
     return `server ${server} ${why}: it is not known whether it has replicas`;
   };
+}
+
+/** For `waitForMoves`: whether a drained server has slots yet. Other servers may not have their shares. */
+export function hasSlots(server: number): (status: ClusterStatus) => boolean {
+  return ({ servers }) => servers.some((each) => each.server === server && each.slots.length > 0);
 }
 
 /** Why slots do not move at present. */

@@ -1,9 +1,17 @@
-import { readShape } from '@rdmc/common/shapes';
+import { readShape, tryShape } from '@rdmc/common/shapes';
 import type { CoordinatorChannel, LogRecord } from '@rdmc/tailwind/coordinator';
 import { KvError } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { HeirsFull } from './heirs-full.js';
 import type { Leftovers } from './leftovers.js';
-import { floorAnswer, type Share, type TakeoverMessage, Topic, takeoverAnswer } from './messages.js';
+import {
+  floorAnswer,
+  heirsFullAnswer,
+  type Share,
+  type TakeoverMessage,
+  Topic,
+  takeoverAnswer,
+} from './messages.js';
 import type { PlacementState } from './placement-state.js';
 import type { TenureRange } from './tenure.js';
 
@@ -37,7 +45,7 @@ export class Attempts {
 
   /**
    * One server recovers a log for all that get a part of it. An attempt whose answer was lost may have succeeded.
-   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED, and what the leader throws
+   * @throws KvError ERR_RDMC_KV_TAKEOVER_FAILED; HeirsFull; what the leader throws
    */
   async run(leader: number, order: Omit<TakeoverMessage, 'takeover'>) {
     const { orders, state, ended, isHere } = this.options;
@@ -50,6 +58,8 @@ export class Attempts {
     try {
       const options = { timeoutMs: TAKEOVER_TIMEOUT_MS, signal: ended };
       const answer = await orders.request(leader, Topic.TAKEOVER, message, options);
+      const failure = tryShape(heirsFullAnswer, answer);
+      if (failure !== undefined) throw new HeirsFull(failure.full, failure.reason);
       this.#failed.delete(logId);
       return readShape(takeoverAnswer, answer);
     } catch (error) {

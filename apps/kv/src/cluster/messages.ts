@@ -130,6 +130,8 @@ const share = openRecord({ member, logId, ranges: list(tuple(slot, slot)) });
 const floors = list(tuple(slot, slot, whole(0)));
 export const takeoverMessage = openRecord({ takeover, logId, shares: list(share), floors });
 export const takeoverAnswer = openRecord({ entries: finite(), milliseconds: finite() });
+/** In place of that: it failed, because the logs of these heirs do not have room. A coordinator of an earlier release refuses it. */
+export const heirsFullAnswer = openRecord({ full: list(member, 1), reason: text() });
 export const planMessage = openRecord({ takeover });
 export const floorMessage = openRecord({ takeover, ranges: list(tuple(slot, slot)) });
 /** A version of the heir's log. */
@@ -181,6 +183,7 @@ export const reachMessage = openRecord({ processes: list(serverProcess) });
 export const reachAnswer = openRecord({ reached: list(flag) });
 
 export type ServerProcess = Shaped<typeof serverProcess>;
+export type HeirsFullAnswer = Shaped<typeof heirsFullAnswer>;
 export type Share = Shaped<typeof share>;
 export type EnlistMessage = Shaped<typeof enlistMessage>;
 export type HandOverMessage = Shaped<typeof handOverMessage>;

@@ -22,7 +22,7 @@ export interface PlacementEvents {
   moved?(event: { source: number; target: number; slots: number }): void;
   /** Each server has its share of the slots. */
   balanced?(): void;
-  /** Slots could not be handed over: their server has them as before. It is tried again, but for ERR_RDMC_KV_SERVER_FULL. */
+  /** Slots could not be handed over: their server has them as before. It is tried again; where it was for ERR_RDMC_KV_SERVER_FULL, with other servers. */
   notMoved?(event: { source: number; target: number; code: string; reason: string }): void;
   /** A server is gone. */
   memberLost?(event: MemberLoss): void;

@@ -13,6 +13,8 @@ import { TAKEOVER_RETRY_MS } from '../limits.js';
 import { type Absence, Absences } from './absences.js';
 import { AnnouncedTable, type Servers } from './announced-table.js';
 import { Attempts } from './attempts.js';
+import { Heirs } from './heirs.js';
+import { HeirsFull } from './heirs-full.js';
 import { Leftovers } from './leftovers.js';
 import { leaveOf, type MemberLoss, planMessage, registerMessage, type Share, Topic } from './messages.js';
 import { declaredDead, foreignState, minority, underTakeover } from './placement-errors.js';
@@ -64,6 +66,11 @@ export class Placement {
   /** The servers whose absence was reported. */
   #missed = '';
   readonly #tries = new Map<string, number>();
+  readonly #heirs = new Heirs({
+    // A server that came meanwhile may have leftovers.
+    clean: () => this.#living.filter(([logId]) => this.#leftovers.isClean(logId)),
+    drained: () => this.#management.drained(),
+  });
   readonly #work = new SerialQueue();
   private readonly mesh: Mesh;
   private readonly coordinator: Coordinator;
@@ -336,21 +343,10 @@ export class Placement {
     return this.#state.tenures(await this.#state.initial(first), logs);
   }
 
-  /** The server that had the slots, if it is back with a new log; else all, without those that are drained. */
-  async #heirsOf(owner: number | undefined): Promise<[logId: string, member: number][]> {
-    const drained = await this.#management.drained();
-    // A server that came meanwhile may have leftovers.
-    const clean = this.#living.filter(([logId]) => this.#leftovers.isClean(logId));
-    const back = clean.filter(([, member]) => member === owner);
-    if (back.length > 0) return back;
-    const staying = clean.filter(([, member]) => !drained.has(member));
-    return staying.length > 0 ? staying : clean;
-  }
-
   async #recover(logId: string, tenures: readonly Tenure[], logs: readonly LogRecord[]): Promise<boolean> {
     const slots = allSlots().filter((slot) => tenures[slot]!.logId === logId);
     const owner = logs.find((record) => String(record.logId) === logId)?.owner;
-    const shares: Share[] = shareOut(slots, await this.#heirsOf(owner))
+    const shares: Share[] = shareOut(slots, await this.#heirs.of(logId, owner))
       .filter(([, part]) => part.length > 0)
       .map(([[heir, member], part]) => ({ member, logId: heir, ranges: rangesOfSlots(part) }));
     if (shares.length === 0) return false;
@@ -360,9 +356,11 @@ export class Placement {
       this.#tries.set(logId, tries + 1);
       const leader = shares[tries % shares.length]!.member;
       const answer = await this.#attempts.run(leader, { logId, shares, floors: floorRanges(tenures, logId) });
+      this.#heirs.forget(logId);
       this.events.recovered?.({ logId, server: owner, ...answer });
       return true;
     } catch (error) {
+      if (error instanceof HeirsFull) this.#heirs.leaveOut(logId, logsOf(shares, error.members));
       this.events.failed?.({ logId, server: owner, code: codeOf(error), reason: messageOf(error) });
       return false;
     }
@@ -386,4 +384,9 @@ export class Placement {
       });
     }
   }
+}
+
+/** The logs of those heirs. */
+function logsOf(shares: readonly Share[], members: readonly number[]): string[] {
+  return shares.filter(({ member }) => members.includes(member)).map(({ logId }) => logId);
 }

@@ -1,9 +1,11 @@
 import { type Subscription, Tracer } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Incoming } from '../handover/incoming.js';
+import { HeirsFull } from './heirs-full.js';
 import {
   abandonMessage,
   floorMessage,
+  type HeirsFullAnswer,
   pullMessage,
   resetMessage,
   Topic,
@@ -34,10 +36,11 @@ export class TakeoverService {
       coordinator.onRequest(Topic.TAKEOVER, (_, body) => {
         const message = readShape(takeoverMessage, body);
         const { takeover, logId } = message;
-        return takeoverTrace.promise(
+        const taken = takeoverTrace.promise(
           () => ({ id: mesh.id, takeover, logId }),
           () => takeOver(options, message),
         );
+        return taken.catch(answerOf);
       }),
       mesh.onRequest(Topic.PULL, (_, body) => pullPart(options, readShape(pullMessage, body))),
       coordinator.onRequest(Topic.FLOOR, async (_, body) => {
@@ -62,4 +65,10 @@ export class TakeoverService {
   close(): void {
     for (const each of this.#subscriptions) each.close();
   }
+}
+
+/** The error of an answer has a code and a text only: which heirs were full would be lost. */
+function answerOf(error: unknown): HeirsFullAnswer {
+  if (!(error instanceof HeirsFull)) throw error;
+  return { full: [...error.members], reason: error.reason };
 }

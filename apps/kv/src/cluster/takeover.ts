@@ -3,9 +3,11 @@ import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import { type Logs, plainDivision } from '@rdmc/tailwind';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
+import { codeOf, messageOf } from '../errors.js';
 import { TAKEOVER_TIMEOUT_MS } from '../limits.js';
+import { HeirsFull } from './heirs-full.js';
 import type { Imports } from './imports.js';
-import { type PullMessage, pullAnswer, type TakeoverMessage, Topic } from './messages.js';
+import { type PullMessage, pullAnswer, type Share, type TakeoverMessage, Topic } from './messages.js';
 import type { PartMemory } from './part-memory.js';
 import { Floors } from './tenure.js';
 
@@ -24,6 +26,7 @@ export interface TakeoverOptions {
  * has every heir, this server perhaps included, pull its part from the backups. The heirs write their parts into their own logs
  * at the same time. The dead log is given up only when all of them have it durably, and that is also the moment at which its
  * slots change hands. The attempt ends when one of them is lost.
+ * @throws HeirsFull; why the log cannot be recovered, or an heir cannot take its part
  */
 export async function takeOver(
   options: TakeoverOptions,
@@ -54,10 +57,27 @@ export async function takeOver(
     // The slots have their new servers now; nobody waits for the files.
     void recovery.free();
     return { entries, milliseconds: Math.round(performance.now() - started) };
-  } finally {
+  } catch (error) {
     failed.abort(new Error('another heir has failed'));
-    await Promise.allSettled(pulls);
+    throw heirsFull(shares, await Promise.allSettled(pulls)) ?? error;
+  } finally {
+    failed.abort();
   }
+}
+
+/** The coordinator can leave these heirs out; an error that one of them threw does not say which one it was. */
+function heirsFull(
+  shares: readonly Share[],
+  pulls: readonly PromiseSettledResult<unknown>[],
+): HeirsFull | undefined {
+  const full = shares.flatMap(({ member }, index) => {
+    const pull = pulls[index]!;
+    if (pull.status === 'fulfilled' || codeOf(pull.reason) !== 'ERR_RDMC_LOG_FULL') return [];
+    return [{ member, reason: messageOf(pull.reason) }];
+  });
+  if (full.length === 0) return undefined;
+  const members = full.map(({ member }) => member);
+  return new HeirsFull(members, full[0]!.reason);
 }
 
 /** Pulls this server's part of a dead log from the backups, and writes it into this server's log; resolves when it is durable. */

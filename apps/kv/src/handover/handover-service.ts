@@ -6,8 +6,9 @@ import { broughtMessage, dropMessage, handOverMessage, incomingMessage, Topic } 
 import { KvError } from '../errors.js';
 import type { Incoming } from './incoming.js';
 import { Outgoing, type OutgoingOptions } from './outgoing.js';
+import { StopLimit } from './stop-limit.js';
 
-export interface HandOverServiceOptions extends OutgoingOptions {
+export interface HandOverServiceOptions extends Omit<OutgoingOptions, 'stopLimit'> {
   readonly mesh: Pick<Mesh, 'request' | 'id' | 'onRequest'>;
   readonly coordinator: Pick<CoordinatorClient, 'request' | 'onRequest'>;
   readonly incoming: Incoming;
@@ -16,6 +17,7 @@ export interface HandOverServiceOptions extends OutgoingOptions {
 /** Answers the requests of coordinator and servers in hand-overs, from its construction on. One leaves this server at a time. */
 export class HandOverService {
   readonly #subscriptions: readonly Subscription[];
+  readonly #stopLimit = new StopLimit();
   #isBusy = false;
 
   constructor(private readonly options: HandOverServiceOptions) {
@@ -50,7 +52,8 @@ export class HandOverService {
     if (this.#isBusy) throw failed(message.number, 'another one leaves this server');
     this.#isBusy = true;
     try {
-      return { outcome: await new Outgoing(this.options, message).run() };
+      const outgoing = new Outgoing({ ...this.options, stopLimit: this.#stopLimit }, message);
+      return { outcome: await outgoing.run() };
     } finally {
       this.#isBusy = false;
     }

@@ -10,18 +10,22 @@ export interface Layout {
   readonly drained: ReadonlySet<number>;
 }
 
+const NOBODY: ReadonlySet<number> = new Set();
+
 /**
  * The next slots to hand over so that each server has the same number of them, up to one, and drained ones none; undefined: that
  * is so. Neighbouring slots go together, from the upper end of what a server has, so that the table stays short.
+ * @param full servers that do not get further slots
  */
-export function nextMove({ owners, holders, drained }: Layout): Move | undefined {
-  const takers = holders.filter(({ member }) => !drained.has(member));
+export function nextMove({ owners, holders, drained }: Layout, full = NOBODY): Move | undefined {
+  const staying = holders.filter(({ member }) => !drained.has(member));
+  const takers = staying.filter(({ member }) => !full.has(member));
   if (takers.length === 0) return undefined;
   const counts = countsOf(owners);
   const countOf = ({ logId }: Holder): number => counts.get(logId) ?? 0;
   const target = takers.reduce((least, each) => (countOf(each) < countOf(least) ? each : least));
   const emptied = holders.find((each) => drained.has(each.member) && countOf(each) > 0);
-  const source = emptied ?? takers.reduce((most, each) => (countOf(each) > countOf(most) ? each : most));
+  const source = emptied ?? staying.reduce((most, each) => (countOf(each) > countOf(most) ? each : most));
   const difference = countOf(source) - countOf(target);
   if (!emptied && difference <= 1) return undefined;
   const most = emptied ? countOf(emptied) : Math.floor(difference / 2);

@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { anySignal, Deferred } from '@rdmc/common';
+import { anySignal, Deferred, within } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
@@ -23,6 +23,7 @@ import type { Outcome } from './handover-rules.js';
 import type { Incoming } from './incoming.js';
 import { OutgoingMachine } from './outgoing-machine.js';
 import { SlotCopy } from './slot-copy.js';
+import type { StopLimit } from './stop-limit.js';
 
 export interface OutgoingOptions {
   readonly mesh: Pick<Mesh, 'request' | 'id'>;
@@ -34,6 +35,7 @@ export interface OutgoingOptions {
   readonly incoming: Pick<Incoming, 'isLater'>;
   /** This server's log. */
   readonly logId: bigint;
+  readonly stopLimit: StopLimit;
   /** Aborted when this server ends. */
   readonly ended: AbortSignal;
 }
@@ -46,6 +48,8 @@ export class Outgoing {
   #failure: unknown;
   #floor = 0;
   #frames = 0;
+  /** When the slots will have been without a server for too long. */
+  #stopEnd = Number.POSITIVE_INFINITY;
   #link: PeerLink | undefined;
   #copy: SlotCopy | undefined;
 
@@ -63,7 +67,10 @@ export class Outgoing {
       finish: () =>
         this.#do(
           () => this.#finish(),
-          () => this.#machine.finished(),
+          () => {
+            this.options.stopLimit.met();
+            this.#machine.finished();
+          },
         ),
       settle: (isReady) => void this.#settle(isReady),
       resume: () => this.options.table.resume(this.message.number),
@@ -102,9 +109,14 @@ export class Outgoing {
     return store.forget(rangesOfSlots(gone));
   }
 
-  /** Does a step of the hand-over, behind which the machine goes on. */
+  /**
+   * Does a step of the hand-over, behind which the machine goes on. The slots have no server meanwhile: where that takes too long, for a
+   * target that is stopped or for appends that are held, the hand-over is given up. What was begun may end later, which nobody hears.
+   */
   #do(step: () => Promise<void>, done: () => void): void {
-    step().then(done, (error: unknown) => {
+    const doing = step();
+    const timeoutMs = Math.max(0, this.#stopEnd - performance.now());
+    within(doing, { timeoutMs, late: () => this.#late() }).then(done, (error: unknown) => {
       this.#failure = error;
       this.#machine.failed();
     });
@@ -152,8 +164,17 @@ export class Outgoing {
     }
   }
 
+  #late(): KvError {
+    const { stopLimit } = this.options;
+    const { number } = this.message;
+    const error = failed(number, `failed: the slots were without a server for ${stopLimit.ms} ms`);
+    stopLimit.exceeded();
+    return error;
+  }
+
   async #stop(): Promise<void> {
-    const { table, store } = this.options;
+    const { table, store, stopLimit } = this.options;
+    this.#stopEnd = performance.now() + stopLimit.ms;
     table.stop(this.message.number, this.message.ranges);
     await store.settled();
   }

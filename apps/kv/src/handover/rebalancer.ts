@@ -23,8 +23,8 @@ export interface Failure {
   readonly reason: string;
 }
 
-/** What another attempt would not change: the operator must act first. */
-const FINAL: readonly string[] = ['ERR_RDMC_KV_SERVER_FULL', 'ERR_RDMC_LOG_FULL'];
+/** The target does not have room, and another attempt would not change that. */
+const FULL: readonly string[] = ['ERR_RDMC_KV_SERVER_FULL', 'ERR_RDMC_LOG_FULL'];
 
 /**
  * Hands slots over, some at a time, until each server has its share. One hand-over at a time. Where its coordinator ends before that, the
@@ -33,8 +33,12 @@ const FINAL: readonly string[] = ['ERR_RDMC_KV_SERVER_FULL', 'ERR_RDMC_LOG_FULL'
 export class Rebalancer {
   #isRunning = false;
   #isAskedAgain = false;
-  /** Of the last attempt, where it failed. */
+  /** Of the last attempt, where it failed; or why servers do not have their shares at the end. */
   #failure: Failure | undefined;
+  /** Servers without room: the others go on, until an operator asks, or a server comes. */
+  readonly #full = new Set<number>();
+  /** Of the last one of them. */
+  #refusal: Failure | undefined;
   /** Slots that were handed over in this run of the coordinator. */
   #moved = 0;
 
@@ -47,6 +51,7 @@ export class Rebalancer {
   /** Has no effect where it runs; then it looks once more before it ends. */
   start(): void {
     this.#isAskedAgain = true;
+    this.#full.clear();
     if (this.#isRunning) return;
     this.#isRunning = true;
     this.#failure = undefined;
@@ -72,10 +77,13 @@ export class Rebalancer {
   async #step(): Promise<'next' | 'wait' | 'end'> {
     const layout = await this.options.layout();
     if (layout === undefined) return 'wait';
-    const move = nextMove(layout);
+    const move = nextMove(layout, this.#full);
     if (move === undefined) {
       await this.options.keep(false);
-      this.options.onBalanced?.();
+      const isBalanced = nextMove(layout) === undefined;
+      // Servers without room have too few: an operator must act first.
+      this.#failure = isBalanced ? undefined : this.#refusal;
+      if (isBalanced) this.options.onBalanced?.();
       return 'end';
     }
     await this.options.keep(true);
@@ -86,17 +94,19 @@ export class Rebalancer {
       this.options.onMoved?.(move);
       return 'next';
     } catch (error) {
-      const next = this.#failed(move, error);
-      if (next === 'end' && !this.options.ended.aborted) await this.options.keep(false);
-      return next;
+      return this.#failed(move, error);
     }
   }
 
-  #failed(move: Move | undefined, error: unknown): 'wait' | 'end' {
+  #failed(move: Move | undefined, error: unknown): 'next' | 'wait' | 'end' {
     const failure = { code: codeOf(error), reason: messageOf(error) };
-    this.#failure = failure;
+    const isFull = move !== undefined && FULL.includes(failure.code);
+    if (!isFull) this.#failure = failure;
     if (this.options.ended.aborted) return 'end';
     if (move) this.options.onFailed?.(move, failure);
-    return FINAL.includes(failure.code) ? 'end' : 'wait';
+    if (!isFull) return 'wait';
+    this.#full.add(move.target.member);
+    this.#refusal = failure;
+    return 'next';
   }
 }

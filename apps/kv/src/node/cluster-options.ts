@@ -1,4 +1,5 @@
 import type { Member } from '@rdmc/mesh';
+import type { Backup } from '@rdmc/tailwind/backup';
 import type { MemberLoss } from '../cluster/messages.js';
 import type { MonitorOptions } from '../monitor/monitor.js';
 import type { ServerTls } from '../server/client-port.js';
@@ -73,6 +74,11 @@ export interface ServerOptions extends MemberOptions, Protection {
 
 /** The events of a server. */
 export interface ServerEvents {
+  /**
+   * The backup of other servers' logs is open, perhaps long before the server is: from now on others may have data in memory here only.
+   * See `Backup.dump`. Not without replication.
+   */
+  backupOpened?(backup: Backup): void;
   /** A member of the cluster is lost: a server (1, 2, …) or the coordinator (0). */
   memberLost?(event: MemberLoss): void;
   /** A client that sent HTTP was disconnected: a web page may have directed it here. At most one event in a minute. */

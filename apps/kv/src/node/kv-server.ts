@@ -116,15 +116,19 @@ async function startServing(
   const { node, coordinator } = membership;
   const { mesh, logs } = node;
   const backup = await openBackupOfLevel(membership, options, end, closers);
+  if (backup) events.backupOpened?.(backup);
   // Before it has slots, and where it was admitted with its files.
   if (options.clusterId !== undefined) await keepMembers(options.directory, membership.members());
   const keyspace = new Keyspace();
   const servers = (): number[] => membership.servers();
-  const drained = new DrainedServers();
-  const backups = (): number[] => servers().filter((id) => id !== options.id && !drained.has(id));
+  const { id: self, replicas = DEFAULT_REPLICAS } = options;
+  const others = (): number[] => servers().filter((id) => id !== self);
+  const isHere = (id: number): boolean => mesh.peers.get(id)?.state === 'connected';
+  const drained = new DrainedServers({ others: () => others().filter(isHere), replicas });
+  const backups = (): readonly number[] => drained.backupsOf(others());
   const { logId, log, lease, retire, close } = await openLog(options, logs, coordinator, backups, keyspace);
   closers.add(close);
-  retireInTurn({ self: options.id, drained, servers, retire, ended: end.signal });
+  retireInTurn({ self, drained, servers, retire, ended: end.signal });
   const store = new Store(keyspace, log);
   const service = serveCommands({ membership, store, lease, logId, backup, options, events, closers });
   const { executor, peers } = service;
@@ -139,11 +143,7 @@ async function startServing(
   closers.add(() => connections.close());
   node.signal.addEventListener('abort', () => endOnce(end, node.signal.reason));
   watchMembers(membership, service, drained, events, closers);
-  await Promise.all(
-    servers()
-      .filter((id) => id !== options.id)
-      .map((id) => peers.reach(id)),
-  );
+  await Promise.all(others().map((id) => peers.reach(id)));
   const ended = end.signal;
   const takeovers = { mesh, logs, coordinator, imports, incoming, servers, ended };
   const takeoverService = new TakeoverService(takeovers);
@@ -154,7 +154,6 @@ async function startServing(
   const witness = serveWitness(mesh, coordinator);
   closers.add(() => witness.close());
   const onRefused = (error: unknown): void => endOnce(end, error);
-  const { replicas = DEFAULT_REPLICAS } = options;
   const registration = new Registration({ coordinator, logId, replicas, ended, onRefused });
   closers.add(() => registration.close());
   await registration.registered();
@@ -210,6 +209,7 @@ function watchMembers(
       void peers.reach(member);
       table.restore(member);
     } else table.drop(member);
+    drained.look();
   };
   const subscriptions = [
     mesh.onMember(follow),

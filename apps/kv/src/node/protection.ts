@@ -14,8 +14,15 @@ export interface Protection {
   readonly protectedMode?: boolean | undefined;
 }
 
-/** @throws KvError ERR_RDMC_KV_UNPROTECTED: every host of the network could run commands */
+/** @throws KvError ERR_RDMC_KV_UNPROTECTED: every host of the network could run commands, or the password is empty */
 export function requireProtection({ host, password, protectedMode = true }: Protection): void {
+  // A variable whose secret is not set. Anybody can send it, so it must not count as a password below.
+  if (password === '') {
+    throw new KvError(
+      'ERR_RDMC_KV_UNPROTECTED',
+      'the password is empty, so it would not protect anything: set one in RDMC_KV_PASSWORD, or unset that variable',
+    );
+  }
   if (!protectedMode || password !== undefined || host === undefined || isLoopbackHost(host)) return;
   throw new KvError(
     'ERR_RDMC_KV_UNPROTECTED',

@@ -6,6 +6,7 @@ import {
   CLIENT_END_MS,
   COPIED_OUTPUT_BYTES,
   MAX_OUTPUT_BYTES,
+  MAX_UNAUTHENTICATED_OUTPUT_BYTES,
   PAUSE_FORWARDED_BYTES,
   PAUSE_OUTPUT_BYTES,
   PAUSE_UNANSWERED,
@@ -51,6 +52,8 @@ export class Client implements Sink, Session {
   #isInputOver = false;
   #ending = false;
   #authenticated = false;
+  /** It never gave the password. */
+  #isStranger = true;
   /** The transaction whose bytes were counted last. */
   #counted: Transaction | undefined;
   #countedBytes = 0;
@@ -93,6 +96,8 @@ export class Client implements Sink, Session {
   /** The commands of a client that has not given the password must be short. */
   set authenticated(is: boolean) {
     this.#authenticated = is;
+    // Replies from before RESET may be long, and are not read yet.
+    if (is) this.#isStranger = false;
     this.parser.limits = is ? CLIENT_LIMITS : UNAUTHENTICATED_LIMITS;
   }
 
@@ -212,6 +217,10 @@ export class Client implements Sink, Session {
       while (!this.#stopped && this.parser.next()) {
         taken += 1;
         this.host.dispatch(this);
+        if (this.#isFlooding(executor.writer.length)) {
+          this.destroy();
+          break;
+        }
         if (executor.isFull) this.#nextTurn();
         if (executor.mustYield || this.#mustWait(executor.writer.length)) {
           this.#held = true;
@@ -239,9 +248,22 @@ export class Client implements Sink, Session {
     executor.begin(this);
   }
 
+  /**
+   * Whether a client without the password keeps too much. It is disconnected, and does not wait: its connections together would keep
+   * the memory as long as they like.
+   */
+  #isFlooding(unsentBytes: number): boolean {
+    return this.#isStranger && this.#unreadBytes(unsentBytes) > MAX_UNAUTHENTICATED_OUTPUT_BYTES;
+  }
+
+  /** Of replies. */
+  #unreadBytes(unsentBytes: number): number {
+    return this.#queuedBytes + this.socket.writableLength + unsentBytes;
+  }
+
   #mustWait(unsentBytes: number): boolean {
     if (this.#barrier) return true;
-    const bytes = this.#queuedBytes + this.socket.writableLength + unsentBytes + this.#longReplies.bytes;
+    const bytes = this.#unreadBytes(unsentBytes) + this.#longReplies.bytes;
     if (bytes > PAUSE_OUTPUT_BYTES || this.#unanswered >= PAUSE_UNANSWERED) return true;
     return this.#forwardedBytes > PAUSE_FORWARDED_BYTES;
   }

@@ -85,6 +85,8 @@ interface HandOver {
   /** The target is told, and has the source's entries so far. */
   isBegun: boolean;
   isWhole: boolean;
+  /** What the source sent before it gave up; it may arrive yet. */
+  sent: Value | undefined;
   /** At the target, by a takeover. */
   isEnded: boolean;
   /** The coordinator has kept the slot where it is, and tells the target. */
@@ -165,7 +167,8 @@ export class HandOverModel implements ObjectModel {
     else if (name === 'copied') handOver.machine.copied();
     else if (name === 'stopped') this.stopped(handOver);
     else if (name === 'finish') this.finish(handOver);
-    else if (name === 'fail') handOver.machine.failed();
+    else if (name === 'fail') this.fail(handOver);
+    else if (name === 'arrives') this.arrives(handOver);
     else if (name === 'resume') this.resume(handOver);
     else if (name === 'check') this.check(handOver);
     else if (name === 'store') this.store(handOver);
@@ -230,7 +233,10 @@ export class HandOverModel implements ObjectModel {
     const isQuiet = this.servers[source]!.pending === undefined || !this.rules.waitsForAppends;
     if (machine.state === 'stopping' && isQuiet) steps.push('stopped');
     if (machine.state === 'finishing' && isTargetHere && isBegun) steps.push('finish');
-    if (['copying', 'stopping', 'finishing'].includes(machine.state) && !isTargetHere) steps.push('fail');
+    // A step takes too long, or the target is not here.
+    if (['stopping', 'finishing'].includes(machine.state)) steps.push('fail');
+    if (machine.state === 'copying' && !isTargetHere) steps.push('fail');
+    if (handOver.sent !== undefined && isTargetHere && !handOver.isEnded) steps.push('arrives');
     if (this.rules.resumesByItself && machine.state === 'settling') steps.push('resume');
     return steps;
   }
@@ -302,6 +308,7 @@ export class HandOverModel implements ObjectModel {
       floor: 0,
       isBegun: false,
       isWhole: false,
+      sent: undefined,
       isEnded: false,
       isDropped: false,
       machine: new OutgoingMachine(actions),
@@ -339,6 +346,21 @@ export class HandOverModel implements ObjectModel {
     this.copy(handOver);
     handOver.isWhole = true;
     handOver.machine.finished();
+  }
+
+  private fail(handOver: HandOver): void {
+    const { machine, source, target, isBegun, isEnded } = handOver;
+    const isHeard = machine.state === 'finishing' && isBegun && !isEnded && !this.isBroken;
+    if (isHeard && this.servers[target]!.isAlive) handOver.sent = this.servers[source]!.index ?? 0;
+    machine.failed();
+  }
+
+  /** The target gets what was sent, and does not know that the source has given up. */
+  private arrives(handOver: HandOver): void {
+    const target = this.servers[handOver.target]!;
+    if (handOver.sent !== (target.index ?? 0)) this.append(target, handOver.sent!);
+    handOver.sent = undefined;
+    handOver.isWhole = true;
   }
 
   private resume(handOver: HandOver): void {
@@ -400,8 +422,9 @@ export class HandOverModel implements ObjectModel {
     return machine.state === 'kept' && isAlive && isBegun && index !== undefined && this.owner !== target;
   }
 
-  private drop({ target }: HandOver): void {
-    this.servers[target]!.index = undefined;
+  private drop(handOver: HandOver): void {
+    handOver.sent = undefined;
+    this.servers[handOver.target]!.index = undefined;
   }
 
   private table(server: Server, id: number): void {

@@ -209,16 +209,20 @@ export class Log {
 
   /**
    * Replaces the replicas that a backup has by others, and has it free them: the backup is to go. It must not be among `backups` any
-   * more. Segments come one after the other, and appends go on meanwhile. Resolves when the others have everything.
+   * more; where it is again meanwhile, the rest stays there. Segments come one after the other, and appends go on meanwhile. Resolves
+   * when the others have everything, or the rest stays.
    */
   async retire(member: number): Promise<void> {
+    const isBackup = (): boolean => this.options.backups().includes(member);
     // Segments may have been closed during the first round, or have been opened at its beginning.
     for (let round = 0; round < 2; round += 1) {
-      for (const segment of [...this.#segments.all()])
+      for (const segment of [...this.#segments.all()]) {
+        if (isBackup()) return;
         await segment.replicas.retire(member, segment.certificate);
+      }
     }
     // What is left would be a replica of a segment that is only being opened.
-    this.#memberLost(member);
+    if (!isBackup()) this.#memberLost(member);
   }
 
   /**

@@ -11,6 +11,7 @@ const INCOMING = ['apps/kv/test/incoming.test.ts'];
 const SLOT_ORDER = ['apps/kv/test/slot-order.test.ts'];
 const OUTGOING = ['apps/kv/test/outgoing.test.ts'];
 const REBALANCER = ['apps/kv/test/rebalancer.test.ts'];
+const RETIRE = ['apps/kv/test/retire-in-turn.test.ts'];
 const ORDERS = ['apps/kv/test/hand-overs.test.ts'];
 
 /** Slots that move between servers that run. */
@@ -226,6 +227,15 @@ export const kvHandOver: readonly Mutant[] = [
     tests: ORDERS,
   },
   {
+    id: 'kv/stop-without-an-end',
+    package: PACKAGE,
+    function: 'Outgoing.#stop',
+    find: 'this.#stopEnd = performance.now() + stopLimit.ms;',
+    replace: '',
+    fault: 'Slots have no server as long as the target of their hand-over is stopped.',
+    tests: OUTGOING,
+  },
+  {
     id: 'kv/late-answer-without-a-table',
     package: PACKAGE,
     function: 'Outgoing.#settle',
@@ -291,12 +301,39 @@ export const kvHandOver: readonly Mutant[] = [
     tests: PLACEMENT,
   },
   {
-    id: 'kv/re-balancing-forgotten-at-the-end',
+    id: 'kv/re-balancing-not-kept',
     package: PACKAGE,
     function: 'Rebalancer.#step',
-    find: "next === 'end' && !this.options.ended.aborted",
-    replace: "next === 'end'",
-    fault: 'A coordinator that ends says that nothing is left to move.',
+    find: 'await this.options.keep(true);',
+    replace: '',
+    fault: 'The next coordinator does not know that slots are to move.',
     tests: REBALANCER,
+  },
+  {
+    id: 'kv/full-target-asked-again',
+    package: PACKAGE,
+    function: 'nextMove',
+    find: '!full.has(member)',
+    replace: 'member > 0',
+    fault: 'A server without room is asked again and again, and the others get no slots.',
+    tests: ['apps/kv/test/next-move.test.ts'],
+  },
+  {
+    id: 'kv/drained-never-backups',
+    package: PACKAGE,
+    function: 'DrainedServers.backupsOf',
+    find: 'this.#areNeeded',
+    replace: 'false',
+    fault: 'All writes end where a server dies while another one is drained, although that one is there.',
+    tests: RETIRE,
+  },
+  {
+    id: 'kv/needed-backups-retired',
+    package: PACKAGE,
+    function: 'DrainedServers.isGoing',
+    find: 'this.#empty.has(member) && !this.#areNeeded',
+    replace: 'this.#empty.has(member)',
+    fault: 'The replicas of a drained server go although too few others are there.',
+    tests: RETIRE,
   },
 ];

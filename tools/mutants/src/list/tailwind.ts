@@ -116,6 +116,15 @@ export const tailwind: readonly Mutant[] = [
     tests: RETIRE,
   },
   {
+    id: 'tailwind/needed-backup-retired',
+    package: PACKAGE,
+    function: 'Log.retire',
+    find: 'if (isBackup()) return;',
+    replace: '',
+    fault: 'A backup that is needed again loses its replicas.',
+    tests: RETIRE,
+  },
+  {
     id: 'tailwind/move-without-epoch',
     package: PACKAGE,
     function: 'OpenMoves.#join',
