@@ -60,4 +60,13 @@ export const groupOrders: readonly Mutant[] = [
     fault: 'A survivor delivers messages that others do not have.',
     tests: MANY,
   },
+  {
+    id: 'group/ring-unread-behind-large',
+    package: PACKAGE,
+    function: 'Reception.#push',
+    find: 'this.look()',
+    replace: '',
+    fault: 'With stable delivery, small messages behind a large one wait for the application.',
+    tests: ['packages/group/test/reception.test.ts'],
+  },
 ];
