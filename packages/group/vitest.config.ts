@@ -19,6 +19,7 @@ export default suite({
     'test/multicast.test.ts',
     'test/probes.test.ts',
     'test/relay.test.ts',
+    'test/relayed-violation.test.ts',
     'test/series-model.test.ts',
     'test/small-model.test.ts',
     'test/small-tree.test.ts',

@@ -82,6 +82,11 @@ export const WATCH_PATIENCE_MS = 1_000;
 export const WATCH_LINGER_MS = 2_000;
 /** How long after the retry time-out an RDMA device may still report that a neighbour does not answer. */
 export const WATCH_GRACE_MS = 400;
+/**
+ * With stable delivery: how much longer a WRITE of counts may take. Unlike a state, it can wait for a worker at the other end that
+ * stands and has not read earlier notices. The mesh finds a process that was stopped in half of that time, by default.
+ */
+export const WATCH_COUNTS_MS = 20_000;
 
 /** Blocks per message. The immediate could count more, but one bit per block is kept. */
 export const MAX_BLOCKS_PER_MESSAGE = 2 ** 28;

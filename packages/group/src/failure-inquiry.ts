@@ -11,7 +11,8 @@ import {
 
 /**
  * Finds the failed member when a queue pair breaks. The member at its other end may be dead; or it may have broken the
- * queue pair because of the failure of a third member, and its message about that has not arrived yet. So it is asked.
+ * queue pair because of the failure of a third member, and its message about that has not arrived yet. So it is asked. A
+ * member whose device relays is also asked about a wrong block: it may have got that from a third member.
  */
 export class FailureInquiry {
   readonly #verdict = new Deferred<Verdict>();
@@ -88,6 +89,7 @@ export class FailureInquiry {
     await Promise.race([this.#verdict.promise, late.promise]);
     timer.stop();
     if (this.#settled) return this.#verdict.promise;
-    return { ...own, culprit: suspects, reason: `member ${own.culprit} does not get an answer from it` };
+    const reason = `member ${own.culprit} does not get an answer from it`;
+    return { culprit: suspects, code: 'ERR_RDMC_MEMBER_LOST', reason };
   }
 }

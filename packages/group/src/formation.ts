@@ -77,6 +77,11 @@ export class Formation {
     this.#roll = new RollCall(options, environment.memberId, linked);
   }
 
+  /** The transports of this member's connections, once `run` has resolved; one may occur often. */
+  get ownTransports(): readonly string[] {
+    return this.#ownTransports;
+  }
+
   /** The transports of the blocks in the whole group, once `run` has resolved. */
   get transports(): readonly string[] {
     return [...this.#transports].sort();

@@ -52,6 +52,7 @@ export class GroupFailure {
     else if (pair === -1) {
       this.failedHere('ERR_RDMC_POST_FAILED', `${reason}; keep regions open until their messages are sent`);
     } else if (kind === 'protocol') this.violated(core.memberAt(pair), reason);
+    // With `relayed` as well: the member behind a device that relays may have got the block so, and says it.
     else void this.#investigate(core.memberAt(pair), code, reason, kind === 'flushed');
   }
 
@@ -170,8 +171,8 @@ export class GroupFailure {
   }
 
   /**
-   * The device breaks the queue pair of a member for which relays wait, when the one of their blocks breaks. So that member may
-   * ask before this member's worker has reported anything.
+   * The device breaks the queue pair of a member for which relays wait, when the one of their blocks breaks; and it sends wrong
+   * blocks on. So that member may ask before this member's worker has reported anything.
    */
   async #examine(asker: number): Promise<void> {
     const { core } = this;

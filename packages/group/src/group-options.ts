@@ -122,8 +122,8 @@ export interface GroupOptions {
   readonly retryTimeoutMs?: number;
   /**
    * This member's sends have so many turns for each turn of another group's, where both have something to send: 1 (default)
-   * to 16. The soft device's, over shared memory or with `linkRate`. Elsewhere give urgent and bulk groups separate service
-   * levels or traffic classes.
+   * to 16. The soft device's, over shared memory or with `linkRate`. Elsewhere it has no effect, and the node's logger gets a
+   * warning; give urgent and bulk groups separate service levels or traffic classes there.
    */
   readonly weight?: number;
   /** The traffic class of this member's packets, 0 (default) to 255: see `ConnectOptions` of @rdmc/verbs. */

@@ -87,6 +87,11 @@ export class GroupSession implements Participant<WireMessage>, WorkerEvents {
     return this.#core.formation.transports;
   }
 
+  /** The transports of this member's connections. */
+  get ownTransports(): readonly string[] {
+    return this.#core.formation.ownTransports;
+  }
+
   /** The progress at this member, over both paths. */
   progress(): GroupProgress {
     return progressOf(this.#core.counters, this.#core.reception.small);

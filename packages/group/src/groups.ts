@@ -129,6 +129,7 @@ export class Groups {
       throw error;
     }
     logger?.debug?.({ group: checked.id, members: checked.members }, 'group created');
+    this.#warnOfWeight(session);
     return new Group(session);
   }
 
@@ -150,6 +151,16 @@ export class Groups {
       `createGroup: relay 'device' needs a device that executes requests that wait (waitFor), and ${device.name} does not; ` +
         'leave relay out, or take the soft device',
     );
+  }
+
+  /** A weight is accepted everywhere: programs do not depend on where they run. */
+  #warnOfWeight({ options: { id, weight }, ownTransports }: GroupSession): void {
+    const { plane, logger } = this.#context;
+    if (weight === 1 || plane.device.attributes.networkWeights) return;
+    const transports = [...new Set(ownTransports)].filter((transport) => transport !== 'shm').sort();
+    if (transports.length === 0) return;
+    const text = 'group: weight has no effect over these transports; give trafficClass or serviceLevel';
+    logger?.warn?.({ group: id, weight, transports }, text);
   }
 
   #assertOpen(): void {

@@ -201,6 +201,8 @@ export class Reception implements GroupReception {
     this.#guard(() => {
       this.#order.push(Path.BLOCKS, message);
       this.#deliver();
+      // Small messages may have waited for this one, and the ring was not read meanwhile. Nothing else asks for its entries.
+      this.look();
     });
   }
 

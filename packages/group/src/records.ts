@@ -67,7 +67,7 @@ export const groupRecords = recordTable({
     settleTable: call(numbers<[group: number, skipped: number]>(2)),
     /**
      * Answers with the neighbour whose queue pair broke first where the device broke that of `pair`, because relays waited for
-     * its blocks; null: the queue pair of `pair` works.
+     * its blocks; null: the queue pair of `pair` works. Troubles that the completions so far show are reported first.
      */
     brokenBehind: call(json<{ readonly group: number; readonly pair: number }>(), json<number | null>()),
     /** Answers when the queue pairs are flushed and closed; the device does not use memory of the group any more. */
@@ -237,8 +237,9 @@ export interface Trouble {
   /**
    * `flushed`: a queue pair is in the error state, and the completion does not show the cause. `own`: this member's own
    * device could not send. `copy`: neither the processor nor a loop-back WRITE could copy to the region that `incoming` gave.
+   * `relayed`: a block breaks the protocol, and the neighbour's device may have sent it on as it came.
    */
-  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'post' | 'device' | 'copy';
+  readonly kind: 'queue-pair' | 'flushed' | 'own' | 'protocol' | 'relayed' | 'post' | 'device' | 'copy';
   readonly code: string;
   readonly reason: string;
 }

@@ -20,7 +20,7 @@ const DEVICES = ['fake0', 'fake1', 'fake2'];
 const [RELAY, ROOT, LEAF] = [0, 1, 2];
 const CHAIN = [ROOT, RELAY, LEAF];
 const RETRY_MS = 1_000;
-/** For a hang. A test that ends takes about the retry time-out, and a second if a member does not answer. */
+/** For a hang. How long it takes until all know is tested on another clock (`time-to-know.test.ts`): a busy machine adds to it here. */
 const TEST_MS = 60_000;
 
 let machine: FakeMachine;

@@ -11,7 +11,7 @@ import type { SmallMemory } from '../src/small/small-memory.js';
 const RING_BYTES = 4096;
 
 /** A reception over plain memory. What the root writes into its ring is here at once. */
-function testReception() {
+function testReception(options: Partial<CheckedGroupOptions> = {}) {
   const device = { handle: 1 };
   const open = new Set<object>();
   const allocate = async (byteLength: number): Promise<MemoryRegion> => {
@@ -35,7 +35,7 @@ function testReception() {
   const environment = { device, allocate, allocated: () => true, link: { commands } };
   const reception = new Reception(
     environment as unknown as GroupEnvironment,
-    { smallMessageBytes: 64, members: [7, 8] as readonly number[] } as CheckedGroupOptions,
+    { smallMessageBytes: 64, members: [7, 8] as readonly number[], ...options } as CheckedGroupOptions,
     0,
     {
       failed: (reason) => violations.push(reason),
@@ -55,7 +55,12 @@ function testReception() {
     expect(writer.tryWrite(number, Uint8Array.of(number))).toBe(true);
     writer.publish();
   };
-  return { reception, open, placed, violations, small, ring, control };
+  /** As the worker does: it tells of small messages only when that was asked for. */
+  const arrive = (number: number): void => {
+    small(number);
+    if (Atomics.exchange(control, ControlWord.WAITING, 0) === 1) reception.look();
+  };
+  return { reception, open, placed, violations, small, arrive, ring, control };
 }
 
 /** Lets the promises that are settled run. */
@@ -106,6 +111,19 @@ describe('the reception of a member', () => {
     expect(reading).toEqual(Array.from({ length: UNREAD_MESSAGES + 1 }, (_, number) => number));
     await settled();
     expect(placed).toHaveLength(UNREAD_MESSAGES + 4);
+    await end(reception);
+  });
+
+  it('with stable delivery, counts what comes behind a long message, while nobody reads', async () => {
+    const { reception, arrive } = testReception({ delivery: 'stable' });
+    reception.look();
+    reception.begin(0, 10);
+    arrive(1);
+    expect(reception.ordered).toEqual([0]);
+    await settled();
+    reception.finished(0);
+    for (const number of [2, 3]) arrive(number);
+    expect(reception.ordered).toEqual([4]);
     await end(reception);
   });
 

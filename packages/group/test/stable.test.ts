@@ -95,6 +95,37 @@ describe('a group with stable delivery', () => {
     expect(taken).toEqual([0, COUNT, COUNT, COUNT]);
   });
 
+  it('does not wait for such an application either when small messages were faster than a large one', async () => {
+    const memory = new Deferred<void>();
+    const incoming = async (byteLength: number) => {
+      await memory.promise;
+      return nodes[3]!.allocate(byteLength);
+    };
+    const options = { id: 1, ...STABLE, ...PATIENT } as const;
+    const groups = await Promise.all(
+      ALL.map((id) => nodes[id]!.createGroup({ ...options, ...(id === 3 && { incoming }) })),
+    );
+    const [root, ...receivers] = groups;
+    const taken = ALL.map(() => 0);
+    const read = async (id: number): Promise<void> => {
+      for await (const message of groups[id]!) {
+        taken[id]! += 1;
+        message.release();
+      }
+    };
+    const reading = [read(1), read(2)];
+    const large = root!.send(Buffer.alloc(20_000));
+    await root!.send(Buffer.alloc(1));
+    await until(() => receivers[2]!.progress().messagesReceived === 1);
+    memory.resolve();
+    // Member 3 has one of each, and reads nothing.
+    await until(() => taken[1] === 2 && taken[2] === 2);
+    await root!.send(Buffer.alloc(1));
+    await until(() => taken[1] === 3 && taken[2] === 3);
+    await Promise.all([large, ...groups.map((group) => group.close()), ...reading, read(3)]);
+    expect(taken).toEqual([0, 3, 3, 3]);
+  });
+
   it.each([
     ['a receiver', 3],
     ['the root', 0],

@@ -1,8 +1,8 @@
-import type { GroupOptions } from '@rdmc/group';
+import type { GroupOptions, RdmcNode } from '@rdmc/group';
 import { PATIENT } from '@rdmc/testing';
 import { QueuePair } from '@rdmc/verbs';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { clusterForAll, groupIdForEach } from './support/cluster.js';
+import { clusterForAll, createEverywhere, groupIdForEach } from './support/cluster.js';
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -29,6 +29,28 @@ describe('the weight, traffic class and service level of a member', () => {
     expect(seen).toHaveLength(2 * queuePairs);
     expect(ofWeight(8)).toEqual(Array.from({ length: queuePairs }, () => expect.objectContaining(urgent)));
     expect(ofWeight(1)).toEqual(Array.from({ length: queuePairs }, () => expect.objectContaining(bulk)));
+    await Promise.all(groups.map((each) => each.close()));
+  });
+});
+
+describe('a weight without an effect', () => {
+  const warn = vi.fn();
+  const group = groupIdForEach();
+  const TCP = { device: 'soft', transport: 'tcp' } as const;
+  const onTcp = clusterForAll(2, { device: TCP, logger: { warn } });
+  const onLink = clusterForAll(2, { device: { ...TCP, linkRate: 1_000_000_000 }, logger: { warn } });
+  const onShm = clusterForAll(2, { device: { device: 'soft', transport: 'shm' }, logger: { warn } });
+
+  it.each<[string, readonly RdmcNode[], number, number]>([
+    ['over TCP', onTcp, 4, 2],
+    ['over TCP, of 1', onTcp, 1, 0],
+    ['over TCP with linkRate', onLink, 4, 0],
+    ['over shared memory', onShm, 4, 0],
+  ])('%s: the logger of each member is told where it has none', async (_name, nodes, weight, warnings) => {
+    warn.mockClear();
+    const groups = await createEverywhere(nodes, { ...group, members: [0, 1], weight });
+    const told = [{ group: group.id, weight, transports: ['tcp'] }, expect.stringContaining('weight')];
+    expect(warn.mock.calls).toEqual(Array.from({ length: warnings }, () => told));
     await Promise.all(groups.map((each) => each.close()));
   });
 });

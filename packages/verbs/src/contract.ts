@@ -48,6 +48,11 @@ export interface DeviceAttributes {
    * device does; RDMA devices do not, because rdma-core has no interface for the WAIT work requests of mlx5.
    */
   readonly waitFor: boolean;
+  /**
+   * `weight` of `ConnectOptions` has an effect on connections over a network: the soft device with `linkRate`. Over shared
+   * memory it always has one.
+   */
+  readonly networkWeights: boolean;
 }
 
 /** The interface of a `Device` for its own objects. */

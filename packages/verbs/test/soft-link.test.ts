@@ -29,6 +29,19 @@ it.skipIf(lacking)(`messages, READs, atomics, barriers and closing work over a l
   expect(run.status ?? run.signal, run.stderr).toBe(0);
 });
 
+it('a device says whether weights have an effect over its network', async () => {
+  const tcp = { device: 'soft', transport: 'tcp' } as const;
+  for (const [options, networkWeights] of [
+    [{ ...tcp, linkRate: 1e9 }, true],
+    [tcp, false],
+    [{ device: 'soft' }, false],
+  ] as const) {
+    const device = await openDevice(options);
+    expect(device.attributes.networkWeights).toBe(networkWeights);
+    await device.close();
+  }
+});
+
 const RATE = 200e6;
 const MESSAGE_BYTES = 1 << 20;
 const PEERS = 3;

@@ -2,6 +2,7 @@ import { type CommandHandlers, type Protocol, type ProtocolContext, protocolWork
 import { attachRegion } from '@rdmc/verbs';
 import { SPARE_BUFFERS, WATCH_INTERVAL_MS, WATCH_LATEST_MS } from '../constants.js';
 import { type GroupRecords, type GroupSetup, groupRecords, type SlabSetup } from '../records.js';
+import { CompletionBarrier } from './completion-barrier.js';
 import { countersAt } from './counters.js';
 import { FirstBufferPool } from './first-buffers.js';
 import { LoopBack } from './loop-back.js';
@@ -20,6 +21,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
   readonly #plans = new SharedPlans();
   /** For first blocks of messages whose memory the processor cannot access. */
   readonly #loopBack: LoopBack;
+  readonly #barrier: CompletionBarrier;
 
   /** Runs only while a message is under way in a group, so that it does not wake an idle node. */
   #watchTimer: NodeJS.Timeout | undefined;
@@ -27,6 +29,7 @@ export class GroupProtocol implements Protocol<GroupRecords> {
 
   constructor(private readonly context: ProtocolContext<GroupRecords>) {
     this.#loopBack = new LoopBack(context as ProtocolContext);
+    this.#barrier = new CompletionBarrier(context);
   }
 
   /** A group may have ended before a command for it arrives. */
@@ -50,11 +53,12 @@ export class GroupProtocol implements Protocol<GroupRecords> {
     place: (group, ...message) => this.#groups.get(group)?.place(...message),
     releaseSlot: (group, slot) => this.#groups.get(group)?.releaseSlot(slot),
     liftSlots: (group) => this.#groups.get(group)?.liftSlots(),
-    brokenBehind: ({ group, pair }) => this.#groups.get(group)?.brokenBehind(pair) ?? null,
+    brokenBehind: ({ group, pair }) => this.#brokenBehind(group, pair),
     abort: (group) => this.#abort(group),
   };
 
   onTurn(): void {
+    this.#barrier.onTurn();
     for (let i = 0; i < this.#active.length; i += 1) this.#active[i]!.advance();
     if (this.#watchTimer === undefined) this.#watchBusy();
     else this.#lookIfDue(performance.now());
@@ -118,6 +122,12 @@ export class GroupProtocol implements Protocol<GroupRecords> {
       this.#plans.leave(plans);
       throw error;
     }
+  }
+
+  /** A block that the device has sent on may be wrong, and lie in the completion queue: its trouble is reported first. */
+  async #brokenBehind(group: number, pair: number): Promise<number | null> {
+    await this.#barrier.pass();
+    return this.#groups.get(group)?.brokenBehind(pair) ?? null;
   }
 
   #addBuffers({ bufferBytes, region: handle, buffers }: SlabSetup): void {

@@ -7,6 +7,7 @@ import {
   type RemoteKey,
   remoteKey,
 } from '@rdmc/verbs';
+import { WATCH_COUNTS_MS } from '../constants.js';
 import type { GroupRecords, GroupSetup, TableAddress, TableSetup } from '../records.js';
 import { has, union } from '../stable/ranks.js';
 import { type RowLayout, rowLayout } from '../stable/table-layout.js';
@@ -23,7 +24,7 @@ const REQUESTS = 1;
 const LOST_REQUEST: CompletionFailure = {
   status: 'RETRY_EXCEEDED',
   refusal: undefined,
-  reason: "its device did not answer in the retry time-out, and this member's device did not report that",
+  reason: "its device did not answer in time, and this member's device did not report that",
 };
 
 /** The functions of the group that its table calls. */
@@ -59,7 +60,10 @@ export class TableSide implements SmallListener {
   readonly #words: Int32Array;
   readonly #layout: RowLayout;
   readonly #links: Link[] = [];
+  /** The longest time of a WRITE of a state; Infinity for a device that completes every request. */
   readonly #limitMs: number;
+  /** The row had a state at the last look. */
+  #hadState = false;
   #hasNews = false;
   /** Links whose members do not need a further row, and the calls that wait for the other links. */
   #skipped = 0;
@@ -112,21 +116,27 @@ export class TableSide implements SmallListener {
     if (Atomics.exchange(this.#words, this.#layout.told, 1) === 0) this.host.tellTable();
   }
 
-  /** Whether the others may wait for a state of this member's row that is under way. */
+  /** Whether a WRITE is under way whose loss the device may not report. */
   get isBusy(): boolean {
-    return Atomics.load(this.#words, this.#layout.sequence) !== 0 && this.#links.some(isUnderWay);
+    return Number.isFinite(this.#limitMs) && this.#links.some(isUnderWay);
   }
 
   /**
-   * Every WATCH_INTERVAL_MS or later, while any group is busy. A device that lost a WRITE of a state reports nothing: the
-   * survivors would wait for that state. Returns whether the table needs another look.
+   * Every WATCH_INTERVAL_MS or later, while any group is busy. A device that lost a WRITE reports nothing: the others would wait
+   * for these counts, or the survivors for this state. Returns whether the table needs another look.
    */
   look(sinceMs: number): boolean {
     if (!this.isBusy) return false;
+    const hasState = Atomics.load(this.#words, this.#layout.sequence) !== 0;
+    const isFirstState = hasState && !this.#hadState;
+    this.#hadState = hasState;
+    const limitMs = hasState ? this.#limitMs : this.#limitMs + WATCH_COUNTS_MS;
     for (const [at, link] of this.#links.entries()) {
       if (!isUnderWay(link)) continue;
+      // A WRITE of counts in front of the state had the longer limit until now.
+      if (isFirstState) link.waitedMs = 0;
       link.waitedMs += sinceMs;
-      if (link.waitedMs > this.#limitMs) this.smallFailed(at, true, LOST_REQUEST);
+      if (link.waitedMs > limitMs) this.smallFailed(at, true, LOST_REQUEST);
     }
     return this.isBusy;
   }

@@ -23,11 +23,14 @@ export function troubleOf(
   return { group, pair, kind: kindOf(isOwn, status), code: 'ERR_RDMC_MEMBER_LOST', reason };
 }
 
-/** The trouble behind an error: the neighbour broke the protocol, or this member failed. */
-export function troubleOfThrown(group: number, pair: number, error: unknown): Trouble {
+/**
+ * The trouble behind an error: the neighbour broke the protocol, or this member failed.
+ * @param isRelayed the neighbour's device may have sent on what it got
+ */
+export function troubleOfThrown(group: number, pair: number, error: unknown, isRelayed: boolean): Trouble {
   const { message: reason } = error as Error;
   if (error instanceof ProtocolViolation) {
-    return { group, pair, kind: 'protocol', code: 'ERR_RDMC_PROTOCOL', reason };
+    return { group, pair, kind: isRelayed ? 'relayed' : 'protocol', code: 'ERR_RDMC_PROTOCOL', reason };
   }
   if (error instanceof CopyFailed) {
     const text = `the processor cannot write to the region: ${reason}`;

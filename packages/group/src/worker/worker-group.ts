@@ -245,7 +245,7 @@ export class WorkerGroup
     try {
       this.machine.blockArrived(slot, immediate, bytes);
     } catch (error) {
-      this.#threw(pair, error);
+      this.#threw(pair, error, this.#relays(pair));
     }
   }
 
@@ -378,9 +378,15 @@ export class WorkerGroup
     else if (this.#runs()) this.machine.written(message);
   }
 
+  /** Whether the device of that neighbour sends blocks on before its worker has checked them. The root has all blocks. */
+  #relays(pair: number): boolean {
+    const { relaysAhead, neighbours } = this.setup;
+    return relaysAhead > 0 && neighbours[pair] !== 0;
+  }
+
   /** Stops the group: the neighbour broke the protocol, or this member failed. */
-  #threw(pair: number, error: unknown): void {
-    this.#stop(troubleOfThrown(this.setup.group, pair, error));
+  #threw(pair: number, error: unknown, isRelayed = false): void {
+    this.#stop(troubleOfThrown(this.setup.group, pair, error, isRelayed));
   }
 
   /** Stops posting. The application's thread decides how the group ends. */

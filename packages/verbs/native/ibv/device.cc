@@ -53,6 +53,7 @@ DeviceDescription IbvDevice::describe() const {
                    {"atomics", limits_.atomics},
                    {"ordersWrites", limits_.ordersWrites},
                    {"waitFor", false},
+                   {"networkWeights", false},
                    {"dmabuf", context_.library().reg_dmabuf_mr != nullptr}};
   out.details = {{"library", context_.library().path},
                  {"port", std::to_string(options.port)},

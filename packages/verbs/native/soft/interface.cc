@@ -31,6 +31,7 @@ DeviceDescription SoftDevice::describe() const {
                    {"atomics", true},
                    {"ordersWrites", true},
                    {"waitFor", true},
+                   {"networkWeights", options_.linkRate > 0},
                    {"dmabuf", false}};
   return out;
 }

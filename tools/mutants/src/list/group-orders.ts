@@ -60,4 +60,22 @@ export const groupOrders: readonly Mutant[] = [
     fault: 'A survivor delivers messages that others do not have.',
     tests: MANY,
   },
+  {
+    id: 'group/ring-unread-behind-large',
+    package: PACKAGE,
+    function: 'Reception.#push',
+    find: 'this.look()',
+    replace: '',
+    fault: 'With stable delivery, small messages behind a large one wait for the application.',
+    tests: ['packages/group/test/reception.test.ts'],
+  },
+  {
+    id: 'group/stable-counts-unwatched',
+    package: PACKAGE,
+    function: 'TableSide.look',
+    find: 'hasState ? this.#limitMs : this.#limitMs + WATCH_COUNTS_MS',
+    replace: 'hasState ? this.#limitMs : Number.POSITIVE_INFINITY',
+    fault: 'Where a device loses a WRITE of counts, members deliver nothing further, and nobody knows.',
+    tests: ['packages/group/test/table-side.test.ts'],
+  },
 ];

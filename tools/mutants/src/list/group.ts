@@ -316,4 +316,23 @@ export const group: readonly Mutant[] = [
     fault: 'Long plans are kept as if they were short.',
     tests: PARTS,
   },
+  {
+    id: 'group/relay-accused',
+    package: PACKAGE,
+    function: 'WorkerGroup.#relays',
+    find: 'relaysAhead > 0 && neighbours[pair] !== 0',
+    replace: 'false',
+    fault: 'A member whose device has relayed a wrong block is named in place of the one that sent it.',
+    tests: ['packages/group/test/relayed-violation.test.ts'],
+  },
+  {
+    id: 'group/relay-asked-too-early',
+    package: PACKAGE,
+    function: 'GroupProtocol.#brokenBehind',
+    find: 'await this.#barrier.pass();',
+    replace: '',
+    fault:
+      'A member is asked about a block that its device has relayed, and answers before it has looked at that.',
+    tests: ['packages/group/test/relayed-violation.test.ts'],
+  },
 ];
