@@ -227,12 +227,12 @@ export const kvHandOver: readonly Mutant[] = [
     tests: ORDERS,
   },
   {
-    id: 'kv/stop-without-an-end',
+    id: 'kv/stop-limit-does-not-rise',
     package: PACKAGE,
-    function: 'Outgoing.#stop',
-    find: 'this.#stopEnd = performance.now() + stopLimit.ms;',
+    function: 'Outgoing.#late',
+    find: 'stopLimit.exceeded();',
     replace: '',
-    fault: 'Slots have no server as long as the target of their hand-over is stopped.',
+    fault: 'On a busy machine every hand-over is given up.',
     tests: OUTGOING,
   },
   {
