@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { until } from '@rdmc/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ownIdentity, parseIdentity, processState } from '../src/index.js';
 import { INITIAL_PIDS } from '../src/machine.js';
 
@@ -37,6 +39,18 @@ describe('the identity of a process', () => {
     await once(child, 'exit');
     expect(processState({ ...self, pid: pid! })).toBe('gone');
     expect(processState({ ...onHost, boot: 'an earlier one' }, onHost)).toBe('gone');
+  });
+
+  it('is gone when nothing is left of the process but its number, which its parent has not asked for', async () => {
+    // The shell becomes a program that never asks for its children.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 1000'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void parent.kill('SIGKILL'));
+    const pid = Number(String(await once(parent.stdout, 'data')));
+    const stat = () => readFileSync(`/proc/${pid}/stat`, 'latin1');
+    await until(() => stat().includes(') Z '));
+    expect(processState({ ...self, pid, startedAt: stat().split(' ')[21]! })).toBe('gone');
   });
 
   it('is elsewhere on a host of the same name with another machine id, or none', () => {
