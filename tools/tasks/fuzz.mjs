@@ -8,7 +8,16 @@ import { buildProgram } from '../../packages/verbs/test/native/variant.mjs';
 import { root, stop } from './setup.mjs';
 
 /** In the order of packages/verbs/test/native/soft-fuzz/targets.h: the first byte of an input chooses one. */
-const TARGETS = ['TCP listener', 'TCP peer', 'Unix socket', 'control segment'];
+const TARGETS = [
+  'TCP listener',
+  'TCP peer',
+  'Unix socket',
+  'control segment',
+  'TCP listener with a key',
+  'TCP dialler with a key',
+  'Unix socket with a key',
+  'Unix dialler',
+];
 const CORPUS = join(root, 'packages', 'verbs', 'test', 'native', 'corpus');
 const FLAGS = ['-O1', '-fsanitize=fuzzer,address', '-DRDMC_LIBFUZZER=1'];
 /** Time limit; an input takes milliseconds. */

@@ -62,7 +62,7 @@ export const PARTS = [
   {
     label: 'sanitizers',
     script: 'test:sanitize',
-    full: ['--seconds', '30'],
+    full: ['--seconds', '15'],
     smoke: ['--smoke'],
     limitMinutes: 60,
   },

@@ -4,7 +4,7 @@
 //   planted   the same with a race planted in the shared-memory path, which must be reported
 //   memory    address, undefined-behaviour and leak sanitizers, and the order of locks: the same driver
 //   addon     the same without leaks: the addon under Node runs the compliance suite and the tests
-//   fuzz      libFuzzer with the address sanitizer: the fuzz targets, each for --seconds N (default 60)
+//   fuzz      libFuzzer with the address sanitizer: the fuzz targets, each for --seconds N (default 30)
 //   tidy      clang-tidy, each finding of which is a failure
 //   --smoke   threads, planted, memory and fuzz, briefly
 //
@@ -26,8 +26,8 @@ const MEMORY = ['-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=al
 const LOCKS = '-DRDMC_CHECK_LOCKS=1';
 /** The planted race is in this unit alone, so that no other unit is compiled again. */
 const PLANTED = { 'unit_shm.cc': ['-DRDMC_PLANT_RACE=1'] };
-const FUZZ_SECONDS = 60;
-const SMOKE_FUZZ_SECONDS = 2;
+const FUZZ_SECONDS = 30;
+const SMOKE_FUZZ_SECONDS = 1;
 const COMPILER = [['g++', 'g++']];
 const TIDY = [['clang-tidy', 'clang-tidy']];
 

@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { StateStore } from '@rdmc/tailwind/coordinator';
-import { lockReplicaDirectory } from '@rdmc/tailwind/salvage';
+import { type LogSurvey, lockReplicaDirectory, type surveyLog } from '@rdmc/tailwind/salvage';
 import { temporaryDirectory } from '@rdmc/testing';
-import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import type { countKeys } from '../src/salvage/count-keys.js';
 import { type SalvageOptions, salvage } from '../src/salvage/salvage.js';
 import { salvageText } from '../src/salvage/text.js';
@@ -13,11 +13,26 @@ import { salvageText } from '../src/salvage/text.js';
 vi.hoisted(() => vi.resetModules());
 afterAll(() => void vi.resetModules());
 const counting = vi.hoisted(() => ({ error: undefined as Error | undefined }));
+/** A segment, in place of what is found of each log. */
+const finding = vi.hoisted(() => ({ segment: undefined as LogSurvey['segments'][number] | undefined }));
 vi.mock('../src/salvage/count-keys.js', async (original) => {
   const real: { countKeys: typeof countKeys } = await original();
-  const mocked: typeof countKeys = (...args) =>
-    counting.error ? Promise.reject(counting.error) : real.countKeys(...args);
+  const mocked: typeof countKeys = async (...args) => {
+    if (counting.error) throw counting.error;
+    return finding.segment ? { keys: 1, entries: 1 } : real.countKeys(...args);
+  };
   return { countKeys: mocked };
+});
+vi.mock('@rdmc/tailwind/salvage', async (original) => {
+  const real: { surveyLog: typeof surveyLog } = await original();
+  const mocked: typeof surveyLog = (...args) => {
+    const survey = real.surveyLog(...args);
+    return finding.segment ? { ...survey, isComplete: true, segments: [finding.segment] } : survey;
+  };
+  return { ...real, surveyLog: mocked };
+});
+afterEach(() => {
+  finding.segment = undefined;
 });
 
 const LOCKED = { code: 'ERR_RDMC_STATE_LOCKED' };
@@ -111,6 +126,14 @@ it('gives nothing up where it cannot report what there is', async () => {
   expect(await run()).toMatchObject({ outcome: 'incomplete', logs: [{ isLossAccepted: false }] });
 });
 
+it('gives nothing up where files of a server are not there, unless they are said to be lost', async () => {
+  const { directories, run } = await clusterOfTwo();
+  await rm(directories[0]!, { recursive: true });
+  await expect(run({ acceptLoss: true })).rejects.toMatchObject({ code: 'ERR_RDMC_KV_FILES_MISSING' });
+  expect(await run()).toMatchObject({ outcome: 'incomplete', absent: [1] });
+  expect(await run({ acceptLoss: true, without: [1] })).toMatchObject({ outcome: 'accepted', absent: [] });
+});
+
 it('says that the loss was accepted already, and takes what is listed now when told again', async () => {
   const { run } = await clusterOfTwo();
   await run({ acceptLoss: true });
@@ -118,6 +141,21 @@ it('says that the loss was accepted already, and takes what is listed now when t
   expect(report).toMatchObject({ outcome: 'accepted-before', logs: [{ isLossAccepted: true }] });
   expect(salvageText(report)).toContain('The loss was accepted already');
   expect(await run({ acceptLoss: true })).toMatchObject({ outcome: 'accepted' });
+});
+
+it('takes what was found later of a log whose loss was accepted, be it all', async () => {
+  const { run, store } = await clusterOfTwo();
+  await run({ acceptLoss: true });
+  finding.segment = { segmentId: 7n, byteLength: 100, file: { path: 'found' } } as typeof finding.segment;
+  let puts = 0;
+  store.onPut = () => {
+    puts += 1;
+  };
+  expect(await run({ acceptLoss: true })).toMatchObject({
+    outcome: 'accepted',
+    logs: [{ isComplete: true }],
+  });
+  expect(puts).toBe(1);
 });
 
 it('says which segments may bring removed keys back', async () => {

@@ -1,9 +1,18 @@
 #!/usr/bin/env node
-import { systemReason } from '@rdmc/common';
+import { codeOf, messageOf, RdmcError, systemReason } from '@rdmc/common';
+import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 
 const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
 const EXIT_OUTPUT_CLOSED = 141;
+
+/** Commander has printed an error of the options, or the help. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  process.stderr.write(`error ${codeOf(error) ?? ''}: ${messageOf(error)}\n`);
+  return error instanceof RdmcError && error.category === 'usage' ? EXIT_USAGE : EXIT_FAILED;
+}
 
 // `rdmc-paramserver | head` ends as other tools do when their reader has ended; its members end with it.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -16,7 +25,5 @@ process.stderr.on('error', () => {});
 try {
   await createProgram((line) => process.stdout.write(`${line}\n`)).parseAsync();
 } catch (error) {
-  const { code, message } = error as { code?: string; message: string };
-  process.stderr.write(`error ${code ?? ''}: ${message}\n`);
-  process.exitCode = EXIT_FAILED;
+  process.exitCode = exitCodeOf(error);
 }

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { settledWithin } from '@rdmc/common';
+import { type ErrorCategory, settledWithin } from '@rdmc/common';
 import { ParamServerError } from './errors.js';
 
 type Report =
   | { progress: number }
   | { done: string; result: unknown }
-  | { failed: string; code: string; message: string };
+  | { failed: string; code: string; category: ErrorCategory; message: string };
 
 /** A process that is told to end and does not is killed after this time. */
 const STOP_MS = 5000;
@@ -72,7 +72,10 @@ export class MemberProcess {
   #take(report: Report): void {
     if ('progress' in report) this.onProgress(report.progress);
     else if ('done' in report) this.#settle()?.resolve(report.result);
-    else this.#settle()?.reject(new ParamServerError(report.code, `${this.name}: ${report.message}`));
+    else {
+      const { code, category, message } = report;
+      this.#settle()?.reject(new ParamServerError(code, `${this.name}: ${message}`, category));
+    }
   }
 
   #settle(): Pending | undefined {

@@ -1,5 +1,6 @@
 /** The process of the server or of a worker. It executes its parent's orders, and reports the results. */
 import { performance } from 'node:perf_hooks';
+import { categoryOf, codeOf, messageOf } from '@rdmc/common';
 import { HiPowerNode } from '@rdmc/hipower';
 import { blocksOf } from './blocks.js';
 import { fillGradients } from './gradients.js';
@@ -95,15 +96,17 @@ async function perform(order: string, argument: unknown): Promise<unknown> {
   return undefined;
 }
 
+/** Where the parent disconnects before it has read the report, `disconnect` ends this process: it is not an error here. */
 function tell(report: object): void {
-  if (process.connected) process.send!(report);
+  if (process.connected) process.send!(report, () => {});
 }
 
 process.on('message', ({ order, argument }: { order: string; argument: unknown }) => {
   perform(order, argument).then(
     (result) => tell({ done: order, result: result ?? null }),
-    (error: Error & { code?: string }) => {
-      tell({ failed: order, code: error.code ?? 'ERR_RDMC_PARAMSERVER', message: error.message });
+    (error: unknown) => {
+      const code = codeOf(error) ?? 'ERR_RDMC_PARAMSERVER';
+      tell({ failed: order, code, category: categoryOf(code), message: messageOf(error) });
     },
   );
 });

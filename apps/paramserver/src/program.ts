@@ -48,6 +48,7 @@ export function createProgram(write: (line: string) => void): Command {
       new Option('--transport <name>', 'of the soft device').choices(['auto', 'shm', 'tcp']).default('auto'),
     )
     .option('--json', 'one JSON document per protocol instead of text', false)
+    .exitOverride()
     .action((flags: Flags) => runAll(flags, write));
 }
 

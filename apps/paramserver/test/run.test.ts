@@ -62,17 +62,17 @@ describe('rdmc-paramserver, built', () => {
     },
   );
 
-  it('says what is wrong with its options, and with a device that does not exist', {
-    timeout: 240_000,
-  }, async () => {
-    const failed = (args: string[]) =>
-      run('node', [MAIN, ...args]).then(
-        () => undefined,
-        (error) => error,
-      );
-    expect((await failed(['--workers', '0'])).stderr).toContain('whole number from 1 to 64');
-    const error = await failed(['--device', 'none', '--workers', '1']);
-    expect(error.code).toBe(1);
-    expect(error.stderr).toContain('ERR_RDMC_UNKNOWN_DEVICE');
+  it.each([
+    [0, '--help', ''],
+    [2, '--workers 0', 'whole number from 1 to 64'],
+    [2, '--worker 1', "unknown option '--worker'"],
+    [2, '--device none --workers 1', 'ERR_RDMC_UNKNOWN_DEVICE'],
+  ])('ends with %i: %s', { timeout: 240_000 }, async (exitCode, options, message) => {
+    const { code, stderr } = await run('node', [MAIN, ...options.split(' ')]).then(
+      (output) => ({ ...output, code: 0 }),
+      (error) => error,
+    );
+    expect(stderr).toContain(message);
+    expect(code).toBe(exitCode);
   });
 });

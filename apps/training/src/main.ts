@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { codeOf, messageOf, systemReason } from '@rdmc/common';
+import { categoryOf, codeOf, messageOf, systemReason } from '@rdmc/common';
 import { CommanderError } from 'commander';
 import { TrainingError } from './errors.js';
 import { createProgram } from './program.js';
@@ -13,8 +13,10 @@ const LINGER_MS = 3000;
 /** Commander has printed an error of the options, or the help. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
-  process.stderr.write(`error ${codeOf(error) ?? ''}: ${messageOf(error)}\n`);
-  return error instanceof TrainingError ? error.exitCode : EXIT_FAILED;
+  const code = codeOf(error) ?? '';
+  process.stderr.write(`error ${code}: ${messageOf(error)}\n`);
+  if (error instanceof TrainingError) return error.exitCode;
+  return categoryOf(code) === 'usage' ? EXIT_USAGE : EXIT_FAILED;
 }
 
 // `rdmc-training | head` ends as other tools do when their reader has ended; its workers end with it.

@@ -40,7 +40,7 @@ Examples:
 Exit codes:
   0    all steps done, all checksums equal
   1    failed; the error names the cause
-  2    an option is wrong
+  2    an option is wrong, or there is no such device
   3    a checksum is wrong
   130  interrupted by Ctrl-C (143: SIGTERM, 129: SIGHUP); nothing is left behind`;
 

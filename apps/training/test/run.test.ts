@@ -64,16 +64,11 @@ describe('rdmc-training', () => {
     ['--steps 3 --kill-at 4', 'ERR_RDMC_TRAINING_OPTION: --kill-at 4 is after the last step, 3'],
     ['--workers 1 --kill-at 1', 'ERR_RDMC_TRAINING_OPTION: --kill-at needs --workers 2'],
     ['--step 3', "unknown option '--step'"],
+    ['--device none --workers 1', 'ERR_RDMC_UNKNOWN_DEVICE'],
   ])('ends with 2: %s', async (options, message) => {
     const { code, stderr } = await failure(...options.split(' '));
     expect(stderr).toContain(message);
     expect(code).toBe(2);
-  });
-
-  it('ends with 1 and the cause when a device does not exist', async () => {
-    const { code, stderr } = await failure('--device', 'none', '--workers', '1');
-    expect(stderr).toContain('ERR_RDMC_UNKNOWN_DEVICE');
-    expect(code).toBe(1);
   });
 
   it('explains a step in its help', async () => {

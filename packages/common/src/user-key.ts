@@ -11,6 +11,7 @@ import {
   closeSync,
   constants,
   fstatSync,
+  fsyncSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -128,7 +129,11 @@ function openOwn(path: string): number | undefined {
   }
 }
 
-/** Written under a name of its own and then linked: no process sees half a key, and the first one to link wins. */
+/**
+ * Written under a name of its own and then linked: no process sees half a key, and the first one to link wins. On the
+ * disk before it has its name: a loss of power could leave an empty file, which is refused until somebody removes it.
+ * (The loss of the name does no harm: everything that used the key is gone, too.)
+ */
 function makeKey(directory: string, path: string): Buffer {
   // Every thread loads this module, and few make a key: `node:crypto` takes more than a millisecond to load.
   const { randomBytes } = process.getBuiltinModule('node:crypto');
@@ -137,6 +142,7 @@ function makeKey(directory: string, path: string): Buffer {
   const file = openSync(temporary, 'wx', 0o600);
   try {
     writeSync(file, key);
+    fsyncSync(file);
     linkSync(temporary, path);
     return key;
   } catch (error) {

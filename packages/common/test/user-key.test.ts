@@ -94,3 +94,11 @@ test.each(['', 'relative/path', '/there/is/no/such/directory'])(
     expect(userKeyDirectory()).toBe(`/tmp/rdmc-${process.geteuid!()}`);
   },
 );
+
+test.runIf(process.getuid?.() === 0)(
+  'without an XDG_RUNTIME_DIR of its own, as after `su`, it is in /tmp (RUN AS root to enable)',
+  () => {
+    chownSync(runtime, 12345, 12345);
+    expect(userKeyDirectory()).toBe(`/tmp/rdmc-${process.geteuid!()}`);
+  },
+);

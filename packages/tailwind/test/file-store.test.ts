@@ -2,7 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { ownIdentity } from '@rdmc/common';
+import { ownIdentity, type ProcessIdentity, processState } from '@rdmc/common';
 import { FileStore } from '@rdmc/tailwind/coordinator';
 import { refusal, temporaryDirectory } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -123,19 +123,26 @@ describe('the file store', () => {
 
   describe('and the lock of another process', () => {
     const other = { ...ownIdentity(), pid: 4711, startedAt: '1' };
+    const ofEarlierBoot = { ...other, boot: 'an earlier one' };
 
-    it.each([
-      ['of an earlier boot of this host', { ...other, boot: 'an earlier one' }],
-      ['that has ended', other],
-    ])('%s is taken', async (_, holder) => {
+    async function expectTaken(holder: ProcessIdentity): Promise<void> {
       const path = join(temporaryDirectory(), 'state');
       writeFileSync(`${path}.lock.earlier`, JSON.stringify(holder));
       await (await FileStore.open(path)).close();
       expect(existsSync(`${path}.lock.earlier`)).toBe(false);
-    });
+    }
+
+    it('that has ended is taken', () => expectTaken(other));
+
+    it.skipIf(processState(ofEarlierBoot) === 'elsewhere')(
+      'of an earlier boot of this host is taken (RUN outside of containers, with /etc/machine-id, to enable)',
+      () => expectTaken(ofEarlierBoot),
+    );
 
     it.each([
       ['on another host', { ...other, host: 'elsewhere', boot: 'its own' }],
+      ['on another host of this name', { ...other, boot: 'its own', machine: 'another' }],
+      ['of a version that did not name the machine', { ...other, boot: 'its own', machine: undefined }],
       ['in another container of this host', { ...other, pids: 'pid:[1]' }],
       ['in another container of a host of this name', { ...other, pids: 'pid:[1]', boot: 'its own' }],
     ])('%s is left alone, and the error says whose it is and what to do', async (_, holder) => {

@@ -101,6 +101,30 @@ it('another backup is asked where one has ended, and where a replica is damaged'
   await recovery.close();
 });
 
+it('another backup is asked where the connection of the heir with one breaks, and both live', async () => {
+  const { cluster, logId } = await rig(6, 5);
+  const recovery = await begin(cluster[2]!, logId);
+  const division = await recovery.divide(SHARES);
+  const [heir, cut] = [cluster[2]!, 4];
+  expect(division.segments.map(({ sources }) => sources[0])).toContain(cut);
+  const [asked, over] = [new Deferred<void>(), new Deferred<void>()];
+  const { backup } = cluster[cut]!;
+  const load = backup.load.bind(backup);
+  backup.load = async (...args) => {
+    asked.resolve();
+    await over.promise;
+    return load(...args);
+  };
+  const part = pulled(heir, division);
+  await asked.promise;
+  heir.mesh.reportFailure(cut, 'for the test');
+  expect(await part).toEqual(expected(SHARES[0]!));
+  // The other heir's connection is whole.
+  over.resolve();
+  expect(await pulled(cluster[3]!, division)).toEqual(expected(SHARES[1]!));
+  await recovery.close();
+});
+
 it('heirs of an attempt before the last one get nothing, and one that does not take part neither', async () => {
   const { cluster, logId } = await rig(5);
   const first = await begin(cluster[2]!, logId);

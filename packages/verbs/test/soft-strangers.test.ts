@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { PYTHON } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { QueuePair } from '../src/index.js';
+import { linkProgram } from './native/variant.mjs';
 import { type Side, side } from './support/pair.js';
 
 /** More than the 256 that the listener keeps of one address or process: they replace each other. */
@@ -87,5 +88,19 @@ describe('connections without a proof of the key', () => {
     await connectOnce(pair);
     // It ends when the last of its connections has ended.
     expect(await once(strangers, 'exit')).toEqual([0, null]);
+  });
+});
+
+const program = await linkProgram('soft-strangers', 'soft-strangers');
+const lacking = program ? '' : '[skipped: the addon was not built here: npx turbo run native]';
+
+describe.skipIf(lacking)(`who leaves for a stranger ${lacking}`, () => {
+  it.each([
+    ['is of the same address where that has its quota', 'one-address'],
+    ['is the oldest of all addresses where they have theirs', 'all'],
+    ['has said nothing, if there is such a one', 'silent'],
+  ])('%s', (_, name) => {
+    const run = spawnSync(program as string, [name], { encoding: 'utf8' });
+    expect(run.status ?? run.signal, run.stderr).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
 import type { Mutant } from '../mutant.js';
 import { cast } from './cast.js';
+import { common } from './common.js';
 import { dataplane } from './dataplane.js';
 import { group } from './group.js';
 import { groupFirstBlocks } from './group-first-blocks.js';
@@ -9,8 +10,10 @@ import { hipower } from './hipower.js';
 import { kv } from './kv.js';
 import { kvHandOver } from './kv-hand-over.js';
 import { kvIndex } from './kv-index.js';
+import { kvSalvage } from './kv-salvage.js';
 import { levels } from './levels.js';
 import { mesh } from './mesh.js';
+import { quotas } from './quotas.js';
 import { schedule } from './schedule.js';
 import { tailwind } from './tailwind.js';
 import { tailwindCoordinator } from './tailwind-coordinator.js';
@@ -23,6 +26,7 @@ import { verbsRequests } from './verbs-requests.js';
 /** Every mutant of the repository. */
 export const MUTANTS: readonly Mutant[] = [
   ...cast,
+  ...common,
   ...dataplane,
   ...group,
   ...groupFirstBlocks,
@@ -32,8 +36,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...kv,
   ...kvHandOver,
   ...kvIndex,
+  ...kvSalvage,
   ...levels,
   ...mesh,
+  ...quotas,
   ...schedule,
   ...tailwind,
   ...tailwindCoordinator,

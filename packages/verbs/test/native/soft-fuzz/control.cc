@@ -15,7 +15,8 @@
 namespace rdmc::fuzz {
 namespace {
 
-constexpr uint32_t kDepth = 16;
+// Of one page up to kLittleDepth, and of the layout for more.
+constexpr uint32_t kDepths[] = {16, kLittleDepth, kLittleDepth + 1, kMaxReceiveDepth};
 
 // Two devices in this process. The hostile one is honest until both are connected; then its pages are overwritten.
 struct Pair {
@@ -92,15 +93,16 @@ void settle(Pair& p, uint32_t qp) {
 }
 
 // Where a change goes: the queue pair's page, its receive slots, inbound completions, the region's entry, the queue.
-uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint32_t region, uint32_t cq) {
+uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint32_t depth, uint32_t region,
+                 uint32_t cq) {
   const uint32_t index = qp & (kMaxQps - 1);
   switch (which % 5) {
     case 0:
       return reinterpret_cast<uint8_t*>(&control.qp(index));
     case 1:
-      return reinterpret_cast<uint8_t*>(control.receiveSlots(index, kDepth));
+      return reinterpret_cast<uint8_t*>(control.receiveSlots(index, depth));
     case 2:
-      return reinterpret_cast<uint8_t*>(control.inbound(index, kDepth));
+      return reinterpret_cast<uint8_t*>(control.inbound(index, depth));
     case 3:
       return reinterpret_cast<uint8_t*>(&control.region(RegionTable::indexOf(region)));
     default:
@@ -110,11 +112,13 @@ uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint
 
 }  // namespace
 
-// Changes of four bytes: which structure, which word of it, and the word's new value (4 bytes).
+// Changes of four bytes: which structure (bit 7: of the victim; bits 5-6 of the first change: the queue pairs' depth),
+// which word of it, and the word's new value (4 bytes).
 void control(const uint8_t* data, size_t size) {
   Pair& p = pair();
+  const uint32_t depth = size > 0 ? kDepths[data[0] >> 5 & 3] : kDepths[0];
   uint32_t qp[2];
-  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQueuePair({p.pd[i], p.cq[i], p.cq[i], kDepth, kDepth, true});
+  for (int i = 0; i < 2; ++i) qp[i] = p.devices[i]->createQueuePair({p.pd[i], p.cq[i], p.cq[i], depth, depth, true});
   connect(p, qp);
   // The hostile side's own pages, and what it may write of the victim's.
   SharedRegion& entry = p.devices[1]->control().region(RegionTable::indexOf(p.region[1]));
@@ -124,9 +128,9 @@ void control(const uint8_t* data, size_t size) {
     const bool victims = data[at] & 0x80;
     const ControlSegment& segment = p.devices[victims ? 0 : 1]->control();
     // Of the victim's pages a peer has business with its queue pair's alone: the rest is beyond what is promised.
-    const uint8_t which = victims ? uint8_t(data[at] & 2) : uint8_t(data[at] & 0x7f);
-    uint8_t* place = placeOf(segment, which, qp[victims ? 0 : 1], p.region[1], p.cq[1]);
-    std::memcpy(place + data[at + 1] % 64 * 4, data + at + 2, 4);
+    const uint8_t which = victims ? uint8_t(data[at] & 2) : uint8_t(data[at] & 0x1f);
+    uint8_t* place = placeOf(segment, which, qp[victims ? 0 : 1], depth, p.region[1], p.cq[1]);
+    std::memcpy(place + data[at + 1] * 4, data + at + 2, 4);
   }
   use(p, qp[0]);
   settle(p, qp[0]);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "core/raii.h"
+#include "soft/shm/socket.h"
 
 namespace rdmc::fuzz {
 
@@ -29,6 +30,37 @@ inline Fd dialLoopback(uint16_t port) {
   require(::connect(socket.get(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0, "cannot connect to the device");
   return socket;
 }
+
+inline Fd dialLink(const DeviceId& device) {
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  sockaddr_un address;
+  const socklen_t length = abstractAddress(shmSocketName(device), address);
+  require(::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), length) == 0, "cannot connect to the device");
+  return socket;
+}
+
+inline Fd acceptFrom(const Fd& listener) {
+  pollfd waiting{listener.get(), POLLIN, 0};
+  require(::poll(&waiting, 1, kLimitMs) > 0, "the device does not dial");
+  return Fd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+}
+
+struct HostileListener {
+  HostileListener() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in own{};
+    own.sin_family = AF_INET;
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof own;
+    require(::bind(socket.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) == 0 &&
+                ::listen(socket.get(), 16) == 0 &&
+                ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) == 0,
+            "cannot listen");
+    port = ntohs(own.sin_port);
+  }
+  Fd accept() const { return acceptFrom(socket); }
+  Fd socket;
+  uint16_t port = 0;
+};
 
 inline void sendAll(const Fd& socket, const void* bytes, size_t length) {
   const auto* from = static_cast<const uint8_t*>(bytes);

@@ -67,22 +67,6 @@ void postSome(Victim& v, uint32_t qp) {
   v.device->post(slots, 5);
 }
 
-struct HostileListener {
-  HostileListener() : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t length = sizeof own;
-    require(::bind(socket.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) == 0 &&
-                ::listen(socket.get(), 16) == 0 &&
-                ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &length) == 0,
-            "cannot listen");
-    port = ntohs(own.sin_port);
-  }
-  Fd socket;
-  uint16_t port = 0;
-};
-
 }  // namespace
 
 void tcpListener(const uint8_t* data, size_t size) {
@@ -107,7 +91,7 @@ void tcpPeer(const uint8_t* data, size_t size) {
   v.device->connect(qp, hostile.fields(), ConnectParameters{7, 10, 2000},
                     [done](const Failure*) { done->set_value(); });
   // The victim dials: it is welcomed and admitted.
-  const Fd answers(::accept(listener.socket.get(), nullptr, nullptr));
+  const Fd answers = listener.accept();
   TcpHello hello{};
   require(receiveAll(answers, &hello, sizeof hello), "the device does not greet");
   const TcpReply welcome{kTcpMagic, kTcpVersion, kTcpWelcome, 0, {}};
