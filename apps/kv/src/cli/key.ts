@@ -2,19 +2,18 @@ import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { KvError, messageOf } from '../errors.js';
 
 const OTHERS_MODE_BITS = 0o077;
-const ROOT = 0;
 /** Far more than a key: a longer file is not a key file. */
 const MOST_KEY_FILE_BYTES = 4096;
 
 /**
  * The cluster key: from a file, or from the variable RDMC_KEY.
- * @throws KvError ERR_RDMC_KV_INVALID_KEY: the file cannot be read, others can read it, or it belongs to another user
+ * @throws KvError ERR_RDMC_KV_INVALID_KEY: the file cannot be read, or others can read it
  */
 export function clusterKey(file: string | undefined): string | undefined {
   return file === undefined ? process.env.RDMC_KEY : keyIn(file);
 }
 
-/** A file that others can read is refused, as ssh does, and one of another user; not a pipe, as of the shell's `<(command)`. */
+/** A file that others can read is refused, as ssh does; a pipe, as of the shell's `<(command)`, has no such mode. */
 function keyIn(path: string): string {
   let file: number | undefined;
   try {
@@ -40,11 +39,6 @@ function requireKeyFile(path: string, file: number): void {
   if ((facts.mode & OTHERS_MODE_BITS) !== 0) {
     const mode = (facts.mode & 0o777).toString(8).padStart(4, '0');
     throw invalidKey(`others can read or change the key file ${path} (mode ${mode}): chmod 600 ${path}`);
-  }
-  const user = process.geteuid!();
-  // Only root can read such a file; its owner knows the key, and can change it.
-  if (facts.uid !== user && facts.uid !== ROOT) {
-    throw invalidKey(`the key file ${path} belongs to user ${facts.uid}: chown ${user} ${path}`);
   }
   if (facts.size > MOST_KEY_FILE_BYTES) {
     throw invalidKey(`${path} has ${facts.size} bytes, so it is not a key file; check the path`);

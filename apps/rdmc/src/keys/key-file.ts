@@ -7,25 +7,19 @@ import { pipeText } from './pipe-text.js';
 
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
-const ROOT = 0;
 /** Much more than a key: a longer file is not a key file. */
 const MOST_TEXT_BYTES = 4096;
 
 /** A pipe that is opened with O_NONBLOCK does not wait for its writer, in a thread where no signal can end the wait. */
 const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK;
 
-function requireOwnFile(path: string, { mode, size, uid }: Stats): void {
+function requireOwnFile(path: string, { mode, size }: Stats): void {
   if ((mode & OTHERS) !== 0) {
     const found = (mode & 0o777).toString(8).padStart(4, '0');
     throw keyError(
       `the key file ${path} can be read or changed by others (mode ${found})`,
       `chmod 600 ${path}`,
     );
-  }
-  const user = process.geteuid!();
-  // Only root can read such a file; its owner knows the key, and can change it.
-  if (uid !== user && uid !== ROOT) {
-    throw keyError(`the key file ${path} belongs to user ${uid}`, `chown ${user} ${path}`);
   }
   if (size > MOST_TEXT_BYTES) throw tooLong(path, size);
 }
@@ -57,8 +51,8 @@ async function textIn(path: string, signal: AbortSignal | undefined): Promise<st
 }
 
 /**
- * Reads the key in a file. A file that others can read is refused, as ssh refuses such keys, and one of another user.
- * Mode and owner of pipes, as of the shell's `<(command)`, are not checked.
+ * Reads the key in a file. A file that others can read is refused, as ssh refuses such keys. The mode of pipes, as of
+ * the shell's `<(command)`, is not checked.
  * @param signal ends the wait for the writer of a pipe
  * @throws CliError ERR_RDMC_INVALID_KEY, ERR_RDMC_WRONG_ROLE, or the system's code; the reason of the signal
  */
