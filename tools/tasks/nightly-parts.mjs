@@ -17,6 +17,8 @@ export const SMOKE_LIMIT_SECONDS = 900;
  * @property {number} [limitMinutes] after which the full part is ended
  */
 
+const scenarios = (...names) => names.flatMap((name) => ['--scenario', name]);
+
 /** @type {NightlyPart[]} */
 export const PARTS = [
   { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], limitMinutes: 20 },
@@ -30,16 +32,16 @@ export const PARTS = [
   {
     label: 'chaos',
     script: 'test:chaos',
-    full: ['--runs', '60'],
-    smoke: ['--runs', '2', '--seed', '1'],
+    full: ['--store', '--runs', '45'],
+    smoke: ['--store', '--runs', '2', '--seed', '1'],
     limitMinutes: 75,
   },
   {
     label: 'chaos of kv',
     script: 'test:chaos',
-    full: ['--kv', '--runs', '24'],
-    // The other scenarios are in `npm test`, or parts of those that are.
-    smoke: ['--kv', '--runs', '1', '--seed', '3', '--scenario', 'kv-upgrade'],
+    full: ['--kv', '--runs', '32'],
+    // The other scenarios are in `npm test`, or parts of those that are, or take longer.
+    smoke: ['--kv', '--runs', '3', '--seed', '1880', ...scenarios('kv-upgrade', 'kv-twin', 'kv-drain-death')],
     limitMinutes: 45,
   },
   {

@@ -1,26 +1,29 @@
 // npm run test:chaos: many runs, each from its seed.
 import { constants } from 'node:os';
 import { parseArgs } from 'node:util';
-import { noEtcd } from '@rdmc/testing/etcd';
-import { GROUP_NEEDS_ROOT, GROUP_SCENARIOS, type GroupScenario } from './group/group-scenarios.js';
-import { KV_NEEDS_ROOT, KV_SCENARIOS, type KvScenario, NEEDS_ETCD } from './kv/kv-plan.js';
-import { judge, type Subject } from './run/judge.js';
-import { NEEDS_ROOT, SCENARIOS, type Scenario } from './run/plan.js';
-import { groupOfProcesses, kvCluster, storeOverLog } from './subjects.js';
+import { type Choice, chosen, impossibleHere, KINDS, type Kind } from './kinds.js';
+import { judge } from './run/judge.js';
 
-const HELP = `chaos [--kv | --group] [--runs N] [--seed N] [--scenario NAME]...
+const scenariosOf = (option: Kind['option']): string =>
+  KINDS.find((kind) => kind.option === option)!.scenarios.join(', ');
+const all = (needed: 'needsRoot' | 'needsEtcd'): string => KINDS.flatMap((kind) => kind[needed]).join(', ');
+
+const HELP = `chaos [--store] [--kv] [--group] [--runs N] [--seed N] [--scenario NAME]...
 
 Runs a cluster of processes under load with faults (kills, stops, torn writes, cut links, damaged bits), and checks the
-answers that its clients got, or the messages that its members delivered.
+answers that its clients got, or the messages that its members delivered. Without --store, --kv and --group the seeds have
+these three in turn.
+  --store          a small store over one log; its scenarios:
+                   ${scenariosOf('store')}
+  --kv             a cluster of kv servers; its scenarios:
+                   ${scenariosOf('kv')}
+  --group          members of a group of @rdmc/group with stable delivery, which must deliver the same; its scenarios:
+                   ${scenariosOf('group')}
+  --scenario NAME  one of these scenarios; others are left out, and kinds of clusters that do not have it
   --runs N         number of runs (default: RDMC_CHAOS_RUNS, or 300)
   --seed N         seed of the first run; each next run adds 1 (default: RDMC_TEST_SEED, or from the clock)
-  --scenario NAME  ${SCENARIOS.join(', ')}
-  --kv             a cluster of kv servers instead of a small store over one log; its scenarios:
-                   ${KV_SCENARIOS.join(', ')}
-  --group          members of a group of @rdmc/group with stable delivery, which must deliver the same; its scenarios:
-                   ${GROUP_SCENARIOS.join(', ')}
-Left out without root: ${[...NEEDS_ROOT, ...KV_NEEDS_ROOT, ...GROUP_NEEDS_ROOT].join(', ')};
-without etcd: ${NEEDS_ETCD.join(', ')}.
+Left out without root: ${all('needsRoot')};
+without etcd: ${all('needsEtcd')}.
 Exit code 1: a run failed; its seed and history file are printed.
 Ctrl-C ends every process and removes every file of the current run.`;
 
@@ -29,6 +32,7 @@ const { values } = parseArgs({
     runs: { type: 'string' },
     seed: { type: 'string' },
     scenario: { type: 'string', multiple: true },
+    store: { type: 'boolean' },
     kv: { type: 'boolean' },
     group: { type: 'boolean' },
     help: { type: 'boolean', short: 'h' },
@@ -62,12 +66,13 @@ async function main(): Promise<number> {
     '--seed',
     values.seed ?? process.env.RDMC_TEST_SEED ?? String(Date.now() % 1_000_000),
   );
-  const subject = subjects();
-  if (runs === undefined || first === undefined || subject === undefined) return 2;
+  const choices = choose();
+  if (runs === undefined || first === undefined || choices === undefined) return 2;
   heedSignals();
   let failed = 0;
   for (let seed = first; seed < first + runs; seed += 1) {
-    const next = await subject(seed);
+    const { option, create } = choices[seed % choices.length]!;
+    const next = await create(seed);
     const { scenario } = next.plan;
     const report = await judge(next, interrupted.signal).catch((error: unknown) => {
       if (interrupted.signal.aborted) leave(seed);
@@ -78,17 +83,11 @@ async function main(): Promise<number> {
     console.log(`${failure === undefined ? 'ok    ' : 'FAILED'} ${what} ${summary}, ${seconds.toFixed(1)} s`);
     if (failure === undefined) continue;
     failed += 1;
-    const again = `npm run test:chaos --${subjectFlag()} --runs 1 --seed ${seed} --scenario ${scenario}`;
+    const again = `npm run test:chaos -- --${option} --runs 1 --seed ${seed} --scenario ${scenario}`;
     console.log(`  ${failure.replaceAll('\n', '\n  ')}\n  history: ${file}\n  again: ${again}`);
   }
   console.log(`${runs} runs, ${failed} failed`);
   return failed > 0 ? 1 : 0;
-}
-
-/** As it is given on the command line. */
-function subjectFlag(): string {
-  if (values.group) return ' --group';
-  return values.kv ? ' --kv' : '';
 }
 
 function wholeNumber(name: string, text: string): number | undefined {
@@ -97,42 +96,14 @@ function wholeNumber(name: string, text: string): number | undefined {
   return undefined;
 }
 
-/** Creates the system of a seed. */
-function subjects(): ((seed: number) => Subject | Promise<Subject>) | undefined {
-  if (values.kv && values.group) {
-    console.error('--kv and --group are two subjects; give one of them');
+/** The kinds that were asked for, with the scenarios that can run here. */
+function choose(): readonly Choice[] | undefined {
+  const impossible = impossibleHere();
+  for (const [name, needed] of impossible) console.log(`left out, because it needs ${needed}: ${name}`);
+  try {
+    return chosen(values, values.scenario, impossible);
+  } catch (error) {
+    console.error((error as Error).message);
     return undefined;
   }
-  if (values.group) {
-    const among = named(withoutRoot(GROUP_SCENARIOS, GROUP_NEEDS_ROOT));
-    return among && ((seed) => groupOfProcesses(seed, among as readonly GroupScenario[]));
-  }
-  if (values.kv) {
-    const among = named(possible());
-    return among && ((seed) => kvCluster(seed, among as readonly KvScenario[]));
-  }
-  const among = named(withoutRoot(SCENARIOS, NEEDS_ROOT));
-  return among && ((seed) => storeOverLog(seed, among as readonly Scenario[]));
-}
-
-/** The scenarios that this user can run. */
-function withoutRoot(all: readonly string[], needRoot: readonly string[]): readonly string[] {
-  if (process.getuid?.() === 0) return all;
-  console.log(`left out, because they need root: ${needRoot.join(', ')}`);
-  return all.filter((name) => !needRoot.includes(name));
-}
-
-/** The scenarios of kv that this machine can run. */
-function possible(): readonly string[] {
-  if (noEtcd)
-    console.log(`left out, because they need etcd (apt-get install etcd-server): ${NEEDS_ETCD.join(', ')}`);
-  const here = KV_SCENARIOS.filter((name) => !(noEtcd && NEEDS_ETCD.includes(name)));
-  return withoutRoot(here, KV_NEEDS_ROOT);
-}
-
-function named(all: readonly string[]): readonly string[] | undefined {
-  const unknown = values.scenario?.find((name) => !all.includes(name));
-  if (unknown === undefined) return values.scenario ?? all;
-  console.error(`unknown scenario '${unknown}'; known are ${all.join(', ')}`);
-  return undefined;
 }

@@ -16,7 +16,8 @@ function again(seed: number, scenario: string, subject = ''): string {
 }
 
 /**
- * Left out, unless RDMC_TEST_LONG=1: `kv-upgrade`, which `npm run test:smoke` runs, and faults that other runs contain.
+ * Left out, unless RDMC_TEST_LONG=1: `kv-upgrade`, `kv-twin` and `kv-drain-death`, which `npm run test:smoke` runs; `kv-twin-stopped`,
+ * `kv-twin-cut`, `kv-remove` and `kv-full-disk`, which wait for a silence or move all slots; and faults that other runs contain.
  * `primary` is a part of `primary-and-backups`, `kv-server` of `kv-servers`; `kv-power` ends all processes as `coordinator` and `power-failure` do. In `kv-move-deaths` slots move, and
  * processes die, as in `kv-hand-over`, `kv-join` and `kv-drain`; in `kv-move-standby` coordinators follow each other, as in
  * `kv-standby`. `kv-partition` and `kv-move-partition` take half a minute. Tests of @rdmc/kv have the others: `cluster` loses two servers
@@ -31,6 +32,7 @@ const LEFT_OUT: readonly string[] =
         ...['primary', 'power-failure', 'coordinator', 'kv-server', 'kv-servers', 'kv-stopped', 'kv-return'],
         ...['kv-coordinator', 'kv-coordinator-server', 'kv-hand-over', 'kv-join', 'kv-drain'],
         ...['kv-standby', 'kv-partition', 'kv-move-partition', 'kv-upgrade'],
+        ...['kv-twin', 'kv-twin-stopped', 'kv-twin-cut', 'kv-remove', 'kv-drain-death', 'kv-full-disk'],
         ...[
           'group-calm',
           'group-member',

@@ -8,7 +8,8 @@ import type { Outcome } from './member-process.js';
 const OPERATION_MS = 4_000;
 /** Pause of a client after a refusal. */
 const PAUSE_MS = 20;
-const KEYS = 5;
+/** The keys that are read at the end, beside those that are written together. */
+export const KEYS: readonly string[] = Array.from({ length: 5 }, (_, index) => `key-${index + 1}`);
 const LONGEST_VALUE_BYTES = 400;
 
 /** The clients' view of a server. */
@@ -117,6 +118,12 @@ export class Clients implements Load {
     return found;
   }
 
+  /** A request to one server, beside those of the load. */
+  async ask(to: Target, key: string, kind: 'get' | 'set'): Promise<void> {
+    const client = this.#nextClient++;
+    await this.#ask(to, client, key, kind === 'get' ? { kind } : { kind, value: this.#value() });
+  }
+
   async #run(): Promise<void> {
     const { random, primary, former } = this.options;
     let client = this.#nextClient++;
@@ -131,7 +138,7 @@ export class Clients implements Load {
       const isRead = old !== undefined && random.integer(0, 9) > 0;
       if (!isRead && random.integer(0, 9) === 0) await this.#writeTogether(to, client);
       else {
-        const key = `key-${random.integer(1, KEYS)}`;
+        const key = random.pick(KEYS);
         const isDone = await this.#ask(to, client, key, isRead ? { kind: 'get' } : this.#action(key));
         if (isDone === undefined) await pause();
       }

@@ -4,12 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const DISK = '16m';
 const PIECE = Buffer.alloc(64 * 1024, 1);
 
 /** Mounts a small file system at a directory. Needs root. Returns the function that unmounts it. */
-export async function smallDisk(directory: string): Promise<() => Promise<void>> {
-  await run('mount', ['-t', 'tmpfs', '-o', `size=${DISK}`, 'tmpfs', directory]);
+export async function smallDisk(directory: string, size = '16m'): Promise<() => Promise<void>> {
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory]);
   return async () => {
     await run('umount', ['-l', directory]);
   };

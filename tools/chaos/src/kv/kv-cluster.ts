@@ -1,13 +1,12 @@
 import type { SpawnOptions } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { reserveLoopbackPorts } from '@rdmc/mesh/loopback';
 import { Etcd } from '@rdmc/testing/etcd';
-import { freed } from '@rdmc/testing/members';
+import { smallDisk } from '../cluster/small-disk.js';
 import { ETCD_HOST, hostOf, KvPlaces } from './kv-places.js';
 import type { KvPlace, KvShape } from './kv-plan.js';
 import { BUILT, type KvRelease } from './kv-release.js';
@@ -21,6 +20,12 @@ const GATE = ['./gate.js', '../../dist/gate.js']
   .map((path) => fileURLToPath(new URL(path, import.meta.url)))
   .find(existsSync)!;
 
+/** Where a process runs, and the parent of its directory. */
+interface Site {
+  readonly host: string;
+  readonly directory: string;
+}
+
 /** `kv coordinator` and `kv server` as processes, with the same addresses and files after every start. */
 export class KvCluster {
   readonly directory = mkdtempSync(join(tmpdir(), 'rdmc-chaos-kv-'));
@@ -29,6 +34,8 @@ export class KvCluster {
   coordinator!: KvProcess;
   standbys: readonly KvProcess[] = [];
   servers: readonly KvProcess[] = [];
+  /** Processes whose id another process has got; clients ask them as long as they run. */
+  replaced: readonly KvProcess[] = [];
   /** Processes of members that were started again. */
   readonly #former: KvProcess[] = [];
   readonly #starting = new Set<KvProcess>();
@@ -39,10 +46,17 @@ export class KvCluster {
   #etcd: Etcd | undefined;
   #isRemoved = false;
 
-  /** @param place anything but loopback needs root */
+  /** By server. */
+  readonly #unmount = new Map<number, () => Promise<void>>();
+
+  /**
+   * @param place anything but loopback needs root
+   * @param diskSize of a file system of each server; needs root
+   */
   constructor(
     private readonly shape: KvShape,
     private readonly place: KvPlace = 'loopback',
+    private readonly diskSize?: string,
   ) {}
 
   /** The lab in which the cluster runs. */
@@ -52,9 +66,10 @@ export class KvCluster {
 
   /** The processes that were started, those that ended included. */
   get processes(): KvProcess[] {
-    return [...this.#former, ...this.#starting, ...this.servers, ...this.standbys, this.coordinator].filter(
-      (each) => each !== undefined,
-    );
+    const servers = [...this.#former, ...this.replaced, ...this.#starting, ...this.servers];
+    const all = [...servers, ...this.standbys, this.coordinator].filter((each) => each !== undefined);
+    // A twin that was admitted is among the servers, too.
+    return [...new Set(all)];
   }
 
   /** @param environment returns the variables of one server, by its number from 1 */
@@ -66,6 +81,7 @@ export class KvCluster {
       this.#etcd ??= await Etcd.at(places.etcd, { launch: (...what) => places.launch(ETCD_HOST, ...what) });
     }
     if (places.lab) await this.#openGates(places);
+    if (this.diskSize) await this.#mountDisks(this.diskSize);
     if (this.#isRemoved) throw new Error('the cluster was removed before it was started');
     this.coordinator = this.#launchCoordinator();
     this.servers = Array.from({ length: servers }, (_, index) =>
@@ -106,30 +122,68 @@ export class KvCluster {
 
   /** Another process of a server, with its files or with none. Resolves when clients can connect. */
   async restartServer(former: KvProcess, hasFiles: boolean): Promise<KvProcess> {
-    const index = this.servers.indexOf(former);
-    const id = index + 1;
-    if (!hasFiles) rmSync(join(this.directory, `server-${id}`), { recursive: true, force: true });
+    const id = Number(former.id);
+    if (!hasFiles) this.#removeFiles(id);
     const server = this.#launchServer(id, {});
     // Clients do not ask it before: a request that does not reach it has no known outcome.
     this.#starting.add(server);
     await server.ready;
     this.#starting.delete(server);
-    this.#former.push(former);
-    this.servers = this.servers.map((each) => (each === former ? server : each));
+    this.replace(former, server);
     return server;
+  }
+
+  /** From now on this process is the one with the id of a former one. */
+  replace(former: KvProcess, server: KvProcess): void {
+    this.replaced = [...this.replaced, former];
+    this.servers = this.servers.map((each) => (each === former ? server : each));
+  }
+
+  /**
+   * Another process with the id of a server. It has other ports and its own directory, and joins at a server that runs, in that one's
+   * host. It does not take the other process's place: it may have to end.
+   */
+  async launchTwin(id: string, beside: KvProcess): Promise<KvProcess> {
+    const port = await beside.ready;
+    const listen = await this.#places!.freeAddress(Number(beside.id));
+    const place = ['--join', `127.0.0.1:${port}`, '--listen', listen];
+    const at = { host: this.#places!.hostOf(Number(beside.id)), directory: join(this.directory, 'twin') };
+    const twin = this.#launchServer(Number(id), {}, place, at);
+    this.#former.push(twin);
+    return twin;
+  }
+
+  /** Of the files of a server. */
+  directoryOf(server: KvProcess): string {
+    return this.#directoryOf(Number(server.id));
+  }
+
+  #directoryOf(id: number): string {
+    return join(this.directory, `server-${id}`);
+  }
+
+  /** A mounted directory cannot be removed. */
+  #removeFiles(id: number): void {
+    const directory = this.#directoryOf(id);
+    for (const name of readdirSync(directory))
+      rmSync(join(directory, name), { recursive: true, force: true });
+  }
+
+  async #mountDisks(size: string): Promise<void> {
+    for (let id = 1; id <= this.shape.servers; id += 1) {
+      if (this.#unmount.has(id)) continue;
+      const directory = this.#directoryOf(id);
+      mkdirSync(directory);
+      this.#unmount.set(id, await smallDisk(directory, size));
+    }
   }
 
   /** A server that was not in the list joins. Resolves when clients can connect. */
   async join(): Promise<KvProcess> {
     const id = this.servers.length + 1;
-    const port = await this.servers[0]!.ready;
-    const [free] = await freed(await reserveLoopbackPorts(1));
-    const server = this.#launchServer(id, {}, [
-      '--join',
-      `127.0.0.1:${port}`,
-      '--listen',
-      `127.0.0.1:${free!.port}`,
-    ]);
+    const port = await this.servers.find(({ gone }) => !gone)!.ready;
+    const listen = await this.#places!.freeAddress(id);
+    const server = this.#launchServer(id, {}, ['--join', `127.0.0.1:${port}`, '--listen', listen]);
     this.#starting.add(server);
     await server.ready;
     this.#starting.delete(server);
@@ -160,14 +214,20 @@ export class KvCluster {
 
   get #shared(): string[] {
     const state = this.#etcd ? ['--etcd', this.#etcd.endpoint, '--lead-seconds', String(LEAD_SECONDS)] : [];
-    return [...this.#list, ...state];
+    return [...this.#list, ...state, '--directory', this.directory];
   }
 
-  #launchServer(id: number, environment: Record<string, string>, place = this.#list): KvProcess {
+  #launchServer(
+    id: number,
+    environment: Record<string, string>,
+    place = this.#list,
+    { host, directory }: Site = { host: this.#places!.hostOf(id), directory: this.directory },
+  ): KvProcess {
     const own = ['server', '--id', String(id), '--port', '0', '--replicas', String(this.shape.replicas)];
     // Servers that poll take the processors from the others.
     const small = ['--segment-mib', '4', '--segments', '16', '--buffers', '12', '--window-ms', '0'];
-    return this.#launch(this.#places!.hostOf(id), `server ${id}`, [...own, ...small, ...place], environment);
+    const files = ['--directory', directory];
+    return this.#launch(host, `server ${id}`, [...own, ...small, ...place, ...files], environment);
   }
 
   /** A program at each host of servers, that leads from a socket's file into it. */
@@ -193,7 +253,7 @@ export class KvCluster {
     environment: Record<string, string> = {},
   ): KvProcess {
     if (this.#isRemoved) throw new Error('the cluster was removed');
-    const common = ['--directory', this.directory, '--join-seconds', '120'];
+    const common = ['--join-seconds', '120'];
     const { program, environment: levels } = this.release;
     const child = this.#places!.launch(host, process.execPath, [program, ...args, ...common], {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -213,6 +273,7 @@ export class KvCluster {
     await this.#etcd?.stop();
     // Ends the gate, too.
     await this.#places?.remove();
+    for (const unmount of this.#unmount.values()) await unmount();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

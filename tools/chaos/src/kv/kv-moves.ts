@@ -1,10 +1,8 @@
 // Scenarios in which slots are handed over between servers that run: the faults come among the hand-overs.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Clients } from '../cluster/clients.js';
-import type { Chances } from '../random.js';
-import type { KvCluster } from './kv-cluster.js';
+import type { Deeds, HarmedKv } from './harmed-kv.js';
 import { ETCD_HOST, hostOf, hostOfServer } from './kv-places.js';
-import { type KvPlan, type KvScenario, LONGEST_TAKEOVER_MS, PAUSE_MS } from './kv-plan.js';
+import { LONGEST_TAKEOVER_MS, PAUSE_MS } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
 
 /** Faults come before one of the first hand-overs, or in it: each is like the others. */
@@ -13,29 +11,9 @@ const LONGEST_MOVE_MS = 60;
 /** Between two faults that belong together: within a hand-over, or while the first one is dealt with. */
 const BETWEEN_MS = [0, 0, 30, LONGEST_TAKEOVER_MS] as const;
 
-/** What a run does for these scenarios. */
-interface MovingRun {
-  readonly plan: KvPlan;
-  readonly random: Chances;
-  readonly cluster: KvCluster;
-  readonly clients: Clients;
-  /** Where no server may end by itself: those that were killed. */
-  killed: KvProcess[] | undefined;
-  living(): KvProcess[];
-  leader(but?: KvProcess): [KvProcess, number];
-  calmly<T>(wait: () => Promise<T>): Promise<T>;
-  killAll(victims: readonly KvProcess[]): Promise<void>;
-  startAgain(server: KvProcess): Promise<KvProcess>;
-  coordinate(): Promise<void>;
-  untilOneLeads(): Promise<void>;
-  requireAll(but: readonly KvProcess[]): void;
-  requireCoordinators(): void;
-  note(event: string): void;
-}
+export type Way = 'return' | 'join' | 'drain';
 
-type Way = 'return' | 'join' | 'drain';
-
-export const MOVES: Partial<Record<KvScenario, (run: MovingRun) => Promise<void>>> = {
+export const MOVES: Deeds = {
   'kv-hand-over': (run) => oneDeath(run, 'return'),
   'kv-join': (run) => oneDeath(run, 'join'),
   'kv-drain': drain,
@@ -48,31 +26,34 @@ export const MOVES: Partial<Record<KvScenario, (run: MovingRun) => Promise<void>
  * Has slots move: a server dies and returns, or a further one joins, or one is to go. Resolves with it and another one; the slots of
  * the first one, or those that it gets, move from then on.
  */
-async function begin(run: MovingRun, way: Way): Promise<[moved: KvProcess, other: KvProcess]> {
-  const [first, other] = run.random.shuffled(run.living()) as [KvProcess, KvProcess];
+export async function begin(
+  run: HarmedKv,
+  way: Way,
+  [first, other]: readonly KvProcess[] = run.random.shuffled(run.living()),
+): Promise<[moved: KvProcess, other: KvProcess]> {
   if (way === 'join') {
     const joined = await run.calmly(() => run.cluster.join());
     run.note(`${joined.name} has joined`);
-    return [joined, other];
+    return [joined, other!];
   }
   if (way === 'drain') {
-    run.note(`drain of ${first.name}: ${await other.admin('DRAIN', idOf(first))}`);
-    return [first, other];
+    run.note(`drain of ${first!.name}: ${await other!.admin('DRAIN', first!.id)}`);
+    return [first!, other!];
   }
-  await run.killAll([first]);
+  await run.killAll([first!]);
   await run.clients.more(run.plan.away);
-  return [await run.startAgain(first), other];
+  return [await run.startAgain(first!), other!];
 }
 
 /** Resolves among the hand-overs: after some, and at any moment of the next one. */
-async function among(run: MovingRun): Promise<void> {
+export async function among(run: HarmedKv): Promise<void> {
   const moves = run.random.integer(0, MOST_MOVES);
   await run.calmly(() => run.leader()[0].moves(moves));
   await delay(run.random.integer(0, LONGEST_MOVE_MS));
 }
 
 /** While slots are handed over, the coordinator dies, or one of the servers, or nobody. */
-async function oneDeath(run: MovingRun, way: Way): Promise<void> {
+async function oneDeath(run: HarmedKv, way: Way): Promise<void> {
   const servers = await begin(run, way);
   await among(run);
   const victim = run.random.pick([...servers, run.cluster.coordinator, undefined]);
@@ -80,7 +61,7 @@ async function oneDeath(run: MovingRun, way: Way): Promise<void> {
 }
 
 /** A server is drained, and gets slots again, so that some slots are at it for a second time; then a server dies. */
-async function drain(run: MovingRun): Promise<void> {
+async function drain(run: HarmedKv): Promise<void> {
   if (run.plan.away > 30) return oneDeath(run, 'drain');
   const { coordinator } = run.cluster;
   const before = coordinator.balances;
@@ -88,14 +69,14 @@ async function drain(run: MovingRun): Promise<void> {
   await run.calmly(() => coordinator.balanced(before));
   await run.clients.more(run.plan.after);
   const again = coordinator.balances;
-  run.note(`end of the drain of ${first.name}: ${await other.admin('UNDRAIN', idOf(first))}`);
+  run.note(`end of the drain of ${first.name}: ${await other.admin('UNDRAIN', first.id)}`);
   await run.calmly(() => coordinator.balanced(again));
   await run.clients.more(run.plan.after);
   await run.killAll([run.random.pick([first, other])]);
 }
 
 /** Two of source or target, another server, and the coordinator die, at once or one after the other. */
-async function twoDeaths(run: MovingRun): Promise<void> {
+async function twoDeaths(run: HarmedKv): Promise<void> {
   const way = run.random.pick(['return', 'join', 'drain'] as const);
   const servers = await begin(run, way);
   const { coordinator } = run.cluster;
@@ -113,7 +94,7 @@ async function twoDeaths(run: MovingRun): Promise<void> {
 }
 
 /** The coordinator that leads is killed, or stopped and continued later; a standby follows it. A server may die meanwhile, or then. */
-async function standby(run: MovingRun): Promise<void> {
+async function standby(run: HarmedKv): Promise<void> {
   const servers = await begin(run, run.random.pick(['return', 'join', 'drain'] as const));
   const death = run.random.pick(['none', 'meanwhile', 'then'] as const);
   const killed = death === 'none' ? [] : [run.random.pick(servers)];
@@ -141,7 +122,7 @@ async function standby(run: MovingRun): Promise<void> {
  * The host of source or target, of another server, of the coordinator that leads, or of etcd is cut off, for shorter or longer than the
  * others wait, and joined again. Clients reach a server that is cut off.
  */
-async function partition(run: MovingRun): Promise<void> {
+async function partition(run: HarmedKv): Promise<void> {
   const lab = run.cluster.lab!;
   const [moved, other] = await begin(run, run.random.pick(['return', 'drain'] as const));
   await among(run);
@@ -163,15 +144,11 @@ async function partition(run: MovingRun): Promise<void> {
 }
 
 /** Kills processes at once. A coordinator is started again, and then no server may have ended by itself, but these. */
-async function kill(run: MovingRun, victims: readonly KvProcess[], before?: KvProcess): Promise<void> {
+async function kill(run: HarmedKv, victims: readonly KvProcess[], before?: KvProcess): Promise<void> {
   await run.killAll(victims);
   const { coordinator } = run.cluster;
   const all = before ? [before, ...victims] : victims;
   if (!all.includes(coordinator)) return;
   await run.coordinate();
   run.requireAll(all);
-}
-
-function idOf(server: KvProcess): string {
-  return server.name.replace(/\D/g, '');
 }

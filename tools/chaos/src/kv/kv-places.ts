@@ -11,9 +11,13 @@ export const ETCD_HOST = 'e';
 export const hostOf = (coordinator: number): string => `c${coordinator}`;
 
 const FIRST_PORT = 7400;
+/** Of members that are not in the list. */
+const FIRST_OTHER_PORT = 7500;
 
 /** Where the processes of a cluster run: on loopback, or in the hosts of a lab. */
 export class KvPlaces {
+  #nextPort = FIRST_OTHER_PORT;
+
   private constructor(
     /** Of the coordinator, the servers, and the standbys. */
     readonly addresses: readonly string[],
@@ -45,6 +49,14 @@ export class KvPlaces {
     const ports = serving.map((name, index) => at(name, FIRST_PORT + 1 + index));
     const etcd = [at(ETCD_HOST, 2379), at(ETCD_HOST, 2380)] as const;
     return new KvPlaces([coordinator!, ...ports, ...others], etcd, lab, hostOfEach);
+  }
+
+  /** An address at the host of a server, for one more member. */
+  async freeAddress(server: number): Promise<string> {
+    this.#nextPort += 1;
+    if (this.lab) return `${this.lab.host(this.hostOf(server)).ipv4}:${this.#nextPort}`;
+    const [free] = await freed(await reserveLoopbackPorts(1));
+    return `${free!.host}:${free!.port}`;
   }
 
   /** Starts a program at a host; on loopback all hosts are this one. */

@@ -21,6 +21,12 @@ export const KV_SCENARIOS = [
   'kv-move-standby',
   'kv-move-partition',
   'kv-upgrade',
+  'kv-twin',
+  'kv-twin-stopped',
+  'kv-twin-cut',
+  'kv-remove',
+  'kv-drain-death',
+  'kv-full-disk',
 ] as const;
 export type KvScenario = (typeof KV_SCENARIOS)[number];
 
@@ -31,15 +37,25 @@ export const NEEDS_ETCD: readonly KvScenario[] = [
   'kv-move-standby',
   'kv-move-partition',
 ];
-/** The coordinators, etcd and the servers are in network namespaces. */
-export const KV_NEEDS_ROOT: readonly KvScenario[] = ['kv-partition', 'kv-move-partition'];
-
 /** Where the processes are: in a lab, all servers are in one host, or each is in its own. */
 export type KvPlace = 'loopback' | 'servers together' | 'servers apart';
 
+/** The coordinators, etcd and the servers are in network namespaces. */
+const IN_LAB: Partial<Record<KvScenario, KvPlace>> = {
+  'kv-partition': 'servers together',
+  'kv-move-partition': 'servers apart',
+  'kv-twin-cut': 'servers apart',
+};
+
+/** The directory of each server is a small file system of its own. */
+export const SMALL_DISKS: readonly KvScenario[] = ['kv-full-disk'];
+
+export const KV_NEEDS_ROOT: readonly KvScenario[] = KV_SCENARIOS.filter(
+  (scenario) => scenario in IN_LAB || SMALL_DISKS.includes(scenario),
+);
+
 export function placeOf(scenario: KvScenario): KvPlace {
-  if (!KV_NEEDS_ROOT.includes(scenario)) return 'loopback';
-  return scenario === 'kv-partition' ? 'servers together' : 'servers apart';
+  return IN_LAB[scenario] ?? 'loopback';
 }
 
 /** The others wait 8 s for a coordinator that is silent. */
@@ -83,6 +99,7 @@ const TWO_DEATHS: readonly KvScenario[] = [
   'kv-move-deaths',
   'kv-move-standby',
   'kv-move-partition',
+  'kv-full-disk',
 ];
 
 /** Everything that a seed determines. */
@@ -95,9 +112,8 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
   const plan: KvPlan = {
     seed,
     scenario,
-    // Enough for new replicas after the loss of r servers.
     shape: {
-      servers: 2 * replicas + 1,
+      servers: serversOf(scenario, replicas),
       replicas,
       standbys: NEEDS_ETCD.includes(scenario) ? random.integer(1, 2) : 0,
     },
@@ -109,4 +125,11 @@ export function drawKv(seed: number, among: readonly KvScenario[]): DrawnKv {
     hasFiles: random.integer(0, 2) > 0,
   };
   return { plan, random };
+}
+
+function serversOf(scenario: KvScenario, replicas: number): number {
+  // After the drain of one and the death of another, r backups are left of each log: one of them is the drained server.
+  if (scenario === 'kv-drain-death') return replicas + 2;
+  // Enough for new replicas after the loss of r servers.
+  return 2 * replicas + 1;
 }

@@ -3,11 +3,20 @@ import { check, type Violation } from '../checker/check.js';
 import { Clients } from '../cluster/clients.js';
 import type { Chances } from '../random.js';
 import type { Subject } from '../run/judge.js';
+import type { Deeds } from './harmed-kv.js';
 import { KvCluster } from './kv-cluster.js';
+import { COORDINATORS } from './kv-coordinators.js';
+import { DISKS } from './kv-disks.js';
+import { LEAVES } from './kv-leaves.js';
 import { MOVES } from './kv-moves.js';
-import { ETCD_HOST, hostOf } from './kv-places.js';
-import { type DrawnKv, type KvPlan, LONGEST_TAKEOVER_MS, PAUSE_MS, placeOf } from './kv-plan.js';
+import { type DrawnKv, type KvPlan, LONGEST_TAKEOVER_MS, placeOf, SMALL_DISKS } from './kv-plan.js';
 import type { KvProcess } from './kv-server.js';
+import { TWINS } from './kv-twins.js';
+
+/** Scenarios in files of their own. */
+const DEEDS: Deeds = { ...COORDINATORS, ...MOVES, ...TWINS, ...LEAVES, ...DISKS };
+/** Of the disk of each server: some closed segments fit. */
+const DISK_SIZE = '64m';
 
 const LONGEST_STOP_MS = 15_000;
 /** Between two requests of a client while the run waits for a time or for processes that start. */
@@ -27,11 +36,13 @@ export class KvRun implements Subject {
   constructor({ plan, random }: DrawnKv) {
     this.plan = plan;
     this.random = random;
-    this.cluster = new KvCluster(plan.shape, placeOf(plan.scenario));
+    const { scenario, shape } = plan;
+    const diskSize = SMALL_DISKS.includes(scenario) ? DISK_SIZE : undefined;
+    this.cluster = new KvCluster(shape, placeOf(scenario), diskSize);
     this.clients = new Clients({
       clients: plan.clients,
       random,
-      primary: () => random.pick(this.living()),
+      primary: () => random.pick(this.#asked()),
       former: () => undefined,
     });
   }
@@ -74,12 +85,9 @@ export class KvRun implements Subject {
     const { scenario, shape, tearAfterBytes } = this.plan;
     if (scenario === 'kv-power') return this.#power();
     if (scenario === 'kv-coordinator') return this.#awayCoordinator([]);
-    if (scenario === 'kv-coordinator-pause') return this.#pauseCoordinator();
     if (scenario === 'kv-return') return this.#return();
-    const move = MOVES[scenario];
-    if (move) return move(this);
-    if (scenario === 'kv-standby') return this.#followEachOther();
-    if (scenario === 'kv-partition') return this.#cutOff();
+    const deed = DEEDS[scenario];
+    if (deed) return deed(this);
     const victims = this.random.shuffled(this.living());
     const [first] = victims;
     if (scenario === 'kv-torn') {
@@ -105,84 +113,6 @@ export class KvRun implements Subject {
     await this.coordinate();
     for (const server of servers) await this.startAgain(server);
     this.requireAll();
-  }
-
-  /** The coordinator is stopped, and continues. A server may die before, so that the takeover is stopped, or meanwhile, or then. */
-  async #pauseCoordinator(): Promise<void> {
-    const { coordinator } = this.cluster;
-    const pauseMs = this.random.integer(...PAUSE_MS);
-    const death = this.random.pick(['none', 'before', 'meanwhile', 'then'] as const);
-    const earlyMs = death === 'meanwhile' ? this.random.integer(0, pauseMs) : pauseMs;
-    this.killed = death === 'none' ? [] : [this.random.pick(this.living())];
-    this.clients.betweenMs = CALM_MS;
-    if (death === 'before') {
-      await this.killAll(this.killed);
-      await delay(this.random.integer(0, LONGEST_TAKEOVER_MS));
-    }
-    this.note('SIGSTOP of the coordinator');
-    coordinator.signal('SIGSTOP');
-    await delay(earlyMs);
-    if (death !== 'before') await this.killAll(this.killed);
-    await delay(pauseMs - earlyMs);
-    this.clients.betweenMs = 0;
-    this.note(`SIGCONT of the coordinator, after ${pauseMs} ms`);
-    coordinator.signal('SIGCONT');
-    await this.clients.more(this.plan.away);
-  }
-
-  /**
-   * The coordinator that leads is killed or stopped, again and again; another one follows it, and it waits in turn when it is back. In
-   * one of the rounds a server dies: before, at the same moment, or when the next one leads.
-   */
-  async #followEachOther(): Promise<void> {
-    const rounds = this.random.integer(1, 3);
-    const death = this.random.pick(['none', 'before', 'meanwhile', 'then'] as const);
-    const fatal = this.random.integer(1, rounds);
-    this.killed = death === 'none' ? [] : [this.random.pick(this.living())];
-    for (let round = 1; round <= rounds; round += 1) {
-      const killed = round === fatal ? this.killed : [];
-      if (death === 'before') await this.killAll(killed);
-      const [leader, term] = this.leader();
-      const isStop = this.random.integer(0, 1) === 1;
-      this.note(`${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}`);
-      if (isStop) leader.signal('SIGSTOP');
-      else await leader.kill('SIGKILL');
-      if (death === 'meanwhile') await this.killAll(killed);
-      const others = this.cluster.coordinators.filter((each) => each !== leader);
-      await this.calmly(() => Promise.race(others.map((each) => each.leads(term))));
-      this.note(`${this.leader(leader)[0].name} leads`);
-      if (death === 'then') await this.killAll(killed);
-      await this.clients.more(this.plan.away);
-      await this.calmly(() => delay(this.random.integer(0, LONGEST_TAKEOVER_MS)));
-      if (isStop) leader.signal('SIGCONT');
-      await this.calmly(async () => (isStop ? leader.waits() : this.cluster.rejoinCoordinator(leader)));
-    }
-    this.requireCoordinators();
-  }
-
-  /**
-   * Hosts are cut off, and joined again: the coordinator that leads, a standby, or etcd, for shorter or longer than the others wait. In
-   * the end one coordinator leads, and the others wait; nothing has ended.
-   */
-  async #cutOff(): Promise<void> {
-    const lab = this.cluster.lab!;
-    this.killed = [];
-    const rounds = this.random.integer(1, 3);
-    for (let round = 1; round <= rounds; round += 1) {
-      const [leader] = this.leader();
-      const led = this.cluster.coordinators.indexOf(leader);
-      const other = this.cluster.coordinators.findIndex((each) => each !== leader);
-      const host = this.random.pick([hostOf(led), hostOf(led), hostOf(other), ETCD_HOST]);
-      this.note(`the link of ${host} is cut; ${leader.name} leads`);
-      await lab.cut(host);
-      await this.clients.more(this.plan.away);
-      await this.calmly(() => delay(this.random.integer(...PAUSE_MS)));
-      await lab.heal(host);
-      this.note(`${host} is joined again`);
-      await this.calmly(() => this.untilOneLeads());
-      await this.clients.more(this.plan.away);
-    }
-    this.requireCoordinators();
   }
 
   /** As far as all of them know: a coordinator that was cut off hears of it after a while. */
@@ -287,6 +217,11 @@ export class KvRun implements Subject {
   living(): KvProcess[] {
     const living = this.cluster.servers.filter(({ gone }) => !gone);
     return living.length > 0 ? living : [...this.cluster.servers];
+  }
+
+  /** Clients also ask a process that runs although another one has its id. */
+  #asked(): KvProcess[] {
+    return [...this.living(), ...this.cluster.replaced.filter(({ gone }) => !gone)];
   }
 
   note(event: string): void {

@@ -18,6 +18,8 @@ interface Told {
   readonly balanced?: boolean;
   /** The server was removed. */
   readonly removed?: number;
+  /** The connection with a member has ended. */
+  readonly memberLost?: { readonly member: number };
 }
 
 /** A process of `kv server` or `kv coordinator`. */
@@ -39,6 +41,17 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
     });
     this.serving = this.#told('serving');
     for (const promise of [this.ready, this.serving]) promise.catch(() => {});
+  }
+
+  /** The number of a server. */
+  get id(): string {
+    return this.name.replace(/\D/g, '');
+  }
+
+  /** Resolves when this member has reported the loss of another one. */
+  loses(id: string): Promise<true> {
+    const isIt = ({ memberLost }: Told): boolean => String(memberLost?.member) === id;
+    return this.until(() => this.events.some(isIt) || undefined, `the loss of member ${id}`);
   }
 
   /** Resolves when the coordinator has reported so many hand-overs. */
@@ -70,6 +83,13 @@ export class KvProcess extends WatchedProcess<Told, 'ready'> {
   async adminReply(...words: readonly string[]): Promise<Reply | undefined> {
     const reply = await command({ port: this.#port, gate: this.gate }, ['rdmc.admin', ...words], ADMIN_MS);
     return typeof reply === 'object' ? reply : undefined;
+  }
+
+  /** The hash slot of a key; undefined: the server does not answer. */
+  async slotOf(key: string): Promise<number | undefined> {
+    const words = ['CLUSTER', 'KEYSLOT', key];
+    const reply = await command({ port: this.#port, gate: this.gate }, words, ADMIN_MS);
+    return typeof reply === 'object' && 'value' in reply ? Number(reply.value) : undefined;
   }
 
   /** The term in which this coordinator leads, as far as it knows; 0: it waits, or has ended. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { check, type Violation } from '../checker/check.js';
 import { Clients } from '../cluster/clients.js';
 import type { Chances } from '../random.js';
@@ -8,18 +7,10 @@ import { replicaVersions, stateFormat } from './kv-formats.js';
 import type { DrawnKv, KvPlan } from './kv-plan.js';
 import { type KvRelease, LEVEL, NEXT_LEVEL, releases } from './kv-release.js';
 import type { KvProcess } from './kv-server.js';
+import { statusOf, untilStatus } from './kv-status.js';
 
-/** Between two looks at the status, and two requests of a client meanwhile. */
+/** Between two requests of a client during a wait. */
 const CALM_MS = 20;
-
-/** The parts of the answer to `kv admin status` that an operator waits for. */
-interface Status {
-  readonly isHealthy: boolean;
-  readonly coordinator: { readonly facts: { readonly level: number } | null };
-  readonly servers: readonly {
-    readonly facts: { readonly backup: { readonly buffersUsed: number } } | null;
-  }[];
-}
 
 /**
  * A cluster under load whose processes are replaced one at a time by those of the next release: some of them; back; all; then it is
@@ -115,7 +106,10 @@ export class KvUpgrade implements Subject {
     await this.#calmly(async () => {
       if (member === 0) await cluster.restartCoordinator();
       else await cluster.restartServer(former, true);
-      while (!(await this.#status())?.isHealthy) await delay(CALM_MS);
+      await untilStatus(
+        () => this.#anyServer(),
+        ({ isHealthy }) => isHealthy,
+      );
     });
     this.#note(`${former.name} is one of ${release.name} now`);
   }
@@ -138,7 +132,7 @@ export class KvUpgrade implements Subject {
   /** The cluster has this level, and no file has the formats of a higher one. */
   async #require(level: number): Promise<void> {
     const { directory } = this.cluster;
-    const told = (await this.#status())?.coordinator.facts?.level;
+    const told = (await statusOf(this.#anyServer()))?.coordinator.facts?.level;
     const stored = stateFormat(directory);
     const servers = Array.from({ length: this.plan.shape.servers }, (_, index) => index + 1);
     const highest = Math.max(0, ...servers.flatMap((server) => replicaVersions(directory, server)));
@@ -164,13 +158,10 @@ export class KvUpgrade implements Subject {
 
   /** The server that has most replicas in memory only: it writes them when it ends. */
   async #busiestBackup(): Promise<number> {
-    const used = ((await this.#status())?.servers ?? []).map(({ facts }) => facts?.backup.buffersUsed ?? 0);
+    const used = ((await statusOf(this.#anyServer()))?.servers ?? []).map(
+      ({ facts }) => facts?.backup.buffersUsed ?? 0,
+    );
     return used.indexOf(Math.max(...used)) + 1;
-  }
-
-  async #status(): Promise<Status | undefined> {
-    const answer = await this.#anyServer().admin('STATUS');
-    return answer === undefined ? undefined : (JSON.parse(answer) as Status);
   }
 
   #processOf(member: number): KvProcess {
