@@ -138,6 +138,34 @@ it('the slots of a lost server go to servers that stay, and not to drained ones'
   await placement.close();
 });
 
+it('a server that comes before a takeover, and so gets a part of it, has its share afterwards', async () => {
+  const { mesh, store, records } = newCluster(3);
+  store.values.set('kv/slots', { value: '[[0,8191,"1"],[8192,16383,"2"]]', revision: 1 });
+  const recovered = new Deferred<void>();
+  const served = new Deferred<void>();
+  const placement = start(mesh, store, records, {
+    serving: () => served.resolve(),
+    recovered: () => recovered.resolve(),
+  });
+  for (const id of [1, 2]) void mesh.register(id);
+  await served.promise;
+  let isHere = false;
+  mesh.takeover = async () => {
+    if (!isHere) {
+      isHere = true;
+      await mesh.register(3);
+      throw lost();
+    }
+    records[0] = record(1, 'recovered');
+    store.values.set('kv/takeover/1', { value: '[[0,4095,"2"],[4096,8191,"3"]]', revision: 1 });
+    return { entries: 0, milliseconds: 0 };
+  };
+  mesh.lose(1);
+  await recovered.promise;
+  expect(store.values.get('kv/moving')?.value).toBe('true');
+  await placement.close();
+});
+
 it('a new plan has the heirs forget what earlier attempts brought them, and is kept only then', async () => {
   const { mesh, store, records } = newCluster(3);
   const { placement, recovered } = await servingRun(mesh, store, records);

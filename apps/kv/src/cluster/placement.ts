@@ -265,6 +265,7 @@ export class Placement {
         await this.#rebalanceWhereDue(owners);
         return;
       }
+      await this.#noteNewcomers(owners);
       // In turn: one that cannot be recovered now does not hold up the others.
       const orphan = orphans[this.#turn % orphans.length]!;
       this.#turn += 1;
@@ -305,6 +306,14 @@ export class Placement {
     const drained = await this.#management.drained();
     const isDue = this.#living.some(([logId, member]) => drained.has(member) === having.has(logId));
     if (isDue || (await this.#state.moving())) this.#rebalancer.start();
+  }
+
+  /** A server without slots is about to get a part of a dead log: afterwards it would not show that its share is due. */
+  async #noteNewcomers(owners: readonly string[]): Promise<void> {
+    const having = new Set(owners);
+    const drained = await this.#management.drained();
+    const isNew = this.#living.some(([logId, member]) => !having.has(logId) && !drained.has(member));
+    if (isNew) await this.#state.setMoving(true);
   }
 
   /** Once, until other servers are missed. */
