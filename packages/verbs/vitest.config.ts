@@ -13,6 +13,7 @@ export default suite({
     'test/ibverbs-events.test.ts',
     'test/ibverbs-library.test.ts',
     'test/ibverbs-open.test.ts',
+    'test/receive-wrap.test.ts',
     'test/refused-posts.test.ts',
     'test/registered-memory.test.ts',
     'test/registering-worker.test.ts',

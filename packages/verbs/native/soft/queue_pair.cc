@@ -21,17 +21,18 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
     : device_(device),
       number_(number),
       pd_(parameters.pd),
+      receiveDepth_(parameters.receiveDepth),
       mine_(device.control().qp(number & (kMaxQps - 1))),
-      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1), parameters.receiveDepth)),
-      inbound_(device.control().inbound(number & (kMaxQps - 1), parameters.receiveDepth)),
+      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1), receiveRing(receiveDepth_))),
+      inbound_(device.control().inbound(number & (kMaxQps - 1), receiveRing(receiveDepth_))),
       sendCq_(std::move(sendCq)),
       receiveCq_(std::move(receiveCq)),
       signalAll_(parameters.signalAll),
       ring_(parameters.sendDepth),
-      receives_(parameters.receiveDepth) {
+      receives_(receiveRing(receiveDepth_)) {
   mine_.state.store(kInit);
   mine_.protectionDomain = pd_;
-  mine_.receiveDepth = parameters.receiveDepth;
+  mine_.receiveRing = receiveRing(receiveDepth_);
   mine_.receiveCq = receiveCq_->index();
   mine_.peerToken.store(0);
   mine_.receivesPosted.store(0);
@@ -136,8 +137,7 @@ Progress QueuePair::progress(int64_t& budgetBytes) {
 
 uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   std::lock_guard guard(receiveLock_);
-  const uint32_t depth = uint32_t(receives_.size());
-  if (receivesPosted_ - receivesConsumed_ >= depth) return kQueueFull;
+  if (receivesPosted_ - receivesConsumed_ >= receiveDepth_) return kQueueFull;
   WorkRequest request;
   request.flags = 0;
   if (slot.flags & (kInline | kWaitFor)) return kUnknownOpcode;
@@ -149,7 +149,7 @@ uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
     releaseRegions(request);
     return kNotShareable;
   }
-  const uint32_t at = receivesPosted_ % depth;
+  const uint32_t at = receivesPosted_ % uint32_t(receives_.size());
   ReceiveSlot& shared = receiveSlots_[at];
   shared.sgeCount = request.sgeCount;
   ReceiveRecord& record = receives_[at];
@@ -245,20 +245,20 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
 
 void QueuePair::flushReceives(Status status) {
   // With receiveLock held, after quiesce: receives that the peer completed keep their result, the others are flushed.
-  const uint32_t depth = uint32_t(receives_.size());
+  const uint32_t ring = uint32_t(receives_.size());
   countReceives();
   uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
   if (published > receivesPosted_ - receivesConsumed_) published = 0;
   if (receivesFlushed_) published = 0;
   for (; published > 0; --published, ++receivesConsumed_) {
-    const uint32_t at = receivesConsumed_ % depth;
+    const uint32_t at = receivesConsumed_ % ring;
     receiveCq_->push(receiveCompletion(at, inbound_[at]));
   }
   InboundCompletion flushed{};
   flushed.status = status;
   flushed.opcode = kCompletedReceive;
   for (; receivesConsumed_ != receivesPosted_; ++receivesConsumed_) {
-    receiveCq_->push(receiveCompletion(receivesConsumed_ % depth, flushed));
+    receiveCq_->push(receiveCompletion(receivesConsumed_ % ring, flushed));
   }
   receivesFlushed_ = true;
 }

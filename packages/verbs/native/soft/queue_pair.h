@@ -110,7 +110,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.depth()] : nullptr; }
   uint32_t pendingSends() const { return size_; }
   size_t sendDepth() const { return ring_.depth(); }
-  size_t receiveDepth() const { return receives_.size(); }
+  size_t receiveDepth() const { return receiveDepth_; }
   void completeHead(Status status, uint64_t bytes);
   // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
   // the peer may still change bytes, and receives end with kFatal.
@@ -161,6 +161,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
 
  private:
   friend class SoftDevice;
+  friend struct ReceiveCounters;  // of a test: begins them elsewhere
   class SoftTransport;
   uint32_t append(const WorkRequestSlot& slot);
   uint32_t appendWaiting(const WorkRequestSlot& slot);
@@ -178,7 +179,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   void announceWaiters();
 
   SoftDevice& device_;
-  const uint32_t number_, pd_;
+  const uint32_t number_, pd_, receiveDepth_;
   SharedQp& mine_;
   ReceiveSlot* const receiveSlots_;
   InboundCompletion* const inbound_;
@@ -191,7 +192,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint64_t deliveries_ = 0;
 
   Ordered<SpinLock, SoftLock::kReceive> receiveLock_;
-  std::vector<ReceiveRecord> receives_;
+  std::vector<ReceiveRecord> receives_;  // a ring beside `receiveSlots_` and `inbound_`
   uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
   bool receivesFlushed_ = false;
   ReceiveCount count_;

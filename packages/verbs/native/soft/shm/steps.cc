@@ -122,7 +122,7 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
 
 ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   if (!connected()) return peerNotConnected(qp);
-  const ReceiveSlot& shared = theirSlots_[produced_ % theirDepth_];
+  const ReceiveSlot& shared = theirSlots_[produced_ % theirRing_];
   const uint32_t entries = std::min(readOnce(shared.sgeCount), kMaxSge);
   Sge sges[kMaxSge];
   uint64_t room = 0;
@@ -172,7 +172,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
 }
 
 void ShmWire::publish(const WorkRequest& request, Status status) {
-  InboundCompletion& completion = theirInbound_[produced_ % theirDepth_];
+  InboundCompletion& completion = theirInbound_[produced_ % theirRing_];
   completion.status = status;
   completion.opcode = request.opcode == kWriteWithImm ? kCompletedReceiveWriteWithImm : kCompletedReceive;
 #if !RDMC_PLANT_RACE

@@ -21,10 +21,10 @@ ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_
       ownToken_(ownToken),
       retryTimeoutMs_(retryTimeoutMs),
       theirs_(link_->control().qp(peer.number & (kMaxQps - 1))),
-      theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1), peer.depth)),
-      theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1), peer.depth)),
+      theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1), peer.ring)),
+      theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1), peer.ring)),
       theirIndex_(peer.number & (kMaxQps - 1)),
-      theirDepth_(peer.depth),
+      theirRing_(peer.ring),
       theirCq_(readOnce(theirs_.receiveCq) & (kMaxCqs - 1)),
       theirDomain_(readOnce(theirs_.protectionDomain)) {}
 

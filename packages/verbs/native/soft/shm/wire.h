@@ -14,10 +14,10 @@ namespace rdmc {
 
 class ShmWire : public Wire {
  public:
-  // The queue pair at the other end. `depth`: entries of its receive queue, checked.
+  // The queue pair at the other end. `ring`: entries of its rings of receives, checked.
   struct Peer {
     std::shared_ptr<PeerLink> link;
-    uint32_t number, depth;
+    uint32_t number, ring;
     bool ownDevice;
   };
   ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_t retryTimeoutMs);
@@ -34,6 +34,7 @@ class ShmWire : public Wire {
   uint32_t peerNumber() const { return peerNumber_; }
 
  private:
+  friend struct ReceiveCounters;  // of a test: begins them elsewhere
   enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
   // A region as the target describes it, read once.
   struct RegionFacts {
@@ -79,7 +80,7 @@ class ShmWire : public Wire {
   SharedQp& theirs_;
   ReceiveSlot* const theirSlots_;
   InboundCompletion* const theirInbound_;
-  const uint32_t theirIndex_, theirDepth_, theirCq_, theirDomain_;
+  const uint32_t theirIndex_, theirRing_, theirCq_, theirDomain_;
   bool detached_ = false;
   bool rnrWaiting_ = false;
 
