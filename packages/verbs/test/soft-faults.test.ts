@@ -12,6 +12,7 @@ it.skipIf(lacking).each([
   ['does not change any byte after a target has revoked permission, however late', 'state-after-busy'],
   ['does not report success of a copy that was not placed', 'copies-land'],
   ['ends requests to a region that is moved without end', 'retries-end'],
+  ['gives each of the waits of a request its own time', 'each-wait'],
   ['survives native threads that run out of memory, and reports it', 'threads-throw'],
   ['listens again after the kernel refused to watch its listener', 'listener'],
   ['fails barriers without new memory, and recovers', 'no-fresh-memory'],

@@ -36,6 +36,7 @@ ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, 
     if (!arena_) {
       link_->requestArena(arenaId);
       // The peer's service thread hands it out, unless the peer is stopped.
+      miss(Missing::kMemory);
       const bool overdue = expired(retryTimeoutMs_);
       return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }

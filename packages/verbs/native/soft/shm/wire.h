@@ -36,6 +36,8 @@ class ShmWire : public Wire {
  private:
   friend struct ReceiveCounters;  // of a test: begins them elsewhere
   enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
+  // What a request waits for.
+  enum class Missing { kNothing, kConnection, kReceive, kMemory };
   // A region as the target describes it, read once.
   struct RegionFacts {
     uint32_t access, protectionDomain, arena;
@@ -68,6 +70,8 @@ class ShmWire : public Wire {
   bool connected() const;
   void publish(const WorkRequest& request, Status status);
   void wakeOwner(uint64_t wakeAt, Status status);
+  void miss(Missing what);
+  // Whether what is missing has been missing for so long.
   bool expired(int64_t allowedMs);
   bool retriedTooLong(const QueuePair& qp);
 
@@ -88,7 +92,8 @@ class ShmWire : public Wire {
   uint32_t busyCount_ = 0;
   uint32_t produced_ = 0;
   uint64_t wokenAt_ = 0;  // the target's `wakeAt` at which it was woken last
-  int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
+  Missing missing_ = Missing::kNothing;
+  int64_t missingSinceNs_ = 0, deadlineNs_ = 0;
   int64_t retryingSinceNs_ = 0;  // 0: the request has made progress since
   Status failure_ = kSuccess;
   bool tellPeer_ = false;

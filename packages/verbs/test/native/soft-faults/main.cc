@@ -159,6 +159,47 @@ void retriesEnd() {
   b.device->close();
 }
 
+// A request waits for the peer to connect, and then for a receive. Neither wait takes from the time of the other, nor
+// from the time in which the receive's memory is to be mapped.
+void waitsApart(const ConnectParameters& limits, std::chrono::seconds connecting, std::chrono::seconds receiving) {
+  Side a("shm"), b("shm");
+  const Memory from(*a.device, a.pd, 4096), into(*b.device, b.pd, 4096);
+  expect(a.connect(a.qp, b.address(b.qp), limits).get(), "one side to connect");
+  WorkRequestSlot send = request(kSend, a.qp, 1), receive = request(kReceive, b.qp, 2);
+  local(send, from, 0, kBytes);
+  local(receive, into, 0, kBytes);
+  post(a, send);
+  faults::pass(connecting);
+  expect(b.connect(b.qp, a.address(a.qp), limits).get(), "the other side to connect");
+  while (b.device->qpAt(b.qp)->shared().rnrWaiting.load() == 0) std::this_thread::yield();
+  {
+    std::lock_guard guard(a.device->qpAt(a.qp)->sendLock);
+    const bool endless = limits.rnrRetries == 7;
+    expect((a.device->qpAt(a.qp)->wire()->deadline() == 0) == endless, "a time at which to look again, or none");
+  }
+  faults::pass(receiving);
+  post(b, receive);
+  take(a, 1, succeeded);
+  take(b, 1, succeeded);
+  a.device->close();
+  b.device->close();
+}
+
+void eachWait() {
+  // Limits that real time does not reach, and waits that are longer than the other's limit.
+  constexpr std::chrono::milliseconds kShort = std::chrono::minutes(20), kLong = std::chrono::hours(2);
+  constexpr std::chrono::seconds kNone(0), kBetween = std::chrono::hours(1);
+  const int64_t before = steadyNs();
+  faults::pass(kBetween);
+  expect(steadyNs() - before >= std::chrono::nanoseconds(kBetween).count(), "the device's clock to go forward");
+  const auto limits = [](uint32_t rnrRetries, std::chrono::milliseconds receive, std::chrono::milliseconds retry) {
+    return ConnectParameters{rnrRetries, uint32_t(receive.count()), uint32_t(retry.count())};
+  };
+  waitsApart(limits(7, kShort, kShort), kNone, kBetween);
+  waitsApart(limits(1, kShort, kLong), kBetween, kNone);
+  waitsApart(limits(1, kLong, kShort), kNone, kBetween);
+}
+
 void expectRemoved(SoftDevice& device, int listener, uint32_t pd, uint32_t qp) {
   std::vector<AsyncEvent> events;
   while (events.empty()) events = device.events().take(listener);
@@ -304,6 +345,7 @@ const std::map<std::string, void (*)()> kCases = {
     {"state-after-busy", stateAfterBusy},
     {"copies-land", copiesLand},
     {"retries-end", retriesEnd},
+    {"each-wait", eachWait},
     {"threads-throw", threadsThrow},
     {"listener", listenerUnwatched},
     {"no-fresh-memory", noFreshMemory},
