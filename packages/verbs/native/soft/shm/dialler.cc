@@ -290,7 +290,7 @@ void ShmDialler::attach(const Outgoing& to, const Waiting& waiting, const LinkMe
   if (!own.wire()) {
     throw Failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
   }
-  wires_[own.index()] = {own.number(), wire};
+  wires_[own.index()] = {own.number(), to.peer, wire};
 }
 
 int ShmDialler::turn() {

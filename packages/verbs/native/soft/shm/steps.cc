@@ -121,7 +121,6 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
 }
 
 ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
-  if (!connected()) return peerNotConnected(qp);
   const ReceiveSlot& shared = theirSlots_[produced_ % theirRing_];
   const uint32_t entries = std::min(readOnce(shared.sgeCount), kMaxSge);
   Sge sges[kMaxSge];
@@ -204,8 +203,10 @@ ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
     qp.device().tear().strike();
     return fail(kGeneralError, false);
   }
+  // In front of every check that can fail with `tellPeer`: a queue pair that is connected to another must not learn of
+  // our errors, and one that is not connected yet would break before it is.
+  if (!connected()) return peerNotConnected(qp);
   if (takesReceive(request.opcode)) {
-    if (!connected()) return peerNotConnected(qp);
     if (theirs_.receivesPosted.load(std::memory_order_acquire) == produced_) return receiverNotReady(qp);
     if (rnrWaiting_) {
       rnrWaiting_ = false;
