@@ -66,7 +66,7 @@ struct Header {
 
 struct alignas(64) SharedRegion {
   std::atomic<uint32_t> key;  // 0: unused. Stored last when the region is published, and first when it is withdrawn.
-  uint32_t access;
+  std::atomic<uint32_t> access;  // remote rights disappear when they are revoked
   uint32_t protectionDomain;
   uint32_t arena;  // id of the memfd that holds it
   uint64_t address;

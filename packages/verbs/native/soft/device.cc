@@ -158,7 +158,7 @@ uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t lengt
 }
 
 void SoftDevice::revokeRegion(uint32_t region) {
-  regions_.hide(region);
+  regions_.revoke(region);
   quiesceRegion(RegionTable::indexOf(region));
 }
 

@@ -142,7 +142,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   uint64_t skip = done_;
   uint32_t entry = 0;
   while (entry + 1 < entries && skip >= sges[entry].length) skip -= sges[entry++].length;
-  window_ = {nullptr, 0};
+  window_ = {nullptr, 0, 0};
   if (length > 0) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);

@@ -47,7 +47,7 @@ class ShmWire : public Wire {
   // A checked piece of the target's memory.
   struct Window {
     uint8_t* memory;
-    uint32_t regionIndex;
+    uint32_t regionIndex, rights;
   };
 
   Step step(QueuePair& qp, WorkRequest& request);
@@ -98,7 +98,7 @@ class ShmWire : public Wire {
   Status failure_ = kSuccess;
   bool tellPeer_ = false;
 
-  Window window_{nullptr, 0};
+  Window window_{nullptr, 0, 0};
   std::shared_ptr<PeerArena> arena_;  // the one used last
   uint32_t arenaEpoch_ = 0;
 };

@@ -15,9 +15,11 @@ inline const Region* tcpRegion(const QueuePair& qp, uint32_t key, uint64_t addre
   } catch (const Failure&) {
     return nullptr;
   }
-  const bool permits = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
-                       region->protectionDomain == qp.protectionDomain() && address >= region->address &&
-                       length <= region->length && address - region->address <= region->length - length;
+  const bool remote = (access & kRemoteAccess) != 0;
+  const bool permits = !(remote && region->revoked.load(std::memory_order_seq_cst)) &&
+                       (region->access & access) == access && region->protectionDomain == qp.protectionDomain() &&
+                       address >= region->address && length <= region->length &&
+                       address - region->address <= region->length - length;
   return permits ? region : nullptr;
 }
 
