@@ -19,6 +19,8 @@ it.skipIf(lacking).each([
   ['continues with a region that was moved partly', 'half-moved'],
   ['is woken by peers without trusting them', 'bells'],
   ['disconnects a peer that reads nothing', 'outbox'],
+  ['keeps buffers of connections without allocating', 'input-buffers'],
+  ['does not place messages in memory that was not posted', 'redirected-receive'],
 ])(`the soft device %s ${lacking}`, { timeout: LIMIT_MS }, (_, name) => {
   const run = spawnSync(program as string, [name], { encoding: 'utf8' });
   expect(run.status ?? run.signal, run.stderr).toBe(0);

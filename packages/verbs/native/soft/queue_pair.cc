@@ -135,6 +135,9 @@ Progress QueuePair::progress(int64_t& budgetBytes) {
   return wire_->progress(*this, budgetBytes);
 }
 
+// A TCP-only device receives into any memory, because its own thread places the bytes.
+bool QueuePair::mayReceiveInto(const Region& region) const { return region.shareable || !device_.sharedMemory(); }
+
 uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   std::lock_guard guard(receiveLock_);
   if (receivesPosted_ - receivesConsumed_ >= receiveDepth_) return kQueueFull;
@@ -144,8 +147,7 @@ uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   const uint32_t result = loadSges(slot, request);
   if (result != kAccepted) return result;
   for (uint32_t i = 0; i < request.sgeCount; ++i) {
-    // A TCP-only device receives into any memory, because its own thread places the bytes.
-    if (request.regions[i]->shareable || !device_.sharedMemory()) continue;
+    if (mayReceiveInto(*request.regions[i])) continue;
     releaseRegions(request);
     return kNotShareable;
   }

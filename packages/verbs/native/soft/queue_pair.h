@@ -102,6 +102,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // Posting, by the thread that owns the queue pair. The first two return a PostResult.
   uint32_t enqueue(const WorkRequestSlot& slot);  // with sendLock held
   uint32_t postReceive(const WorkRequestSlot& slot);
+  bool mayReceiveInto(const Region& region) const;
   Progress progress(int64_t& budgetBytes);  // with sendLock held
 
   // For wires, with sendLock held.

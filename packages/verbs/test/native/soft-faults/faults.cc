@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -18,6 +19,7 @@ namespace rdmc::faults {
 
 int failingAccepts = 0, failingWatches = 0, freshMappings = -1;
 bool noFiles = false;
+thread_local bool noMemory = false;
 
 namespace {
 
@@ -82,6 +84,14 @@ Trap::~Trap() {
 bool Trap::sprung() const { return armed.sprung; }
 
 }  // namespace rdmc::faults
+
+void* operator new(size_t bytes) {
+  void* memory = rdmc::faults::noMemory ? nullptr : std::malloc(bytes);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 // These stand in front of the C library's.
 extern "C" {

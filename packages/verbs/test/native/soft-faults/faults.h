@@ -11,6 +11,8 @@ namespace rdmc::faults {
 // EMFILE.
 extern int failingAccepts, failingWatches;
 extern bool noFiles;
+// This thread has no memory left.
+extern thread_local bool noMemory;
 // Of the calls of mmap that put fresh memory under a region, those after so many fail with ENOMEM; -1: none.
 extern int freshMappings;
 // The thread of this name runs out of memory at its next wake-up.

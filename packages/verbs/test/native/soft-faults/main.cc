@@ -14,6 +14,7 @@
 #include "soft/peer_bells.h"
 #include "soft/shm/link_outbox.h"
 #include "soft/shm/wire.h"
+#include "soft/tcp/input.h"
 
 namespace rdmc::driver {
 namespace {
@@ -341,6 +342,41 @@ void outboxEnds() {
   expect(descriptors.overflown() && sent < 1'000, "descriptors to be bounded");
 }
 
+// Buffers go back, more of them than are kept, when no memory is left.
+void inputBuffers() {
+  TcpInputBuffers buffers;
+  std::vector<TcpInputBuffers::Buffer> used(64);
+  for (auto& each : used) each = buffers.take();
+  faults::noMemory = true;
+  for (auto& each : used) buffers.give(std::move(each));
+  expect(buffers.take() != nullptr, "a buffer to be kept");
+  faults::noMemory = false;
+}
+
+// A peer on this host puts a region that it cannot map in the place of the one that was posted, before a message comes
+// over TCP.
+void redirectedReceive() {
+  Side a("tcp"), b("auto");
+  connectBoth(a, a.qp, b, b.qp);
+  const Memory from(*a.device, a.pd, kBytes), into(*b.device, b.pd, kBytes);
+  uint8_t own[kBytes] = {};
+  const uint32_t key = b.device->registerRegion(b.pd, own, kBytes, kLocalWrite);
+  std::memset(from.data(), 0x22, kBytes);
+  WorkRequestSlot receive = request(kReceive, b.qp, 1), send = request(kSend, a.qp, 2);
+  local(receive, into, 0, kBytes);
+  local(send, from, 0, kBytes);
+  post(b, receive);
+  const auto at = reinterpret_cast<uint64_t>(own);
+  const uint32_t index = b.qp & (kMaxQps - 1);
+  b.device->control().receiveSlots(index, receiveRing(b.receiveDepth))->sge[0] = {uint32_t(at), uint32_t(at >> 32),
+                                                                                  kBytes, key};
+  post(a, send);
+  take(a, 1, [](const CompletionSlot& completion) { expectStatus(completion.status, kRemoteOperationError); });
+  for (const uint8_t each : own) expect(each == 0, "memory that was not posted to be left alone");
+  a.device->close();
+  b.device->close();
+}
+
 const std::map<std::string, void (*)()> kCases = {
     {"state-after-busy", stateAfterBusy},
     {"copies-land", copiesLand},
@@ -352,6 +388,8 @@ const std::map<std::string, void (*)()> kCases = {
     {"half-moved", halfMoved},
     {"bells", bells},
     {"outbox", outboxEnds},
+    {"input-buffers", inputBuffers},
+    {"redirected-receive", redirectedReceive},
 };
 
 }  // namespace
