@@ -24,6 +24,7 @@ export default suite({
     'test/soft-key.test.ts',
     'test/soft-link.test.ts',
     'test/soft-strangers.test.ts',
+    'test/terminated-inside.test.ts',
     'test/write-tear.test.ts',
   ],
 });
