@@ -20,6 +20,7 @@ it.skipIf(lacking).each([
   ['is woken by peers without trusting them', 'bells'],
   ['disconnects a peer that reads nothing', 'outbox'],
   ['keeps buffers of connections without allocating', 'input-buffers'],
+  ['makes a queue pair completely or not at all', 'queue-pair-without-memory'],
   ['does not place messages in memory that was not posted', 'redirected-receive'],
 ])(`the soft device %s ${lacking}`, { timeout: LIMIT_MS }, (_, name) => {
   const run = spawnSync(program as string, [name], { encoding: 'utf8' });

@@ -42,8 +42,6 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
   mine_.produced.store(0);
   mine_.rnrWaiting.store(0);
   mine_.number.store(number, std::memory_order_seq_cst);
-  ++sendCq_->users;
-  ++receiveCq_->users;
 }
 
 void QueuePair::leaveQueues() {
@@ -310,6 +308,16 @@ bool QueuePair::receivesUse(const Region& region) {
 void QueuePair::failIfUsing(const Region& region) {
   std::lock_guard guard(sendLock);
   if (sendsUse(region) || receivesUse(region)) failLocked(kFlushed);
+}
+
+std::shared_ptr<Wire> QueuePair::wireNow() {
+  std::lock_guard guard(sendLock);
+  return wire_;
+}
+
+ConnectParameters QueuePair::parametersNow() {
+  std::lock_guard guard(sendLock);
+  return parameters_;
 }
 
 void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {

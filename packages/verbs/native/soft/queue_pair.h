@@ -87,7 +87,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
   QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
             std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq);
-  // It was destroyed: its completion queues may be closed, although a thread may still hold this object.
+  // Of its completion queues, which count it already. They may be closed after this, although a thread may still hold
+  // this object.
   void leaveQueues();
 
   uint32_t number() const { return number_; }
@@ -151,8 +152,12 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint32_t feeder();
 
   void attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters);
+  // With sendLock held, or once it is connected.
   const std::shared_ptr<Wire>& wire() const { return wire_; }
   const ConnectParameters& parameters() const { return parameters_; }
+  // Any thread, also while it is being connected.
+  std::shared_ptr<Wire> wireNow();
+  ConnectParameters parametersNow();
 
   Ordered<SpinLock, SoftLock::kSend> sendLock;
   std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs

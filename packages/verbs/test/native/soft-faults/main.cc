@@ -353,6 +353,25 @@ void inputBuffers() {
   faults::noMemory = false;
 }
 
+// A queue pair that cannot be made for want of memory leaves nothing behind.
+void queuePairWithoutMemory() {
+  Side a("shm");
+  const uint32_t before = a.qp & (kMaxQps - 1);
+  const uint32_t queue = a.device->createCompletionQueue(64, -1);
+  faults::noMemory = true;
+  bool thrown = false;
+  try {
+    a.device->createQueuePair({a.pd, queue, queue, a.sendDepth, a.receiveDepth});
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  faults::noMemory = false;
+  expect(thrown, "no queue pair without memory");
+  a.device->destroyCompletionQueue(queue);
+  expect((a.addQp() & (kMaxQps - 1)) == before + 1, "the page of the queue pair to be free");
+  a.device->close();
+}
+
 // A peer on this host puts a region that it cannot map in the place of the one that was posted, before a message comes
 // over TCP.
 void redirectedReceive() {
@@ -390,6 +409,7 @@ const std::map<std::string, void (*)()> kCases = {
     {"outbox", outboxEnds},
     {"input-buffers", inputBuffers},
     {"redirected-receive", redirectedReceive},
+    {"queue-pair-without-memory", queuePairWithoutMemory},
 };
 
 }  // namespace
