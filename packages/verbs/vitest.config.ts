@@ -13,6 +13,7 @@ export default suite({
     'test/ibverbs-events.test.ts',
     'test/ibverbs-library.test.ts',
     'test/ibverbs-open.test.ts',
+    'test/receive-wrap.test.ts',
     'test/refused-posts.test.ts',
     'test/registered-memory.test.ts',
     'test/registering-worker.test.ts',
@@ -23,6 +24,7 @@ export default suite({
     'test/soft-key.test.ts',
     'test/soft-link.test.ts',
     'test/soft-strangers.test.ts',
+    'test/terminated-inside.test.ts',
     'test/write-tear.test.ts',
   ],
 });

@@ -144,8 +144,8 @@ export class MemoryRegion {
   }
 
   /**
-   * Revokes remote access permanently. A barrier: after it returns, no peer changes a byte, whatever
-   * state that peer's process is in. Local use stays possible.
+   * Revokes remote access permanently. A barrier: after it returns, no WRITE and no atomic of a peer changes a byte, whatever state
+   * that peer's process is in. Local use stays possible: receives with the region, posted before or after, still take messages.
    */
   revoke(): void {
     this.#checkRange(0, 0);

@@ -81,6 +81,17 @@ describe.skipIf(fakeLibrary.missing)(`a queue pair of a shared receive queue ${f
     await Promise.all([a.device.close(), b.device.close()]);
   });
 
+  it('is broken by a receive that fails, so that a later send ends', async () => {
+    fake();
+    const { a, b, shared, end, sender } = await withShared(2);
+    shared.postReceive({ id: 1 });
+    sender.postSend({ id: 2, opcode: 'SEND', inline: new Uint8Array(8) });
+    expect(await ends(b.queue, 1)).toEqual([[1, 'LOCAL_LENGTH_ERROR']]);
+    end.postSend({ id: 3, opcode: 'SEND' });
+    expect(await ends(b.queue, 1)).toEqual([[3, 'WORK_REQUEST_FLUSHED']]);
+    await Promise.all([a.device.close(), b.device.close()]);
+  });
+
   it('its depth counts once in a completion queue, for any number of queue pairs', async () => {
     fake({ LIMITS: 'cqe=150,resize=0' });
     const device = await openDevice({ device: 'fake0' });

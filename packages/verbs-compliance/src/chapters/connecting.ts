@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { QueuePairAddress } from '@rdmc/verbs';
+import { type QueuePairAddress, remoteKey } from '@rdmc/verbs';
 import type { End } from '../rig/end.js';
 import { failsWith, range } from '../rig/expect.js';
 import { connected, joinEnds } from '../rig/peer.js';
@@ -158,19 +158,24 @@ export function connecting({ test, startPeer, sourceOfB }: SuiteContext): void {
     await far.done(1);
   });
 
-  test('a third queue pair cannot send on a connection', {}, async (a, b) => {
+  test('a third queue pair cannot send on a connection, nor break it', {}, async (a, b) => {
     const [near, far] = await connected(a, b);
-    const [intruder, target] = [await a.end(), await b.region(64)];
+    const target = await b.region(64);
     await target.fill(50);
-    const outcome = await intruder.connect(far.address, { retryTimeoutMs: RETRY_MS }).then(
-      async () => {
-        const inline = new Uint8Array(8);
-        await intruder.post({ id: 1, opcode: 'WRITE', inline, remote: target.remote() });
-        return (await intruder.poll(1))[0]!.status;
-      },
-      (error: { code?: string }) => error.code,
-    );
-    assert.ok(outcome === 'ERR_RDMC_CONNECT_FAILED' || outcome === 'RETRY_EXCEEDED', String(outcome));
+    const inline = new Uint8Array(8);
+    const wrongKey = { ...target.remote(), rkey: remoteKey(0x7fff_fff0) };
+    for (const remote of [target.remote(), wrongKey]) {
+      const intruder = await a.end();
+      const outcome = await intruder.connect(far.address, { retryTimeoutMs: RETRY_MS }).then(
+        async () => {
+          await intruder.post({ id: 1, opcode: 'WRITE', inline, remote });
+          return (await intruder.poll(1))[0]!.status;
+        },
+        (error: { code?: string }) => error.code,
+      );
+      assert.ok(outcome === 'ERR_RDMC_CONNECT_FAILED' || outcome === 'RETRY_EXCEEDED', String(outcome));
+      await intruder.close();
+    }
     await target.holds(50);
     await far.receive({ id: 1 });
     await near.run({ opcode: 'SEND' });

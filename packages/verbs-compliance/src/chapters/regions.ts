@@ -82,6 +82,24 @@ export function regions({ test }: SuiteContext): void {
     await region.closeNow();
   });
 
+  test('revoking does not affect receives, posted before or after', { bothWays: true }, async (a, b) => {
+    const [near, far] = await connected(a, b);
+    const [mine, region] = [await a.region(64), await b.region(64)];
+    await Promise.all([mine.fill(1), region.fill(50)]);
+    await far.receive({ id: 1, sges: [region.sge(0, 16)] });
+    await region.revoke();
+    await far.receive({ id: 2, sges: [region.sge(16, 16)] });
+    for (const [id, offset] of [
+      [1, 0],
+      [2, 16],
+    ] as const) {
+      await near.run({ opcode: 'SEND', sges: [mine.sge(offset, 16)] });
+      await far.done(id);
+    }
+    await region.holdsOnly(1, 0, 32, 50);
+    await region.closeNow();
+  });
+
   test('views and ranges are checked against the region', {}, async (a) => {
     const region = await a.region(100);
     const at = (offset: number, length: number) => {

@@ -45,7 +45,16 @@ void bind(Napi::Env env, Napi::Object exports, const char* name) {
                         name));
 }
 
-// The same for a function of plain Node-API, without the C++ wrapper.
+// A function of plain Node-API, which is called without the C++ wrapper. Throws where the thread is being terminated.
+inline Napi::Value plainFunction(Napi::Env env, const char* name, napi_callback callback, void* data) {
+  napi_value function = nullptr;
+  if (napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, data, &function) != napi_ok) {
+    throw Napi::Error::New(env);
+  }
+  return Napi::Value(env, function);
+}
+
+// `bind` for such a function.
 template <napi_value (*Function)(napi_env, napi_callback_info)>
 napi_value guarded(napi_env env, napi_callback_info info) {
   try {

@@ -39,10 +39,7 @@ napi_value signalFd(napi_env env, napi_callback_info info) {
 }
 
 Napi::Value eventfdSignal(const Napi::CallbackInfo& info) {
-  napi_value function;
-  napi_create_function(info.Env(), "signal", NAPI_AUTO_LENGTH, signalFd,
-                       reinterpret_cast<void*>(intptr_t(i32(info, 0))), &function);
-  return Napi::Value(info.Env(), function);
+  return plainFunction(info.Env(), "signal", signalFd, reinterpret_cast<void*>(intptr_t(i32(info, 0))));
 }
 
 Napi::Value timerfdCreate(const Napi::CallbackInfo& info) {
@@ -65,10 +62,7 @@ napi_value startTimer(napi_env env, napi_callback_info info) {
 }
 
 Napi::Value timerfdStart(const Napi::CallbackInfo& info) {
-  napi_value function;
-  napi_create_function(info.Env(), "start", NAPI_AUTO_LENGTH, startTimer,
-                       reinterpret_cast<void*>(intptr_t(i32(info, 0))), &function);
-  return Napi::Value(info.Env(), function);
+  return plainFunction(info.Env(), "start", startTimer, reinterpret_cast<void*>(intptr_t(i32(info, 0))));
 }
 
 Napi::Value fdClose(const Napi::CallbackInfo& info) {

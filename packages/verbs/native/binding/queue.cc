@@ -126,12 +126,12 @@ napi_value ring(napi_env env, napi_callback_info info) {
 }
 
 template <typename Bound>
-Napi::Value boundFunction(Napi::Env env, const char* name, napi_callback callback, Bound* bound) {
-  napi_value function;
-  napi_create_function(env, name, NAPI_AUTO_LENGTH, callback, bound, &function);
-  napi_add_finalizer(
-      env, function, bound, [](napi_env, void* data, void*) { delete static_cast<Bound*>(data); }, nullptr, nullptr);
-  return Napi::Value(env, function);
+Napi::Value boundFunction(Napi::Env env, const char* name, napi_callback callback, std::unique_ptr<Bound> bound) {
+  const auto function = plainFunction(env, name, callback, bound.get());
+  const auto end = [](napi_env, void* data, void*) { delete static_cast<Bound*>(data); };
+  if (napi_add_finalizer(env, function, bound.get(), end, nullptr, nullptr) != napi_ok) throw Napi::Error::New(env);
+  [[maybe_unused]] const auto* theirs = bound.release();
+  return function;
 }
 
 template <typename T>
@@ -149,8 +149,9 @@ Napi::Value completionQueueFunctions(const Napi::CallbackInfo& info) {
   const std::weak_ptr<Channel> channel = id < 0 ? nullptr : device->channel(id);
   auto* batch = sizedMemory<CompletionSlot>(info[3], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
   const auto bound = [&](const char* name, napi_callback callback) {
-    auto* poller = new Poller{device, cq, channel, batch, Napi::Persistent(info[3].As<Napi::Object>())};
-    return boundFunction(env, name, callback, poller);
+    return boundFunction(
+        env, name, callback,
+        std::unique_ptr<Poller>(new Poller{device, cq, channel, batch, Napi::Persistent(info[3].As<Napi::Object>())}));
   };
   Napi::Object out = Napi::Object::New(env);
   out.Set("poll", bound("poll", guarded<poll>));
@@ -163,9 +164,10 @@ Napi::Value submissionDoorbell(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   auto* batch = sizedMemory<WorkRequestSlot>(info[1], size_t{kWorkRequestBytes} * kBatchSlots, "The submission batch");
   auto control = info[2].As<Napi::Uint32Array>();
-  auto* bound = new Doorbell{device, batch, control.Data(), Napi::Persistent(info[1].As<Napi::Object>()),
-                             Napi::Persistent(info[2].As<Napi::Object>())};
-  return boundFunction(info.Env(), "doorbell", guarded<ring>, bound);
+  std::unique_ptr<Doorbell> bound(new Doorbell{device, batch, control.Data(),
+                                               Napi::Persistent(info[1].As<Napi::Object>()),
+                                               Napi::Persistent(info[2].As<Napi::Object>())});
+  return boundFunction(info.Env(), "doorbell", guarded<ring>, std::move(bound));
 }
 
 Napi::Value sharedReceiveQueueCreate(const Napi::CallbackInfo& info) {
@@ -209,7 +211,7 @@ Napi::Value queuePairAddress(const Napi::CallbackInfo& info) {
 AddressFields readAddress(const Napi::Object& from) {
   AddressFields out;
   const Napi::Array names = from.GetPropertyNames();
-  for (uint32_t i = 0; i < names.Length(); ++i) {
+  for (uint32_t i = 0, count = names.Length(); i < count; ++i) {
     const Napi::Value name = names[i];
     const Napi::Value value = from.Get(name);
     if (value.IsString()) out.set(name.As<Napi::String>(), value.As<Napi::String>().Utf8Value());
@@ -221,14 +223,20 @@ AddressFields readAddress(const Napi::Object& from) {
 // A connect under way. A native thread settles it, unless the environment has ended first: its thread-safe function is
 // not valid then, although this object may still be held.
 struct PendingConnect {
+  // Throws where the thread is being terminated.
   explicit PendingConnect(Napi::Env env)
-      : self(this),
-        env(env),
+      : env(env),
         deferred(Napi::Promise::Deferred::New(env)),
         callback(Napi::ThreadSafeFunction::New(env, Napi::Function::New(env, [](const Napi::CallbackInfo&) {}),
-                                               "rdmc-connect", 0, 1)) {
-    hook = new std::shared_ptr<PendingConnect>(self);
-    napi_add_env_cleanup_hook(env, environmentEnds, hook);
+                                               "rdmc-connect", 0, 1)) {}
+
+  // It holds itself from here on. A constructor that throws would destroy such an object twice.
+  static std::shared_ptr<PendingConnect> make(Napi::Env env) {
+    const auto made = std::make_shared<PendingConnect>(env);
+    made->hook = new std::shared_ptr<PendingConnect>(made);
+    napi_add_env_cleanup_hook(env, environmentEnds, made->hook);
+    made->self = made;
+    return made;
   }
 
   static void environmentEnds(void* data) {
@@ -263,7 +271,7 @@ struct PendingConnect {
   napi_env env;
   Napi::Promise::Deferred deferred;
   Napi::ThreadSafeFunction callback;
-  std::shared_ptr<PendingConnect>* hook;
+  std::shared_ptr<PendingConnect>* hook = nullptr;
   std::unique_ptr<Failure> outcome;
   std::mutex mutex;
   bool gone = false;
@@ -274,15 +282,14 @@ Napi::Value queuePairConnect(const Napi::CallbackInfo& info) {
   const auto device = deviceArgument(info);
   const AddressFields remote = readAddress(info[2].As<Napi::Object>());
   const ConnectParameters parameters{u32(info, 3), u32(info, 4), u32(info, 5), u32(info, 6), u32(info, 7), u32(info, 8)};
-  auto* pending = new PendingConnect(env);
+  const auto pending = PendingConnect::make(env);
   const Napi::Promise promise = pending->deferred.Promise();
-  auto shared = pending->self;
-  auto done = [shared](const Failure* failure) { shared->settle(failure); };
+  auto done = [pending](const Failure* failure) { pending->settle(failure); };
   try {
     device->connect(u32(info, 1), remote, parameters, done);
   } catch (const std::exception&) {
     const Failure failure = caughtFailure();
-    shared->settle(&failure);
+    pending->settle(&failure);
   }
   return promise;
 }

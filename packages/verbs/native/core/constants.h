@@ -66,6 +66,7 @@ enum Access : uint32_t {
   kRemoteAtomic = 8,
   kRelaxedOrdering = 1 << 20
 };
+constexpr uint32_t kRemoteAccess = kRemoteWrite | kRemoteRead | kRemoteAtomic;
 
 // As in enum ibv_qp_state.
 enum QpState : uint32_t { kReset = 0, kInit = 1, kRtr = 2, kRts = 3, kError = 6 };

@@ -107,17 +107,6 @@ Region* RegionTable::acquire(uint32_t key) {
   return nullptr;
 }
 
-Region* RegionTable::acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd) {
-  Region* region = acquire(rkey);
-  if (!region) return nullptr;
-  const bool allowed = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
-                       region->protectionDomain == pd && address >= region->address && length <= region->length &&
-                       address - region->address <= region->length - length;
-  if (allowed) return region;
-  drop(region);
-  return nullptr;
-}
-
 void RegionTable::letGo(uint32_t handle) {
   std::lock_guard guard(mutex_);
   const uint32_t index = indexOf(handle);
@@ -128,18 +117,15 @@ void RegionTable::letGo(uint32_t handle) {
   drop(&region);
 }
 
-void RegionTable::hide(uint32_t handle) {
+void RegionTable::revoke(uint32_t handle) {
   std::lock_guard guard(mutex_);
-  at(handle);
-  hideSlot(indexOf(handle));
+  Region& region = at(handle);
+  region.revoked.store(true, std::memory_order_seq_cst);
+  if (directory_) directory_->revoke(indexOf(handle), region);
 }
 
 void RegionTable::hideRetired(uint32_t index) {
   std::lock_guard guard(mutex_);
-  hideSlot(index);
-}
-
-void RegionTable::hideSlot(uint32_t index) {
   regions_[index].revoked.store(true, std::memory_order_seq_cst);
   if (directory_) directory_->withdraw(index);
 }

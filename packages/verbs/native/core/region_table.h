@@ -26,7 +26,7 @@ struct Region {
   uint32_t generation = 0;
   bool shareable = false;  // peers on this host can map it
   bool hostAccess = true;  // false: the program's threads cannot read or write it at `address`
-  std::atomic<bool> revoked{false};
+  std::atomic<bool> revoked{false};  // `access` has no remote rights any more
   std::shared_ptr<Extent> extent;
   Mapping inaccessible;   // without host access: what lies at `address`, where the extent is elsewhere
   uint64_t toDevice = 0;  // from `address` to where a software device reads and writes the bytes, modulo 2^64
@@ -39,6 +39,9 @@ struct Region {
 class RegionDirectory {
  public:
   virtual void publish(uint32_t index, const Region& region) = 0;
+  // Remote rights end. Peers still find the key, because it is also the key of receives that were posted with the
+  // region.
+  virtual void revoke(uint32_t index, const Region& region) = 0;
   virtual void withdraw(uint32_t index) = 0;
 
  protected:
@@ -65,8 +68,9 @@ class RegionTable {
   // The same for a mark that JavaScript holds; the region may have been evicted meanwhile. Throws
   // ERR_RDMC_REGION_CLOSED.
   void letGo(uint32_t handle);
-  // The key disappears from the directory: no new remote use after this. Throws ERR_RDMC_REGION_CLOSED.
-  void hide(uint32_t handle);
+  // No new remote use after this, except by messages for receives: they use the local key. Throws
+  // ERR_RDMC_REGION_CLOSED.
+  void revoke(uint32_t handle);
   // Requests that name it are refused from now on, and its handle is not valid any more. Throws ERR_RDMC_REGION_CLOSED,
   // ERR_RDMC_REGION_BUSY while requests are outstanding.
   void retire(uint32_t handle);
@@ -74,7 +78,7 @@ class RegionTable {
   // slot is not reused before they have ended. Waits for copies, and for a thread that is closing the region. False: it
   // is closed.
   bool evict(uint32_t handle);
-  // The key of a retired region disappears as well.
+  // The key of a retired region disappears from the directory as well.
   void hideRetired(uint32_t index);
   // A retired region is valid again.
   void restore(uint32_t index);
@@ -85,9 +89,6 @@ class RegionTable {
   // The memory and the length of a region; nullptr as memory where it was not allocated here. Throws
   // ERR_RDMC_REGION_CLOSED, ERR_RDMC_NO_HOST_ACCESS.
   std::pair<std::shared_ptr<Extent>, uint64_t> memoryOf(uint32_t handle);
-  // Remote use of memory of this device by its own native threads (TCP): access, bounds and key checked.
-  // Increments `outstanding` on success.
-  Region* acquireRemote(uint32_t rkey, uint64_t address, uint64_t length, uint32_t access, uint32_t pd);
   // Where a software device reads and writes that address of the region with this key; nullptr: there is none.
   uint8_t* deviceMemory(uint32_t key, uint64_t address) const;
   // For copies by address: marks the region with host access that contains this range as used; nullptr: there is none.
@@ -103,7 +104,6 @@ class RegionTable {
   Eviction tryEvict(uint32_t handle);
   uint32_t take();
   uint32_t publish(uint32_t index);
-  void hideSlot(uint32_t index);
   RegionDirectory* const directory_;
   std::mutex mutex_;
   std::unique_ptr<Region[]> regions_;

@@ -14,7 +14,6 @@
 namespace rdmc {
 namespace {
 
-constexpr uint32_t kRemoteAccess = kRemoteWrite | kRemoteRead | kRemoteAtomic;
 constexpr uint32_t kCapIpcLock = 14;
 // How long a driver may refuse to deregister memory whose queue pairs are all broken.
 constexpr int kDeregisterTries = 100;
@@ -186,7 +185,7 @@ void IbvRegistrations::revoke(uint32_t handle) {
   // the keys in its slot are its own.
   std::lock_guard guard(lock_);
   const Region& region = regions_.at(handle);
-  regions_.hide(handle);
+  regions_.revoke(handle);
   if (!region.hostAccess && region.outstanding.load() > 0) {
     throw Failure("ERR_RDMC_REGION_BUSY", "Requests of this process still use the dma-buf: wait for them, then revoke");
   }

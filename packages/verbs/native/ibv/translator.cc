@@ -38,9 +38,14 @@ void fillSend(const ibv_wc& wc, const CompletedRequest& done, uint32_t number, C
   out.flags = 0;
 }
 
+// A request that failed has put its queue pair into the error state.
+void noteState(const ibv_wc& wc, const std::shared_ptr<IbvQueuePair>& qp, IbvCompletionQueue& cq) {
+  if (wc.status != IBV_WC_SUCCESS && qp->state.exchange(kError) != kError) cq.noteBroken(qp);
+}
+
 }  // namespace
 
-bool IbvTranslator::translateShared(const ibv_wc& wc, CompletionSlot& out) {
+bool IbvTranslator::translateShared(IbvCompletionQueue& cq, const ibv_wc& wc, CompletionSlot& out) {
   const auto queue = shared_.find(uint32_t(wc.wr_id >> 32));
   if (!queue) return false;
   uint64_t id;
@@ -55,6 +60,7 @@ bool IbvTranslator::translateShared(const ibv_wc& wc, CompletionSlot& out) {
   }
   const uint32_t number = table_.numberOf(wc.qp_num);
   if (number == 0) return false;  // of a destroyed queue pair
+  if (const auto qp = table_.find(number)) noteState(wc, qp, cq);
   fillReceive(wc, id, number, out);
   return true;
 }
@@ -69,12 +75,12 @@ uint32_t IbvTranslator::translate(IbvCompletionQueue& cq, const ibv_wc* from, ui
     const uint32_t number = uint32_t(wc.wr_id >> 32);
     const auto kind = RequestKind(uint32_t(wc.wr_id) >> 30);
     if (kind == RequestKind::kSharedReceive) {
-      made += translateShared(wc, out[made]);
+      made += translateShared(cq, wc, out[made]);
       continue;
     }
     if (!holder || holder->number != number) holder = table_.find(number);
     if (!holder || holder->closed.load(std::memory_order_acquire)) continue;  // destroyed since
-    if (wc.status != IBV_WC_SUCCESS && holder->state.exchange(kError) != kError) cq.noteBroken(holder);
+    noteState(wc, holder, cq);
     if (kind == RequestKind::kDrain) {
       holder->drained = true;
       continue;

@@ -18,7 +18,7 @@ class IbvTranslator {
   uint64_t completions() const { return completions_; }
 
  private:
-  bool translateShared(const ibv_wc& wc, CompletionSlot& out);
+  bool translateShared(IbvCompletionQueue& cq, const ibv_wc& wc, CompletionSlot& out);
   IbvQueuePairTable& table_;
   IbvSharedReceiveQueues& shared_;
   std::atomic<uint64_t> completions_{0};

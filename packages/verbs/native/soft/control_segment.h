@@ -5,15 +5,15 @@
 //   2 MiB    SharedCq[256], 4 KiB each               written by the owner (`ready` is or-ed by peers)
 //   4 MiB    queue pair pages[8192], 128 KiB each:
 //              0      SharedQp                       a cache line for each writer:
-//                       0  state  number  protectionDomain  receiveDepth  receiveCq  -  peerToken     owner, seldom
+//                       0  state  number  protectionDomain  receiveRing   receiveCq  -  peerToken     owner, seldom
 //                      64  receivesPosted  -  wakeAt                                                  owner, often
 //                     128  busy  busyRegion  produced  rnrWaiting                                     connected peer
-//              depth up to 32, so that a queue pair needs one page:
+//              rings of up to 32 entries (receiveRing), so that a queue pair needs one page:
 //                256  InboundCompletion[32]          written by the connected peer
 //               1280  ReceiveSlot[32]                written by the owner
 //              more:
-//              4 KiB  ReceiveSlot[depth]
-//             96 KiB  InboundCompletion[depth]
+//              4 KiB  ReceiveSlot[entries]
+//             96 KiB  InboundCompletion[entries]
 //
 // A structure has one writing process, so that a peer that dies or is stopped anywhere leaves nothing half-locked.
 // `SharedCq::ready` is the one exception: a bitmap of hints, changed by single atomic operations, and rescanned when a
@@ -25,6 +25,7 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -46,6 +47,11 @@ constexpr uint32_t kMaxSendDepth = 16384;
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
 
+// Entries of the rings of a queue pair with that many receives. The counters of receives have 32 bits, wrap, and are
+// the places in the rings: at the wrap, one place follows the other only in a ring whose length divides 2^32.
+constexpr uint32_t receiveRing(uint32_t depth) { return std::bit_ceil(depth); }
+static_assert(receiveRing(1) == 1 && receiveRing(3) == 4 && receiveRing(kMaxReceiveDepth) == kMaxReceiveDepth);
+
 using DeviceId = std::array<uint8_t, 16>;
 
 struct Header {
@@ -60,7 +66,7 @@ struct Header {
 
 struct alignas(64) SharedRegion {
   std::atomic<uint32_t> key;  // 0: unused. Stored last when the region is published, and first when it is withdrawn.
-  uint32_t access;
+  std::atomic<uint32_t> access;  // remote rights disappear when they are revoked
   uint32_t protectionDomain;
   uint32_t arena;  // id of the memfd that holds it
   uint64_t address;
@@ -82,7 +88,7 @@ struct SharedQp {
   std::atomic<uint32_t> state;
   std::atomic<uint32_t> number;  // with generation: a stale peer detects that the page belongs to another queue pair
   uint32_t protectionDomain;
-  uint32_t receiveDepth;
+  uint32_t receiveRing;  // entries of its rings, not the depth
   uint32_t receiveCq;
   std::atomic<uint64_t> peerToken;  // which queue pair may use this page; 0: none yet
   // Written by the owner, often.
@@ -124,9 +130,9 @@ constexpr size_t kRegionsOffset = 64 << 10;
 constexpr size_t kCqsOffset = 2 << 20;
 constexpr size_t kQpsOffset = 4 << 20;
 constexpr size_t kQpStride = 128 << 10;
-constexpr uint32_t kLittleDepth = 32;
+constexpr uint32_t kLittleRing = 32;
 constexpr size_t kLittleInboundOffset = 256;
-constexpr size_t kLittleReceiveSlotsOffset = kLittleInboundOffset + sizeof(InboundCompletion) * kLittleDepth;
+constexpr size_t kLittleReceiveSlotsOffset = kLittleInboundOffset + sizeof(InboundCompletion) * kLittleRing;
 constexpr size_t kReceiveSlotsOffset = 4 << 10;
 constexpr size_t kInboundOffset = 96 << 10;
 constexpr size_t kControlBytes = kQpsOffset + size_t(kMaxQps) * kQpStride;
@@ -135,7 +141,7 @@ static_assert(kRegionsOffset == 65'536 && kCqsOffset == 2'097'152 && kQpsOffset 
 static_assert(kQpStride == 131'072 && kReceiveSlotsOffset == 4'096 && kInboundOffset == 98'304);
 static_assert(kLittleReceiveSlotsOffset == 1'280);
 static_assert(sizeof(Header) <= kRegionsOffset && sizeof(SharedQp) <= kLittleInboundOffset);
-static_assert(kLittleReceiveSlotsOffset + sizeof(ReceiveSlot) * kLittleDepth <= kReceiveSlotsOffset);
+static_assert(kLittleReceiveSlotsOffset + sizeof(ReceiveSlot) * kLittleRing <= kReceiveSlotsOffset);
 static_assert(kRegionsOffset + sizeof(SharedRegion) * kMaxRegions <= kCqsOffset);
 static_assert(kCqsOffset + sizeof(SharedCq) * kMaxCqs <= kQpsOffset);
 static_assert(kReceiveSlotsOffset + sizeof(ReceiveSlot) * kMaxReceiveDepth <= kInboundOffset);
@@ -185,13 +191,13 @@ class ControlSegment {
   }
   SharedCq& cq(uint32_t index) const { return reinterpret_cast<SharedCq*>(memory_.data() + kCqsOffset)[index]; }
   SharedQp& qp(uint32_t index) const { return *reinterpret_cast<SharedQp*>(page(index)); }
-  // `depth`: that of the queue pair's receives.
-  ReceiveSlot* receiveSlots(uint32_t index, uint32_t depth) const {
-    const size_t offset = depth <= kLittleDepth ? kLittleReceiveSlotsOffset : kReceiveSlotsOffset;
+  // `entries`: those of the queue pair's rings.
+  ReceiveSlot* receiveSlots(uint32_t index, uint32_t entries) const {
+    const size_t offset = entries <= kLittleRing ? kLittleReceiveSlotsOffset : kReceiveSlotsOffset;
     return reinterpret_cast<ReceiveSlot*>(page(index) + offset);
   }
-  InboundCompletion* inbound(uint32_t index, uint32_t depth) const {
-    const size_t offset = depth <= kLittleDepth ? kLittleInboundOffset : kInboundOffset;
+  InboundCompletion* inbound(uint32_t index, uint32_t entries) const {
+    const size_t offset = entries <= kLittleRing ? kLittleInboundOffset : kInboundOffset;
     return reinterpret_cast<InboundCompletion*>(page(index) + offset);
   }
   const Fd& fd() const { return fd_; }

@@ -158,7 +158,7 @@ uint32_t SoftDevice::registerRegion(uint32_t pd, uint8_t* memory, uint64_t lengt
 }
 
 void SoftDevice::revokeRegion(uint32_t region) {
-  regions_.hide(region);
+  regions_.revoke(region);
   quiesceRegion(RegionTable::indexOf(region));
 }
 
@@ -196,6 +196,10 @@ int SoftDevice::createChannel() {
 
 std::shared_ptr<SoftChannel> SoftDevice::channelAt(int id) {
   std::lock_guard guard(objects_);
+  return channelHere(id);
+}
+
+std::shared_ptr<SoftChannel>& SoftDevice::channelHere(int id) {
   if (id < 0 || size_t(id) >= channels_.size() || !channels_[size_t(id)]) {
     throw Failure("ERR_RDMC_CHANNEL_CLOSED", "The completion channel is closed");
   }
@@ -203,12 +207,12 @@ std::shared_ptr<SoftChannel> SoftDevice::channelAt(int id) {
 }
 
 void SoftDevice::destroyChannel(int id) {
-  if (channelAt(id)->users > 0) {
+  std::lock_guard guard(objects_);
+  auto& mine = channelHere(id);
+  if (mine->users > 0) {
     throw Failure("ERR_RDMC_CHANNEL_BUSY", "Completion queues still use the channel: close them first");
   }
-  std::lock_guard guard(objects_);
-  auto& mine = channels_[size_t(id)];
-  if (mine) mine->end();
+  mine->end();
   mine.reset();
 }
 
@@ -221,12 +225,12 @@ void SoftDevice::endChannels() {
 
 uint32_t SoftDevice::createCompletionQueue(uint32_t, int channelId) {
   checkUsable();
-  auto used = channelId < 0 ? nullptr : channelAt(channelId);
   std::lock_guard guard(objects_);
+  const auto used = channelId < 0 ? nullptr : channelHere(channelId);
   for (uint32_t i = 0; i < kMaxCqs; ++i) {
     if (cqs_[i]) continue;
-    if (used) ++used->users;
     cqs_[i] = std::make_shared<SoftCompletionQueue>(i, control_.cq(i), used);
+    if (used) ++used->users;
     cqGenerations_[i] = (cqGenerations_[i] + 1) % kCqGenerations;
     return i | cqGenerations_[i] << kCqIndexBits;
   }
@@ -244,6 +248,13 @@ std::shared_ptr<SoftCompletionQueue> SoftDevice::cqHere(uint32_t handle) {
     throw Failure("ERR_RDMC_COMPLETION_QUEUE_CLOSED", "The completion queue is closed");
   }
   return cqs_[index];
+}
+
+std::shared_ptr<SoftCompletionQueue> SoftDevice::useCq(uint32_t handle) {
+  std::lock_guard guard(objects_);
+  auto queue = cqHere(handle);
+  ++queue->users;
+  return queue;
 }
 
 void SoftDevice::destroyCompletionQueue(uint32_t handle) {
@@ -304,13 +315,19 @@ uint32_t SoftDevice::createQueuePair(const QueuePairParameters& parameters) {
     throw Failure("ERR_RDMC_DEVICE_LIMIT", "A queue is deeper than the device allows");
   }
   checkProtectionDomain(parameters.pd);
-  auto send = cqAt(parameters.sendCq);
-  auto receive = cqAt(parameters.receiveCq);
+  const auto send = useCq(parameters.sendCq);
+  Rollback leaveSend([&] { --send->users; });
+  const auto receive = useCq(parameters.receiveCq);
+  Rollback leaveReceive([&] { --receive->users; });
   const uint32_t index = takeQpIndex();
+  Rollback freeIndex([&] { freeQpIndex(index); });
   constexpr uint32_t kGenerations = 1u << (32 - kQpIndexBits);
   qpGeneration_[index] = (qpGeneration_[index] + 1) % kGenerations;
   const uint32_t number = index | qpGeneration_[index] << kQpIndexBits;
-  auto made = std::make_shared<QueuePair>(*this, number, parameters, std::move(send), std::move(receive));
+  auto made = std::make_shared<QueuePair>(*this, number, parameters, send, receive);
+  leaveSend.dismiss();
+  leaveReceive.dismiss();
+  freeIndex.dismiss();
   std::lock_guard guard(tableLock_);
   qps_[index] = std::move(made);
   return number;

@@ -165,11 +165,15 @@ class SoftDevice final : public Device {
   void endChannels();
   void checkUsable() const;                        // throws ERR_RDMC_DEVICE_REMOVED
   void checkProtectionDomain(uint32_t pd);         // throws ERR_RDMC_PROTECTION_DOMAIN_CLOSED
-  std::shared_ptr<SoftChannel> channelAt(int id);  // throws ERR_RDMC_CHANNEL_CLOSED
+  // Both throw ERR_RDMC_CHANNEL_CLOSED; the second with objects_ held.
+  std::shared_ptr<SoftChannel> channelAt(int id);
+  std::shared_ptr<SoftChannel>& channelHere(int id);
   // A handle is index | generation << 8: a handle that another thread has closed is not valid for the queue that took
   // the slot.
   std::shared_ptr<SoftCompletionQueue> cqAt(uint32_t handle);    // throws ERR_RDMC_COMPLETION_QUEUE_CLOSED
   std::shared_ptr<SoftCompletionQueue> cqHere(uint32_t handle);  // the same with objects_ held
+  // The same, and counts a user: it cannot be destroyed until that leaves.
+  std::shared_ptr<SoftCompletionQueue> useCq(uint32_t handle);
   uint32_t takeQpIndex();
   // Which transport connects two devices; both sides choose by the same facts. Throws ERR_RDMC_CONNECT_FAILED.
   SoftTransport& transportTo(const SoftAddress& remote) const;

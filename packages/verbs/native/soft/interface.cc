@@ -58,18 +58,18 @@ AddressFields SoftDevice::addressOf(uint32_t number) {
 }
 
 std::string SoftDevice::transportOf(uint32_t number) {
-  const auto wire = qpAt(number)->wire();
+  const auto wire = qpAt(number)->wireNow();
   return wire ? wire->transport().name() : "";
 }
 
 bool SoftDevice::dataInOrder(uint32_t number) {
-  const auto wire = qpAt(number)->wire();
+  const auto wire = qpAt(number)->wireNow();
   return wire && wire->transport().dataInOrder();
 }
 
 NamedNumbers SoftDevice::attributesOf(uint32_t number) {
   const auto found = qpAt(number);
-  const ConnectParameters& parameters = found->parameters();
+  const ConnectParameters parameters = found->parametersNow();
   return {{"state", found->state()},
           {"sendDepth", double(found->sendDepth())},
           {"receiveDepth", double(found->receiveDepth())},

@@ -21,17 +21,18 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
     : device_(device),
       number_(number),
       pd_(parameters.pd),
+      receiveDepth_(parameters.receiveDepth),
       mine_(device.control().qp(number & (kMaxQps - 1))),
-      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1), parameters.receiveDepth)),
-      inbound_(device.control().inbound(number & (kMaxQps - 1), parameters.receiveDepth)),
+      receiveSlots_(device.control().receiveSlots(number & (kMaxQps - 1), receiveRing(receiveDepth_))),
+      inbound_(device.control().inbound(number & (kMaxQps - 1), receiveRing(receiveDepth_))),
       sendCq_(std::move(sendCq)),
       receiveCq_(std::move(receiveCq)),
       signalAll_(parameters.signalAll),
       ring_(parameters.sendDepth),
-      receives_(parameters.receiveDepth) {
+      receives_(receiveRing(receiveDepth_)) {
   mine_.state.store(kInit);
   mine_.protectionDomain = pd_;
-  mine_.receiveDepth = parameters.receiveDepth;
+  mine_.receiveRing = receiveRing(receiveDepth_);
   mine_.receiveCq = receiveCq_->index();
   mine_.peerToken.store(0);
   mine_.receivesPosted.store(0);
@@ -41,8 +42,6 @@ QueuePair::QueuePair(SoftDevice& device, uint32_t number, const QueuePairParamet
   mine_.produced.store(0);
   mine_.rnrWaiting.store(0);
   mine_.number.store(number, std::memory_order_seq_cst);
-  ++sendCq_->users;
-  ++receiveCq_->users;
 }
 
 void QueuePair::leaveQueues() {
@@ -134,22 +133,23 @@ Progress QueuePair::progress(int64_t& budgetBytes) {
   return wire_->progress(*this, budgetBytes);
 }
 
+// A TCP-only device receives into any memory, because its own thread places the bytes.
+bool QueuePair::mayReceiveInto(const Region& region) const { return region.shareable || !device_.sharedMemory(); }
+
 uint32_t QueuePair::postReceive(const WorkRequestSlot& slot) {
   std::lock_guard guard(receiveLock_);
-  const uint32_t depth = uint32_t(receives_.size());
-  if (receivesPosted_ - receivesConsumed_ >= depth) return kQueueFull;
+  if (receivesPosted_ - receivesConsumed_ >= receiveDepth_) return kQueueFull;
   WorkRequest request;
   request.flags = 0;
   if (slot.flags & (kInline | kWaitFor)) return kUnknownOpcode;
   const uint32_t result = loadSges(slot, request);
   if (result != kAccepted) return result;
   for (uint32_t i = 0; i < request.sgeCount; ++i) {
-    // A TCP-only device receives into any memory, because its own thread places the bytes.
-    if (request.regions[i]->shareable || !device_.sharedMemory()) continue;
+    if (mayReceiveInto(*request.regions[i])) continue;
     releaseRegions(request);
     return kNotShareable;
   }
-  const uint32_t at = receivesPosted_ % depth;
+  const uint32_t at = receivesPosted_ % uint32_t(receives_.size());
   ReceiveSlot& shared = receiveSlots_[at];
   shared.sgeCount = request.sgeCount;
   ReceiveRecord& record = receives_[at];
@@ -245,20 +245,20 @@ uint32_t QueuePair::mergeInbound(CompletionSlot* out, uint32_t max) {
 
 void QueuePair::flushReceives(Status status) {
   // With receiveLock held, after quiesce: receives that the peer completed keep their result, the others are flushed.
-  const uint32_t depth = uint32_t(receives_.size());
+  const uint32_t ring = uint32_t(receives_.size());
   countReceives();
   uint32_t published = mine_.produced.load(std::memory_order_acquire) - receivesConsumed_;
   if (published > receivesPosted_ - receivesConsumed_) published = 0;
   if (receivesFlushed_) published = 0;
   for (; published > 0; --published, ++receivesConsumed_) {
-    const uint32_t at = receivesConsumed_ % depth;
+    const uint32_t at = receivesConsumed_ % ring;
     receiveCq_->push(receiveCompletion(at, inbound_[at]));
   }
   InboundCompletion flushed{};
   flushed.status = status;
   flushed.opcode = kCompletedReceive;
   for (; receivesConsumed_ != receivesPosted_; ++receivesConsumed_) {
-    receiveCq_->push(receiveCompletion(receivesConsumed_ % depth, flushed));
+    receiveCq_->push(receiveCompletion(receivesConsumed_ % ring, flushed));
   }
   receivesFlushed_ = true;
 }
@@ -308,6 +308,16 @@ bool QueuePair::receivesUse(const Region& region) {
 void QueuePair::failIfUsing(const Region& region) {
   std::lock_guard guard(sendLock);
   if (sendsUse(region) || receivesUse(region)) failLocked(kFlushed);
+}
+
+std::shared_ptr<Wire> QueuePair::wireNow() {
+  std::lock_guard guard(sendLock);
+  return wire_;
+}
+
+ConnectParameters QueuePair::parametersNow() {
+  std::lock_guard guard(sendLock);
+  return parameters_;
 }
 
 void QueuePair::attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters) {

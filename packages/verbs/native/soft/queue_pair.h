@@ -87,7 +87,8 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
  public:
   QueuePair(SoftDevice& device, uint32_t number, const QueuePairParameters& parameters,
             std::shared_ptr<SoftCompletionQueue> sendCq, std::shared_ptr<SoftCompletionQueue> receiveCq);
-  // It was destroyed: its completion queues may be closed, although a thread may still hold this object.
+  // Of its completion queues, which count it already. They may be closed after this, although a thread may still hold
+  // this object.
   void leaveQueues();
 
   uint32_t number() const { return number_; }
@@ -102,6 +103,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   // Posting, by the thread that owns the queue pair. The first two return a PostResult.
   uint32_t enqueue(const WorkRequestSlot& slot);  // with sendLock held
   uint32_t postReceive(const WorkRequestSlot& slot);
+  bool mayReceiveInto(const Region& region) const;
   Progress progress(int64_t& budgetBytes);  // with sendLock held
 
   // For wires, with sendLock held.
@@ -110,7 +112,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   WorkRequest* at(uint32_t i) { return i < size_ ? &ring_[(head_ + i) % ring_.depth()] : nullptr; }
   uint32_t pendingSends() const { return size_; }
   size_t sendDepth() const { return ring_.depth(); }
-  size_t receiveDepth() const { return receives_.size(); }
+  size_t receiveDepth() const { return receiveDepth_; }
   void completeHead(Status status, uint64_t bytes);
   // Error state: the head completes with `status`, everything else as flushed. A barrier; false where it cannot be one:
   // the peer may still change bytes, and receives end with kFatal.
@@ -150,8 +152,12 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint32_t feeder();
 
   void attach(std::shared_ptr<Wire> wire, uint64_t peerToken, const ConnectParameters& parameters);
+  // With sendLock held, or once it is connected.
   const std::shared_ptr<Wire>& wire() const { return wire_; }
   const ConnectParameters& parameters() const { return parameters_; }
+  // Any thread, also while it is being connected.
+  std::shared_ptr<Wire> wireNow();
+  ConnectParameters parametersNow();
 
   Ordered<SpinLock, SoftLock::kSend> sendLock;
   std::atomic<bool> inService{false};  // on the service thread's list of unfinished queue pairs
@@ -161,6 +167,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
 
  private:
   friend class SoftDevice;
+  friend struct ReceiveCounters;  // of a test: begins them elsewhere
   class SoftTransport;
   uint32_t append(const WorkRequestSlot& slot);
   uint32_t appendWaiting(const WorkRequestSlot& slot);
@@ -178,7 +185,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   void announceWaiters();
 
   SoftDevice& device_;
-  const uint32_t number_, pd_;
+  const uint32_t number_, pd_, receiveDepth_;
   SharedQp& mine_;
   ReceiveSlot* const receiveSlots_;
   InboundCompletion* const inbound_;
@@ -191,7 +198,7 @@ class QueuePair : public std::enable_shared_from_this<QueuePair> {
   uint64_t deliveries_ = 0;
 
   Ordered<SpinLock, SoftLock::kReceive> receiveLock_;
-  std::vector<ReceiveRecord> receives_;
+  std::vector<ReceiveRecord> receives_;  // a ring beside `receiveSlots_` and `inbound_`
   uint32_t receivesPosted_ = 0, receivesConsumed_ = 0;
   bool receivesFlushed_ = false;
   ReceiveCount count_;

@@ -14,6 +14,10 @@ void SharedRegionDirectory::publish(uint32_t index, const Region& region) {
   shared.key.store(region.key.load(), std::memory_order_seq_cst);  // the last one
 }
 
+void SharedRegionDirectory::revoke(uint32_t index, const Region& region) {
+  control_.region(index).access.store(region.access & ~kRemoteAccess, std::memory_order_seq_cst);
+}
+
 void SharedRegionDirectory::withdraw(uint32_t index) { control_.region(index).key.store(0, std::memory_order_seq_cst); }
 
 }  // namespace rdmc

@@ -9,6 +9,7 @@ class SharedRegionDirectory final : public RegionDirectory {
  public:
   explicit SharedRegionDirectory(const ControlSegment& control) : control_(control) {}
   void publish(uint32_t index, const Region& region) override;
+  void revoke(uint32_t index, const Region& region) override;
   void withdraw(uint32_t index) override;
 
  private:

@@ -103,7 +103,7 @@ export const verbsRequests: readonly Mutant[] = [
     id: 'verbs/receives-beyond-depth',
     ...PACKAGE,
     function: 'QueuePair::postReceive',
-    find: 'receivesPosted_ - receivesConsumed_ >= depth',
+    find: 'receivesPosted_ - receivesConsumed_ >= receiveDepth_',
     replace: 'false',
     fault: 'A receive replaces one that is still posted.',
     tests: SHM,

@@ -276,21 +276,21 @@ void ShmDialler::attach(const Outgoing& to, const Waiting& waiting, const LinkMe
                   EMFILE, "recvmsg");
   }
   if (withChannel) to.link->addEvent(message.event.completionQueue, message.event.channel, std::move(fds[0]));
-  const uint32_t depth = readOnce(to.link->control().qp(theirs & (kMaxQps - 1)).receiveDepth);
-  if (depth == 0 || depth > kMaxReceiveDepth) {
+  const uint32_t ring = readOnce(to.link->control().qp(theirs & (kMaxQps - 1)).receiveRing);
+  if (ring == 0 || ring > kMaxReceiveDepth) {
     throw Failure("ERR_RDMC_CONNECT_FAILED",
-                  "Cannot connect over shared memory: the peer announces a receive queue of " + std::to_string(depth) +
+                  "Cannot connect over shared memory: the peer announces a receive queue of " + std::to_string(ring) +
                       " entries; 1 to " + std::to_string(kMaxReceiveDepth) + " are possible");
   }
   QueuePair& own = *waiting.qp;
-  const ShmWire::Peer peer{to.link, theirs, depth, to.peer == device_.id()};
+  const ShmWire::Peer peer{to.link, theirs, ring, to.peer == device_.id()};
   const auto wire = std::make_shared<ShmWire>(transport_, peer, peerToken(device_.id(), own.number()),
                                               waiting.parameters.retryTimeoutMs);
   own.attach(wire, peerToken(to.peer, theirs), waiting.parameters);
   if (!own.wire()) {
     throw Failure("ERR_RDMC_CONNECT_FAILED", "The queue pair was closed while it was connecting");
   }
-  wires_[own.index()] = {own.number(), wire};
+  wires_[own.index()] = {own.number(), to.peer, wire};
 }
 
 int ShmDialler::turn() {

@@ -180,8 +180,9 @@ bool ShmListener::greetBack(Incoming& from, const LinkMessage& message) {
 bool ShmListener::onHello(Incoming& from, const LinkMessage& message) {
   if (message.hello.version != kControlVersion) return refuse(from, kLinkOtherVersion);
   if ((message.hello.keyed == 1) != !key().empty()) return refuse(from, kLinkWrongKey);
+  from.device = message.hello.device;
   if (key().empty()) return admit(from);
-  from.greeting.initiator = message.hello.device;
+  from.greeting.initiator = from.device;
   from.greeting.listener = device_.id();
   std::memcpy(from.greeting.initiatorNonce, message.hello.secret, kNonceBytes);
   freshNonce(from.greeting.listenerNonce);
@@ -286,8 +287,10 @@ int ShmListener::bellFor(Incoming& from, const std::shared_ptr<SoftChannel>& cha
 void ShmListener::serveDetach(Incoming& from, const LinkMessage& message) {
   const auto qp = device_.qp(message.detach.queuePair);
   const auto found = qp ? wires_.find(qp->index()) : wires_.end();
-  // By now the number may belong to a queue pair that is connected to another.
-  if (found != wires_.end() && (found->second.wire->peerNumber() & (kMaxQps - 1)) == message.detach.index) {
+  // The sender may have connected a queue pair of its own to one that is connected to another, perhaps on purpose: of
+  // each device, the first queue pair has the same index.
+  if (found != wires_.end() && found->second.peer == from.device &&
+      (found->second.wire->peerNumber() & (kMaxQps - 1)) == message.detach.index) {
     std::lock_guard guard(qp->sendLock);
     qp->failLocked(kRetryExceeded);
     found->second.wire->detach(*qp);

@@ -29,6 +29,7 @@ class ShmListener {
     Fd socket;
     LinkOutbox outbox;
     Stage stage = Stage::kHello;
+    DeviceId device{};    // that says hello
     bool paused = false;  // not read, because it does not read our answers
     ShmGreeting greeting;
     int64_t firstBytesNs = 0, greetingNs = 0;          // by when they are due

@@ -1,6 +1,10 @@
 #include "soft/shm/peer_link.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 #include "core/arena_pool.h"
@@ -87,11 +91,14 @@ void PeerLink::addEvent(uint32_t cq, uint64_t channelId, Fd fd) {
   }
   std::lock_guard guard(mutex_);
   if (cq >= kMaxCqs) return;
-  const auto known = eventFds_.find(cq);
-  if (known != eventFds_.end()) {
+  if (const auto known = eventFds_.find(cq); known != eventFds_.end()) {
     if (known->second.channelId == channelId) return;
-    pastFds_.push_back(std::move(known->second.fd));
-    eventFds_.erase(known);
+    // In the place of the former one, because another thread may be writing to that.
+    if (::dup3(fd.get(), known->second.fd.get(), O_CLOEXEC) < 0) {
+      throw systemFailure("dup3", "Connecting over shared memory", errno);
+    }
+    known->second.channelId = channelId;
+    return;
   }
   events_[cq].store(fd.get(), std::memory_order_release);
   eventFds_.emplace(cq, Event{channelId, std::move(fd)});

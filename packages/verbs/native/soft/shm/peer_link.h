@@ -65,14 +65,12 @@ class PeerLink {
   std::vector<uint32_t> requested_;
   std::atomic<uint32_t> arenaEpoch_{0};
   std::atomic<int> events_[kMaxCqs];
-  // By completion queue. Descriptors of channels that were replaced stay open in `pastFds_`: another thread
-  // may be writing to one.
+  // By completion queue.
   struct Event {
     uint64_t channelId;
     Fd fd;
   };
   std::unordered_map<uint32_t, Event> eventFds_;
-  std::vector<Fd> pastFds_;
   std::atomic<uint32_t> lastSignalled_[kMaxCqs];
 };
 

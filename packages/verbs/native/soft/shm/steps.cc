@@ -121,8 +121,7 @@ ShmWire::Step ShmWire::stepAtomic(QueuePair& qp, WorkRequest& request) {
 }
 
 ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
-  if (!connected()) return peerNotConnected(qp);
-  const ReceiveSlot& shared = theirSlots_[produced_ % theirDepth_];
+  const ReceiveSlot& shared = theirSlots_[produced_ % theirRing_];
   const uint32_t entries = std::min(readOnce(shared.sgeCount), kMaxSge);
   Sge sges[kMaxSge];
   uint64_t room = 0;
@@ -143,7 +142,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
   uint64_t skip = done_;
   uint32_t entry = 0;
   while (entry + 1 < entries && skip >= sges[entry].length) skip -= sges[entry++].length;
-  window_ = {nullptr, 0};
+  window_ = {nullptr, 0, 0};
   if (length > 0) {
     const Sge& to = sges[entry];
     length = std::min<uint64_t>(length, to.length - skip);
@@ -172,7 +171,7 @@ ShmWire::Step ShmWire::stepSend(QueuePair& qp, WorkRequest& request) {
 }
 
 void ShmWire::publish(const WorkRequest& request, Status status) {
-  InboundCompletion& completion = theirInbound_[produced_ % theirDepth_];
+  InboundCompletion& completion = theirInbound_[produced_ % theirRing_];
   completion.status = status;
   completion.opcode = request.opcode == kWriteWithImm ? kCompletedReceiveWriteWithImm : kCompletedReceive;
 #if !RDMC_PLANT_RACE
@@ -204,8 +203,10 @@ ShmWire::Step ShmWire::step(QueuePair& qp, WorkRequest& request) {
     qp.device().tear().strike();
     return fail(kGeneralError, false);
   }
+  // In front of every check that can fail with `tellPeer`: a queue pair that is connected to another must not learn of
+  // our errors, and one that is not connected yet would break before it is.
+  if (!connected()) return peerNotConnected(qp);
   if (takesReceive(request.opcode)) {
-    if (!connected()) return peerNotConnected(qp);
     if (theirs_.receivesPosted.load(std::memory_order_acquire) == produced_) return receiverNotReady(qp);
     if (rnrWaiting_) {
       rnrWaiting_ = false;

@@ -12,8 +12,8 @@ bool ShmWire::RegionFacts::permits(uint64_t from, uint64_t bytes, uint32_t right
 bool ShmWire::lookUp(uint32_t key, RegionFacts& facts) const {
   const SharedRegion& region = link_->control().region(key & (kMaxRegions - 1));
   if (key == 0 || region.key.load(std::memory_order_acquire) != key) return false;
-  facts = {readOnce(region.access), readOnce(region.protectionDomain), readOnce(region.arena), readOnce(region.address),
-           readOnce(region.length)};
+  facts = {region.access.load(std::memory_order_relaxed), readOnce(region.protectionDomain), readOnce(region.arena),
+           readOnce(region.address), readOnce(region.length)};
   return true;
 }
 
@@ -36,6 +36,7 @@ ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, 
     if (!arena_) {
       link_->requestArena(arenaId);
       // The peer's service thread hands it out, unless the peer is stopped.
+      miss(Missing::kMemory);
       const bool overdue = expired(retryTimeoutMs_);
       return link_->alive() && !overdue ? Step::kBlocked : fail(kRetryExceeded, false);
     }
@@ -51,14 +52,15 @@ ShmWire::Step ShmWire::resolve(uint32_t key, uint64_t address, uint64_t length, 
   } catch (const Failure&) {
     return fail(kLocalQpOperationError, false);  // the pages cannot be allocated here
   }
-  window_ = {arena_->memory.data() + at, index};
+  window_ = {arena_->memory.data() + at, index, access};
   return Step::kCopied;
 }
 
 bool ShmWire::stillValid(uint32_t key) const {
   const SharedRegion& region = link_->control().region(window_.regionIndex);
-  return region.key.load(std::memory_order_seq_cst) == key && region.moving.load(std::memory_order_seq_cst) == 0 &&
-         readOnce(region.arena) == arena_->id;
+  const uint32_t rights = region.access.load(std::memory_order_seq_cst);
+  return region.key.load(std::memory_order_seq_cst) == key && (rights & window_.rights) == window_.rights &&
+         region.moving.load(std::memory_order_seq_cst) == 0 && readOnce(region.arena) == arena_->id;
 }
 
 bool ShmWire::landed(uint32_t key) const {

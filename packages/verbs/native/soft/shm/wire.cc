@@ -21,10 +21,10 @@ ShmWire::ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_
       ownToken_(ownToken),
       retryTimeoutMs_(retryTimeoutMs),
       theirs_(link_->control().qp(peer.number & (kMaxQps - 1))),
-      theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1), peer.depth)),
-      theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1), peer.depth)),
+      theirSlots_(link_->control().receiveSlots(peer.number & (kMaxQps - 1), peer.ring)),
+      theirInbound_(link_->control().inbound(peer.number & (kMaxQps - 1), peer.ring)),
       theirIndex_(peer.number & (kMaxQps - 1)),
-      theirDepth_(peer.depth),
+      theirRing_(peer.ring),
       theirCq_(readOnce(theirs_.receiveCq) & (kMaxCqs - 1)),
       theirDomain_(readOnce(theirs_.protectionDomain)) {}
 
@@ -52,10 +52,18 @@ ShmWire::Step ShmWire::fail(Status status, bool tellPeer) {
   return Step::kFailed;
 }
 
+// Each wait has its own clock and its own limit: one may follow the other at once, and a receiver that is not ready may
+// be waited for without end.
+void ShmWire::miss(Missing what) {
+  if (missing_ == what) return;
+  missing_ = what;
+  missingSinceNs_ = steadyNs();
+  deadlineNs_ = 0;
+}
+
 bool ShmWire::expired(int64_t allowedMs) {
   const int64_t now = steadyNs();
-  if (waitingSinceNs_ == 0) waitingSinceNs_ = now;
-  deadlineNs_ = waitingSinceNs_ + allowedMs * 1'000'000;
+  deadlineNs_ = missingSinceNs_ + allowedMs * 1'000'000;
   return now >= deadlineNs_;
 }
 
@@ -72,6 +80,7 @@ ShmWire::Step ShmWire::peerNotConnected(QueuePair& qp) {
   const bool waiting = number == peerNumber_ && state == kInit;
   if (!waiting && connected() && link_->alive()) return Step::kRetry;  // it has connected since we looked
   if (!waiting || !link_->alive()) return fail(kRetryExceeded, false);
+  miss(Missing::kConnection);
   if (expired(qp.parameters().retryTimeoutMs)) return fail(kRetryExceeded, false);
   return Step::kBlocked;
 }
@@ -80,6 +89,7 @@ ShmWire::Step ShmWire::receiverNotReady(QueuePair& qp) {
   rnrWaiting_ = true;
   theirs_.rnrWaiting.store(1, std::memory_order_seq_cst);
   if (theirs_.receivesPosted.load(std::memory_order_seq_cst) != produced_) return Step::kRetry;
+  miss(Missing::kReceive);
   const ConnectParameters& limits = qp.parameters();
   if (limits.rnrRetries < 7 && expired(int64_t(limits.rnrRetries) * limits.rnrTimerMs)) {
     return fail(kRnrRetryExceeded, false);
@@ -106,7 +116,8 @@ Progress ShmWire::progress(QueuePair& qp, int64_t& budgetBytes) {
       if (!retriedTooLong(qp)) return Progress::kRetry;
       result = fail(kRetryExceeded, false);
     }
-    waitingSinceNs_ = deadlineNs_ = retryingSinceNs_ = 0;
+    miss(Missing::kNothing);
+    retryingSinceNs_ = 0;
     if (result == Step::kFailed) {
       if (tellPeer_) {
         LinkMessage message = linkMessage(kPeerError);

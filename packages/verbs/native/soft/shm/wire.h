@@ -14,10 +14,10 @@ namespace rdmc {
 
 class ShmWire : public Wire {
  public:
-  // The queue pair at the other end. `depth`: entries of its receive queue, checked.
+  // The queue pair at the other end. `ring`: entries of its rings of receives, checked.
   struct Peer {
     std::shared_ptr<PeerLink> link;
-    uint32_t number, depth;
+    uint32_t number, ring;
     bool ownDevice;
   };
   ShmWire(SoftTransport& transport, Peer peer, uint64_t ownToken, uint32_t retryTimeoutMs);
@@ -34,7 +34,10 @@ class ShmWire : public Wire {
   uint32_t peerNumber() const { return peerNumber_; }
 
  private:
+  friend struct ReceiveCounters;  // of a test: begins them elsewhere
   enum class Step { kCopied, kDone, kBlocked, kRetry, kFailed };
+  // What a request waits for.
+  enum class Missing { kNothing, kConnection, kReceive, kMemory };
   // A region as the target describes it, read once.
   struct RegionFacts {
     uint32_t access, protectionDomain, arena;
@@ -44,7 +47,7 @@ class ShmWire : public Wire {
   // A checked piece of the target's memory.
   struct Window {
     uint8_t* memory;
-    uint32_t regionIndex;
+    uint32_t regionIndex, rights;
   };
 
   Step step(QueuePair& qp, WorkRequest& request);
@@ -67,6 +70,8 @@ class ShmWire : public Wire {
   bool connected() const;
   void publish(const WorkRequest& request, Status status);
   void wakeOwner(uint64_t wakeAt, Status status);
+  void miss(Missing what);
+  // Whether what is missing has been missing for so long.
   bool expired(int64_t allowedMs);
   bool retriedTooLong(const QueuePair& qp);
 
@@ -79,7 +84,7 @@ class ShmWire : public Wire {
   SharedQp& theirs_;
   ReceiveSlot* const theirSlots_;
   InboundCompletion* const theirInbound_;
-  const uint32_t theirIndex_, theirDepth_, theirCq_, theirDomain_;
+  const uint32_t theirIndex_, theirRing_, theirCq_, theirDomain_;
   bool detached_ = false;
   bool rnrWaiting_ = false;
 
@@ -87,12 +92,13 @@ class ShmWire : public Wire {
   uint32_t busyCount_ = 0;
   uint32_t produced_ = 0;
   uint64_t wokenAt_ = 0;  // the target's `wakeAt` at which it was woken last
-  int64_t waitingSinceNs_ = 0, deadlineNs_ = 0;
+  Missing missing_ = Missing::kNothing;
+  int64_t missingSinceNs_ = 0, deadlineNs_ = 0;
   int64_t retryingSinceNs_ = 0;  // 0: the request has made progress since
   Status failure_ = kSuccess;
   bool tellPeer_ = false;
 
-  Window window_{nullptr, 0};
+  Window window_{nullptr, 0, 0};
   std::shared_ptr<PeerArena> arena_;  // the one used last
   uint32_t arenaEpoch_ = 0;
 };

@@ -11,6 +11,7 @@ namespace rdmc {
 
 struct ShmWired {
   uint32_t number;  // the queue pair's
+  DeviceId peer;    // that of the queue pair at the other end
   std::shared_ptr<ShmWire> wire;
 };
 using ShmWires = std::unordered_map<uint32_t, ShmWired>;

@@ -15,14 +15,24 @@ inline const Region* tcpRegion(const QueuePair& qp, uint32_t key, uint64_t addre
   } catch (const Failure&) {
     return nullptr;
   }
-  const bool permits = !region->revoked.load(std::memory_order_seq_cst) && (region->access & access) == access &&
-                       region->protectionDomain == qp.protectionDomain() && address >= region->address &&
-                       length <= region->length && address - region->address <= region->length - length;
+  const bool remote = (access & kRemoteAccess) != 0;
+  const bool permits = !(remote && region->revoked.load(std::memory_order_seq_cst)) &&
+                       (region->access & access) == access && region->protectionDomain == qp.protectionDomain() &&
+                       address >= region->address && length <= region->length &&
+                       address - region->address <= region->length - length;
   return permits ? region : nullptr;
 }
 
 inline bool tcpPermits(const QueuePair& qp, uint32_t key, uint64_t address, uint64_t length, uint32_t access) {
   return length == 0 || tcpRegion(qp, key, address, length, access) != nullptr;
+}
+
+// Whether a message may be placed in an entry of a receive. Peers on this host map the receive and may have changed it:
+// they must not reach more than what they can map, so that the rule of posting holds here as well.
+inline bool tcpTakesMessage(const QueuePair& qp, const Sge& entry) {
+  if (entry.length == 0) return true;
+  const Region* region = tcpRegion(qp, entry.lkey, entry.address(), entry.length, kLocalWrite);
+  return region && qp.mayReceiveInto(*region);
 }
 
 // Where the NIC thread reads and writes it, if that is permitted then; nullptr where no region has the key.

@@ -257,8 +257,7 @@ bool TcpResponder::mayPlace() const {
     return tcpPermits(*qp_, request_.rkey, request_.remote, request_.length, kRemoteWrite);
   }
   for (uint32_t i = 0; i < std::min(slot_.sgeCount, kMaxSge); ++i) {
-    const Sge& sge = slot_.sge[i];
-    if (!tcpPermits(*qp_, sge.lkey, sge.address(), sge.length, kLocalWrite)) return false;
+    if (!tcpTakesMessage(*qp_, slot_.sge[i])) return false;
   }
   return true;
 }

@@ -180,7 +180,10 @@ void lifecycle(const std::string& transport, uint64_t rounds) {
         // Two chunks and a half: threads share the chunks at both ends.
         const Memory memory(*a.device, a.pd, 5 << 19), other(*b.device, b.pd, 4096);
         const uint32_t near = a.addQp(), far = b.addQp();
-        connectBoth(a, near, b, far);
+        auto mine = a.connect(near, b.address(far)), theirs = b.connect(far, a.address(near));
+        a.device->transportOf(near);  // perhaps in the middle of connecting
+        a.device->attributesOf(near);
+        expect(mine.get() && theirs.get(), "both sides to connect");
         WorkRequestSlot write = request(kWrite, near, round);
         write.flags = 0;
         local(write, memory, 0, 4096);
@@ -198,6 +201,54 @@ void lifecycle(const std::string& transport, uint64_t rounds) {
   poller.join();
   a.device->close();
   b.device->close();
+}
+
+// Whether `call` succeeded; if not, with that code.
+template <typename Call>
+bool unlessFailed(const char* code, Call call) {
+  try {
+    call();
+    return true;
+  } catch (const Failure& failure) {
+    expect(failure.code == code, code);
+    return false;
+  }
+}
+
+// One thread makes something with an object that another closes: one of the two fails.
+void closedBeneath(const std::string& transport, uint64_t rounds) {
+  Side a(transport);
+  std::atomic<uint64_t> round{0}, closed{0};
+  std::atomic<int> channel{-1};
+  std::atomic<uint32_t> queue{0};
+  std::atomic<bool> closedChannel{false}, closedQueue{false};
+  std::thread closer([&] {
+    for (uint64_t i = 1; i <= rounds; ++i) {
+      while (round.load() < i) cpuRelax();
+      closedChannel = unlessFailed("ERR_RDMC_CHANNEL_BUSY", [&] { a.device->destroyChannel(channel); });
+      closedQueue = unlessFailed("ERR_RDMC_COMPLETION_QUEUE_BUSY", [&] { a.device->destroyCompletionQueue(queue); });
+      closed = i;
+    }
+  });
+  for (uint64_t i = 1; i <= rounds; ++i) {
+    channel = a.device->createChannel();
+    queue = a.device->createCompletionQueue(64, -1);
+    round = i;
+    uint32_t onChannel = 0, onQueue = 0;
+    const bool madeQueue =
+        unlessFailed("ERR_RDMC_CHANNEL_CLOSED", [&] { onChannel = a.device->createCompletionQueue(64, channel); });
+    const bool madeQp = unlessFailed("ERR_RDMC_COMPLETION_QUEUE_CLOSED", [&] {
+      onQueue = a.device->createQueuePair({a.pd, queue, a.cq, a.sendDepth, a.receiveDepth});
+    });
+    while (closed.load() < i) cpuRelax();
+    expect(madeQueue != closedChannel && madeQp != closedQueue, "one of two threads to fail");
+    if (madeQp) a.device->destroyQueuePair(onQueue);
+    if (!closedQueue) a.device->destroyCompletionQueue(queue);
+    if (madeQueue) a.device->destroyCompletionQueue(onChannel);
+    if (!closedChannel) a.device->destroyChannel(channel);
+  }
+  closer.join();
+  a.device->close();
 }
 
 // Regions are revoked, and queue pairs broken, in the middle of transfers: from then on no byte changes.
@@ -361,6 +412,7 @@ int main(int count, char** arguments) {
   brokenRelays(transport, rounds);
   oneSided(transport, rounds);
   lifecycle(transport, rounds * 4);
+  closedBeneath(transport, rounds * 40);
   barriers(transport, rounds);
   closing(transport, rounds);
   evictions(transport, rounds);

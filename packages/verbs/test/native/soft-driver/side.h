@@ -61,10 +61,10 @@ struct Side {
     qp = addQp();
   }
   uint32_t addQp() { return device->createQueuePair({pd, cq, cq, sendDepth, receiveDepth}); }
-  std::future<bool> connect(uint32_t own, const AddressFields& remote) {
+  std::future<bool> connect(uint32_t own, const AddressFields& remote,
+                            const ConnectParameters& parameters = {7, 10, 60'000}) {
     auto done = std::make_shared<std::promise<bool>>();
-    device->connect(own, remote, ConnectParameters{7, 10, 60'000},
-                    [done](const Failure* failure) { done->set_value(failure == nullptr); });
+    device->connect(own, remote, parameters, [done](const Failure* failure) { done->set_value(failure == nullptr); });
     return done->get_future();
   }
   AddressFields address(uint32_t number) const { return device->addressOf(number); }

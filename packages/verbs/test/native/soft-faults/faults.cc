@@ -6,9 +6,11 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -17,10 +19,12 @@ namespace rdmc::faults {
 
 int failingAccepts = 0, failingWatches = 0, freshMappings = -1;
 bool noFiles = false;
+thread_local bool noMemory = false;
 
 namespace {
 
 std::atomic<const char*> doomed{nullptr};
+std::atomic<time_t> passed{0};
 
 void maybeThrow() {
   char name[16] = {};
@@ -57,6 +61,7 @@ Function* real(const char* name) {
 }  // namespace
 
 void doom(const char* thread) { doomed = thread; }
+void pass(std::chrono::seconds time) { passed += time.count(); }
 
 Trap::Trap(void* at, size_t length, int protection, std::function<void()> then) {
   armed.at = static_cast<uint8_t*>(at);
@@ -80,6 +85,14 @@ bool Trap::sprung() const { return armed.sprung; }
 
 }  // namespace rdmc::faults
 
+void* operator new(size_t bytes) {
+  void* memory = rdmc::faults::noMemory ? nullptr : std::malloc(bytes);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
 // These stand in front of the C library's.
 extern "C" {
 
@@ -88,6 +101,15 @@ int epoll_wait(int epoll, epoll_event* events, int count, int timeout) {
   static auto* const next = real<decltype(epoll_wait)>("epoll_wait");
   const int result = next(epoll, events, count, timeout);
   maybeThrow();
+  return result;
+}
+
+// What the clocks of the C++ library call, which sees this function only if it is exported.
+[[gnu::visibility("default")]] int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  using namespace rdmc::faults;
+  static auto* const next = real<decltype(clock_gettime)>("clock_gettime");
+  const int result = next(clock, time);
+  time->tv_sec += passed;
   return result;
 }
 

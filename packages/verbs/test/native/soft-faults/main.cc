@@ -14,6 +14,7 @@
 #include "soft/peer_bells.h"
 #include "soft/shm/link_outbox.h"
 #include "soft/shm/wire.h"
+#include "soft/tcp/input.h"
 
 namespace rdmc::driver {
 namespace {
@@ -159,6 +160,47 @@ void retriesEnd() {
   b.device->close();
 }
 
+// A request waits for the peer to connect, and then for a receive. Neither wait takes from the time of the other, nor
+// from the time in which the receive's memory is to be mapped.
+void waitsApart(const ConnectParameters& limits, std::chrono::seconds connecting, std::chrono::seconds receiving) {
+  Side a("shm"), b("shm");
+  const Memory from(*a.device, a.pd, 4096), into(*b.device, b.pd, 4096);
+  expect(a.connect(a.qp, b.address(b.qp), limits).get(), "one side to connect");
+  WorkRequestSlot send = request(kSend, a.qp, 1), receive = request(kReceive, b.qp, 2);
+  local(send, from, 0, kBytes);
+  local(receive, into, 0, kBytes);
+  post(a, send);
+  faults::pass(connecting);
+  expect(b.connect(b.qp, a.address(a.qp), limits).get(), "the other side to connect");
+  while (b.device->qpAt(b.qp)->shared().rnrWaiting.load() == 0) std::this_thread::yield();
+  {
+    std::lock_guard guard(a.device->qpAt(a.qp)->sendLock);
+    const bool endless = limits.rnrRetries == 7;
+    expect((a.device->qpAt(a.qp)->wire()->deadline() == 0) == endless, "a time at which to look again, or none");
+  }
+  faults::pass(receiving);
+  post(b, receive);
+  take(a, 1, succeeded);
+  take(b, 1, succeeded);
+  a.device->close();
+  b.device->close();
+}
+
+void eachWait() {
+  // Limits that real time does not reach, and waits that are longer than the other's limit.
+  constexpr std::chrono::milliseconds kShort = std::chrono::minutes(20), kLong = std::chrono::hours(2);
+  constexpr std::chrono::seconds kNone(0), kBetween = std::chrono::hours(1);
+  const int64_t before = steadyNs();
+  faults::pass(kBetween);
+  expect(steadyNs() - before >= std::chrono::nanoseconds(kBetween).count(), "the device's clock to go forward");
+  const auto limits = [](uint32_t rnrRetries, std::chrono::milliseconds receive, std::chrono::milliseconds retry) {
+    return ConnectParameters{rnrRetries, uint32_t(receive.count()), uint32_t(retry.count())};
+  };
+  waitsApart(limits(7, kShort, kShort), kNone, kBetween);
+  waitsApart(limits(1, kShort, kLong), kBetween, kNone);
+  waitsApart(limits(1, kLong, kShort), kNone, kBetween);
+}
+
 void expectRemoved(SoftDevice& device, int listener, uint32_t pd, uint32_t qp) {
   std::vector<AsyncEvent> events;
   while (events.empty()) events = device.events().take(listener);
@@ -300,16 +342,74 @@ void outboxEnds() {
   expect(descriptors.overflown() && sent < 1'000, "descriptors to be bounded");
 }
 
+// Buffers go back, more of them than are kept, when no memory is left.
+void inputBuffers() {
+  TcpInputBuffers buffers;
+  std::vector<TcpInputBuffers::Buffer> used(64);
+  for (auto& each : used) each = buffers.take();
+  faults::noMemory = true;
+  for (auto& each : used) buffers.give(std::move(each));
+  expect(buffers.take() != nullptr, "a buffer to be kept");
+  faults::noMemory = false;
+}
+
+// A queue pair that cannot be made for want of memory leaves nothing behind.
+void queuePairWithoutMemory() {
+  Side a("shm");
+  const uint32_t before = a.qp & (kMaxQps - 1);
+  const uint32_t queue = a.device->createCompletionQueue(64, -1);
+  faults::noMemory = true;
+  bool thrown = false;
+  try {
+    a.device->createQueuePair({a.pd, queue, queue, a.sendDepth, a.receiveDepth});
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  faults::noMemory = false;
+  expect(thrown, "no queue pair without memory");
+  a.device->destroyCompletionQueue(queue);
+  expect((a.addQp() & (kMaxQps - 1)) == before + 1, "the page of the queue pair to be free");
+  a.device->close();
+}
+
+// A peer on this host puts a region that it cannot map in the place of the one that was posted, before a message comes
+// over TCP.
+void redirectedReceive() {
+  Side a("tcp"), b("auto");
+  connectBoth(a, a.qp, b, b.qp);
+  const Memory from(*a.device, a.pd, kBytes), into(*b.device, b.pd, kBytes);
+  uint8_t own[kBytes] = {};
+  const uint32_t key = b.device->registerRegion(b.pd, own, kBytes, kLocalWrite);
+  std::memset(from.data(), 0x22, kBytes);
+  WorkRequestSlot receive = request(kReceive, b.qp, 1), send = request(kSend, a.qp, 2);
+  local(receive, into, 0, kBytes);
+  local(send, from, 0, kBytes);
+  post(b, receive);
+  const auto at = reinterpret_cast<uint64_t>(own);
+  const uint32_t index = b.qp & (kMaxQps - 1);
+  b.device->control().receiveSlots(index, receiveRing(b.receiveDepth))->sge[0] = {uint32_t(at), uint32_t(at >> 32),
+                                                                                  kBytes, key};
+  post(a, send);
+  take(a, 1, [](const CompletionSlot& completion) { expectStatus(completion.status, kRemoteOperationError); });
+  for (const uint8_t each : own) expect(each == 0, "memory that was not posted to be left alone");
+  a.device->close();
+  b.device->close();
+}
+
 const std::map<std::string, void (*)()> kCases = {
     {"state-after-busy", stateAfterBusy},
     {"copies-land", copiesLand},
     {"retries-end", retriesEnd},
+    {"each-wait", eachWait},
     {"threads-throw", threadsThrow},
     {"listener", listenerUnwatched},
     {"no-fresh-memory", noFreshMemory},
     {"half-moved", halfMoved},
     {"bells", bells},
     {"outbox", outboxEnds},
+    {"input-buffers", inputBuffers},
+    {"redirected-receive", redirectedReceive},
+    {"queue-pair-without-memory", queuePairWithoutMemory},
 };
 
 }  // namespace
