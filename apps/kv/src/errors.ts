@@ -8,7 +8,7 @@ export const kvErrors = errorTable({
   ERR_RDMC_KV_INVALID_KEY: ['usage', 'the key of the cluster is not valid', 'the message says why'],
   ERR_RDMC_KV_UNPROTECTED: [
     'usage',
-    'clients beyond loopback without a password, an empty password, or members without a key',
+    'no password beyond loopback, an empty one, or members without a key',
     'give a key and a password, or --no-protected-mode',
   ],
   ERR_RDMC_KV_INVALID_TLS: [

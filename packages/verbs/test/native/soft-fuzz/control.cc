@@ -15,8 +15,8 @@
 namespace rdmc::fuzz {
 namespace {
 
-// Of one page up to kLittleDepth, and of the layout for more.
-constexpr uint32_t kDepths[] = {16, kLittleDepth, kLittleDepth + 1, kMaxReceiveDepth};
+// Of one page up to kLittleRing entries, and of the layout for more.
+constexpr uint32_t kDepths[] = {16, kLittleRing, kLittleRing + 1, kMaxReceiveDepth};
 
 // Two devices in this process. The hostile one is honest until both are connected; then its pages are overwritten.
 struct Pair {
@@ -93,16 +93,16 @@ void settle(Pair& p, uint32_t qp) {
 }
 
 // Where a change goes: the queue pair's page, its receive slots, inbound completions, the region's entry, the queue.
-uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint32_t depth, uint32_t region,
+uint8_t* placeOf(const ControlSegment& control, uint8_t which, uint32_t qp, uint32_t ring, uint32_t region,
                  uint32_t cq) {
   const uint32_t index = qp & (kMaxQps - 1);
   switch (which % 5) {
     case 0:
       return reinterpret_cast<uint8_t*>(&control.qp(index));
     case 1:
-      return reinterpret_cast<uint8_t*>(control.receiveSlots(index, depth));
+      return reinterpret_cast<uint8_t*>(control.receiveSlots(index, ring));
     case 2:
-      return reinterpret_cast<uint8_t*>(control.inbound(index, depth));
+      return reinterpret_cast<uint8_t*>(control.inbound(index, ring));
     case 3:
       return reinterpret_cast<uint8_t*>(&control.region(RegionTable::indexOf(region)));
     default:
@@ -129,7 +129,7 @@ void control(const uint8_t* data, size_t size) {
     const ControlSegment& segment = p.devices[victims ? 0 : 1]->control();
     // Of the victim's pages a peer has business with its queue pair's alone: the rest is beyond what is promised.
     const uint8_t which = victims ? uint8_t(data[at] & 2) : uint8_t(data[at] & 0x1f);
-    uint8_t* place = placeOf(segment, which, qp[victims ? 0 : 1], depth, p.region[1], p.cq[1]);
+    uint8_t* place = placeOf(segment, which, qp[victims ? 0 : 1], receiveRing(depth), p.region[1], p.cq[1]);
     std::memcpy(place + data[at + 1] * 4, data + at + 2, 4);
   }
   use(p, qp[0]);

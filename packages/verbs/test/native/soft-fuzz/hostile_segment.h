@@ -18,7 +18,7 @@ inline uint64_t tokenOf(const DeviceId& device, uint32_t queuePair) {
 }
 
 // One region, and one queue pair with receives into it, which is connected to the one with this token.
-inline ControlSegment hostileSegment(const DeviceId& own, uint64_t peerToken, uint32_t depth) {
+inline ControlSegment hostileSegment(const DeviceId& own, uint64_t peerToken, uint32_t ring) {
   ControlSegment segment = ControlSegment::create(own);
   segment.header().liveness.store(1);
   SharedRegion& region = segment.region(kHostileKey & (kMaxRegions - 1));
@@ -32,10 +32,10 @@ inline ControlSegment hostileSegment(const DeviceId& own, uint64_t peerToken, ui
   SharedQp& qp = segment.qp(index);
   qp.number.store(kHostileQp);
   qp.protectionDomain = kHostileDomain;
-  qp.receiveDepth = depth;
+  qp.receiveRing = ring;
   qp.peerToken.store(peerToken);
   qp.receivesPosted.store(1);
-  ReceiveSlot& slot = segment.receiveSlots(index, depth)[0];
+  ReceiveSlot& slot = segment.receiveSlots(index, ring)[0];
   slot.sgeCount = 1;
   slot.sge[0] = {uint32_t(kHostileAddress), 0, 4096, kHostileKey};
   qp.state.store(kRts);

@@ -16,7 +16,7 @@ namespace {
 // A retry takes 20 ms at most, or an input that blocks would take long.
 constexpr uint32_t kLinkRetryMs = 20;
 constexpr uint8_t kIsRight = 0x80, kPostsBefore = 0x40;
-constexpr uint32_t kLinkDepths[] = {1, kLittleDepth, kLittleDepth + 1, kMaxReceiveDepth};
+constexpr uint32_t kLinkRings[] = {1, kLittleRing, kLittleRing + 1, kMaxReceiveDepth};
 
 // Where a device is expected. Each input has another one: the victim may not have forgotten the last one yet.
 struct LinkListener {
@@ -39,8 +39,8 @@ struct LinkListener {
 
 // What the hostile side hands out.
 struct Gifts {
-  Gifts(const LinkListener& listener, uint64_t token, uint32_t depth)
-      : segment(hostileSegment(listener.id, token, depth)) {
+  Gifts(const LinkListener& listener, uint64_t token, uint32_t ring)
+      : segment(hostileSegment(listener.id, token, ring)) {
     int ends[2];
     require(::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) == 0, "cannot make a bell");
     ourBell = Fd(ends[0]);
@@ -68,7 +68,7 @@ class HostileLink {
       : victim_(victim),
         keyed_(!victim.device->options().key.empty()),
         qp_(victim.queuePair()),
-        gifts_(listener_, tokenOf(victim.device->id(), qp_), kLinkDepths[flags >> 1 & 3]) {}
+        gifts_(listener_, tokenOf(victim.device->id(), qp_), kLinkRings[flags >> 1 & 3]) {}
 
   // Changes of four bytes of the queue pair's page or the region's entry: which (the top bit) and which word, and the
   // new value.
@@ -196,7 +196,7 @@ class HostileLink {
 
 }  // namespace
 
-// Flags (1: the devices have a key; bits 1-2: the announced depth; bits 4-7: how many changes of memory follow), the
+// Flags (1: the devices have a key; bits 1-2: the announced ring; bits 4-7: how many changes of memory follow), the
 // changes, then messages (see link_input.h). Bit 7: device, proof and numbers of the message are right; bit 6: the
 // victim connects and posts before it. A single descriptor is the right one, the first of two is not.
 void linkListener(const uint8_t* data, size_t size) {
