@@ -164,29 +164,6 @@ longLabTest(
   TIMEOUT_MS,
 );
 
-/** So few that each one listens within the time of a start on a machine with two cores. */
-const STARTED_AT_ONCE = 4;
-
-longLabTest(
-  'a small file arrives at 63 hosts, and nothing warns',
-  async () => {
-    const lab = await CastLab.create(64, '100mbit');
-    const path = sample(lab, 1);
-    const hosts = [...lab.receivers];
-    const receivers: Command[] = [];
-    while (hosts.length > 0) {
-      const next = hosts.splice(0, STARTED_AT_ONCE);
-      receivers.push(...(await Promise.all(next.map((host) => lab.receive(host, { once: true })))));
-    }
-    const cast = lab.cast(path, lab.receivers, '--stall-timeout', '60s', '--connect-timeout', '90s');
-    expect(await cast.ended, cast.stderr).toBe(0);
-    for (const { ended } of receivers) expect(await ended).toBe(0);
-    for (const { stderr } of [cast, ...receivers]) expect(stderr).toBe('');
-    expectSame(lab, path, lab.receivers);
-  },
-  TIMEOUT_MS,
-);
-
 labTest(
   '--ssh starts receivers through ip netns exec, and leaves nothing running',
   async () => {
