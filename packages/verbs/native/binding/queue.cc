@@ -149,9 +149,8 @@ Napi::Value completionQueueFunctions(const Napi::CallbackInfo& info) {
   const std::weak_ptr<Channel> channel = id < 0 ? nullptr : device->channel(id);
   auto* batch = sizedMemory<CompletionSlot>(info[3], size_t{kCompletionBytes} * kPollSlots, "The poll batch");
   const auto bound = [&](const char* name, napi_callback callback) {
-    return boundFunction(
-        env, name, callback,
-        std::unique_ptr<Poller>(new Poller{device, cq, channel, batch, Napi::Persistent(info[3].As<Napi::Object>())}));
+    Poller poller{device, cq, channel, batch, Napi::Persistent(info[3].As<Napi::Object>())};
+    return boundFunction(env, name, callback, std::make_unique<Poller>(std::move(poller)));
   };
   Napi::Object out = Napi::Object::New(env);
   out.Set("poll", bound("poll", guarded<poll>));
@@ -232,7 +231,7 @@ struct PendingConnect {
 
   // It holds itself from here on. A constructor that throws would destroy such an object twice.
   static std::shared_ptr<PendingConnect> make(Napi::Env env) {
-    const auto made = std::make_shared<PendingConnect>(env);
+    auto made = std::make_shared<PendingConnect>(env);
     made->hook = new std::shared_ptr<PendingConnect>(made);
     napi_add_env_cleanup_hook(env, environmentEnds, made->hook);
     made->self = made;

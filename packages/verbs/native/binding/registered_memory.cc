@@ -6,7 +6,10 @@ namespace rdmc {
 
 void RegisteredMemory::add(const std::shared_ptr<Device>& device, uint32_t region, Napi::ObjectReference view) {
   forgetGone();
-  views_[device].insert_or_assign(RegionTable::indexOf(region), Registered{region, std::move(view)});
+  Views& views = views_[device];
+  const uint32_t slot = RegionTable::indexOf(region);
+  views.erase(slot);
+  views.emplace(slot, Registered{region, std::move(view)});
 }
 
 void RegisteredMemory::remove(const std::shared_ptr<Device>& device, uint32_t region) {
