@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { until } from '@rdmc/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ownIdentity, parseIdentity, processState } from '../src/index.js';
@@ -42,12 +43,14 @@ describe('the identity of a process', () => {
   });
 
   it('is gone when nothing is left of the process but its number, which its parent has not asked for', async () => {
-    // The shell becomes a program that never asks for its children.
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 1000'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+    // The shell becomes a program that never asks for its children; the child ends only then.
+    const parent = spawn('sh', ['-c', 'read end <&3 & echo $!; exec sleep 1000'], {
+      stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });
     onTestFinished(() => void parent.kill('SIGKILL'));
-    const pid = Number(String(await once(parent.stdout, 'data')));
+    const pid = Number(String(await once(parent.stdout!, 'data')));
+    await until(() => readFileSync(`/proc/${parent.pid}/comm`, 'latin1') === 'sleep\n');
+    (parent.stdio[3] as Writable).end();
     const stat = () => readFileSync(`/proc/${pid}/stat`, 'latin1');
     await until(() => stat().includes(') Z '));
     expect(processState({ ...self, pid, startedAt: stat().split(' ')[21]! })).toBe('gone');
