@@ -111,7 +111,7 @@ export class Outgoing {
 
   /**
    * Does a step of the hand-over, behind which the machine goes on. The slots have no server meanwhile: where that takes too long, for a
-   * target that is stopped or for appends that are held, the hand-over is given up. What was begun may end later, which nobody hears.
+   * target that is stopped or for appends that are held, the hand-over is given up. What was begun may end later; its result is ignored.
    */
   #do(step: () => Promise<void>, done: () => void): void {
     const doing = step();

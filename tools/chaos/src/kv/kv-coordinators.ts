@@ -1,5 +1,6 @@
 // Scenarios in which a coordinator is stopped, cut off, or followed by another one.
 import { setTimeout as delay } from 'node:timers/promises';
+import { changeLead } from './change-lead.js';
 import type { Deeds, HarmedKv } from './harmed-kv.js';
 import { ETCD_HOST, hostOf } from './kv-places.js';
 import { LONGEST_TAKEOVER_MS, PAUSE_MS } from './kv-plan.js';
@@ -46,20 +47,7 @@ async function followEachOther(run: HarmedKv): Promise<void> {
   for (let round = 1; round <= rounds; round += 1) {
     const killed = round === fatal ? run.killed : [];
     if (death === 'before') await run.killAll(killed);
-    const [leader, term] = run.leader();
-    const isStop = run.random.integer(0, 1) === 1;
-    run.note(`${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}`);
-    if (isStop) leader.signal('SIGSTOP');
-    else await leader.kill('SIGKILL');
-    if (death === 'meanwhile') await run.killAll(killed);
-    const others = run.cluster.coordinators.filter((each) => each !== leader);
-    await run.calmly(() => Promise.race(others.map((each) => each.leads(term))));
-    run.note(`${run.leader(leader)[0].name} leads`);
-    if (death === 'then') await run.killAll(killed);
-    await run.clients.more(run.plan.away);
-    await run.calmly(() => delay(run.random.integer(0, LONGEST_TAKEOVER_MS)));
-    if (isStop) leader.signal('SIGCONT');
-    await run.calmly(async () => (isStop ? leader.waits() : run.cluster.rejoinCoordinator(leader)));
+    await changeLead(run, { death, killed, awhile: () => delay(run.random.integer(0, LONGEST_TAKEOVER_MS)) });
   }
   run.requireCoordinators();
 }

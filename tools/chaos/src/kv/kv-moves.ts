@@ -1,5 +1,6 @@
 // Scenarios in which slots are handed over between servers that run: the faults come among the hand-overs.
 import { setTimeout as delay } from 'node:timers/promises';
+import { changeLead } from './change-lead.js';
 import type { Deeds, HarmedKv } from './harmed-kv.js';
 import { ETCD_HOST, hostOf, hostOfServer } from './kv-places.js';
 import { LONGEST_TAKEOVER_MS, PAUSE_MS } from './kv-plan.js';
@@ -100,21 +101,7 @@ async function standby(run: HarmedKv): Promise<void> {
   const killed = death === 'none' ? [] : [run.random.pick(servers)];
   run.killed = killed;
   await among(run);
-  const [leader, term] = run.leader();
-  const isStop = run.random.integer(0, 1) === 1;
-  run.note(
-    `${isStop ? 'SIGSTOP' : 'kill -9'} of ${leader.name}, which leads in term ${term}, among hand-overs`,
-  );
-  if (isStop) leader.signal('SIGSTOP');
-  else await leader.kill('SIGKILL');
-  if (death === 'meanwhile') await run.killAll(killed);
-  const others = run.cluster.coordinators.filter((each) => each !== leader);
-  await run.calmly(() => Promise.race(others.map((each) => each.leads(term))));
-  run.note(`${run.leader(leader)[0].name} leads`);
-  if (death === 'then') await run.killAll(killed);
-  await run.clients.more(run.plan.away);
-  if (isStop) leader.signal('SIGCONT');
-  await run.calmly(async () => (isStop ? leader.waits() : run.cluster.rejoinCoordinator(leader)));
+  await changeLead(run, { death, killed, where: ', among hand-overs' });
   run.requireCoordinators();
 }
 
