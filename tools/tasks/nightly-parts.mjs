@@ -22,7 +22,11 @@ const scenarios = (...names) => names.flatMap((name) => ['--scenario', name]);
 /** @type {NightlyPart[]} */
 export const PARTS = [
   { label: 'searches', script: 'test:long', full: [], smoke: ['--smoke'], limitMinutes: 20 },
-  { label: 'processes of kv', script: 'test:long', smoke: ['apps/kv/test/demo', 'apps/kv/test/standby'] },
+  {
+    label: 'processes of kv',
+    script: 'test:long',
+    smoke: ['apps/kv/test/demo', 'apps/kv/test/standby', 'apps/kv/test/start-again'],
+  },
   {
     label: 'hosts of a network',
     script: 'test:long',

@@ -14,8 +14,13 @@ const FIRST = [
 const LAYERED = [...packageFolders(), 'test-e2e']
   .map((folder) => `${folder}/src`)
   .filter((folder) => existsSync(join(root, folder)));
+/** The packages with types: one process of the compiler for all, which reads what they share once, in half of the time. */
+const TYPED = [...packageFolders(), 'test-e2e'].filter((folder) =>
+  existsSync(join(root, folder, 'tsconfig.json')),
+);
 /** Checks of the build, beside the tests: the long suites begin first. */
 const CHECKS = [
+  { label: 'types', command: 'node', args: ['tools/tsc/tsc.mjs', '-b', ...TYPED] },
   { label: 'layers', command: tool('depcruise'), args: ['--config', '.dependency-cruiser.cjs', ...LAYERED] },
   { label: 'unused code and dependencies', command: tool('knip'), args: [] },
 ].map((check) => ({ ...check, seconds: 15 }));
@@ -28,9 +33,9 @@ wantCommands('Tests of @rdmc/kv against Redis', [
   ['redis-benchmark', 'redis-tools'],
 ]);
 const build = {
-  label: 'build and types',
+  label: 'build',
   command: tool('turbo'),
-  args: turboArgs('typecheck'),
+  args: turboArgs(),
   env: turboEnv(),
   seconds: 100,
 };

@@ -14,59 +14,66 @@ const command = fileURLToPath(new URL('../dist/main.js', import.meta.url));
 /** For a test that hangs. */
 const LIMIT_MS = 400_000;
 const KEYS = Array.from({ length: 200 }, (_, i) => `k${i}`);
+/** These need 10 s of a processor: `npm run test:smoke` runs them for every push. */
+const isLong = process.env.RDMC_TEST_LONG === '1';
+const how = isLong ? '' : ': needs RDMC_TEST_LONG=1';
 
-it('a listed server starts again after the removal of another one, and one that joined later after the end of all members', {
-  timeout: LIMIT_MS,
-}, async () => {
-  const [second, listens] = await freed(await reserveLoopbackPorts(2));
-  const options = { replicas: 2, joinTimeoutMs: LIMIT_MS };
-  const own = { servers: { 2: { port: second!.port } } };
-  const first = await TestCluster.start(3, options, own);
-  const { directory, members } = first;
-  const startFourth = (): MemberProcess =>
-    new MemberProcess(
-      'server 4',
-      `server --id 4 --join 127.0.0.1:${second!.port} --listen 127.0.0.1:${listens!.port} --port 0 --replicas 2 --segment-mib 4
+it.skipIf(!isLong)(
+  `a listed server starts again after the removal of another one, and one that joined later after the end of all members${how}`,
+  {
+    timeout: LIMIT_MS,
+  },
+  async () => {
+    const [second, listens] = await freed(await reserveLoopbackPorts(2));
+    const options = { replicas: 2, joinTimeoutMs: LIMIT_MS };
+    const own = { servers: { 2: { port: second!.port } } };
+    const first = await TestCluster.start(3, options, own);
+    const { directory, members } = first;
+    const startFourth = (): MemberProcess =>
+      new MemberProcess(
+        'server 4',
+        `server --id 4 --join 127.0.0.1:${second!.port} --listen 127.0.0.1:${listens!.port} --port 0 --replicas 2 --segment-mib 4
         --segments 16 --buffers 16 --window-ms 0 --join-seconds ${LIMIT_MS / 1000} --directory ${directory}`.split(
-        /\s+/,
-      ),
-      command,
-    );
-  let fourth = startFourth();
-  let cluster = first;
-  try {
-    const port = await fourth.until(({ ready }) => ready);
-    const client = await RawClient.connect(port);
-    expect(await client.command('MSET', ...KEYS.flatMap((key) => [key, `v${key}`]))).toBe('+OK\r\n');
-    expect(await admin(port, 'drain', '1')).toMatchObject({ status: 0 });
-    expect(await admin(port, 'remove', '1')).toMatchObject({ status: 0 });
-    if (!first.servers[0]!.signal.aborted) await once(first.servers[0]!.signal, 'abort');
+          /\s+/,
+        ),
+        command,
+      );
+    let fourth = startFourth();
+    let cluster = first;
+    try {
+      const port = await fourth.until(({ ready }) => ready);
+      const client = await RawClient.connect(port);
+      expect(await client.command('MSET', ...KEYS.flatMap((key) => [key, `v${key}`]))).toBe('+OK\r\n');
+      expect(await admin(port, 'drain', '1')).toMatchObject({ status: 0 });
+      expect(await admin(port, 'remove', '1')).toMatchObject({ status: 0 });
+      if (!first.servers[0]!.signal.aborted) await once(first.servers[0]!.signal, 'abort');
 
-    // It needs two others, and the list has one that is there.
-    await first.servers[1]!.close();
-    first.servers[1] = await first.startServer(2, own.servers[2]);
-    await expectKeys(client);
-    client.close();
+      // It needs two others, and the list has one that is there.
+      await first.servers[1]!.close();
+      first.servers[1] = await first.startServer(2, own.servers[2]);
+      await expectKeys(client);
+      client.close();
 
-    // Server 2 waits for server 4, which does not get an answer there.
-    await first.dump();
-    await fourth.kill('SIGTERM');
-    fourth = startFourth();
-    cluster = await TestCluster.start(3, options, { ...own, directory, members, absent: [1] });
-    const again = await RawClient.connect(await fourth.until(({ ready }) => ready));
-    await expectKeys(again);
-    again.close();
-  } finally {
-    await fourth.kill('SIGKILL');
-    await cluster.close();
-  }
-});
+      // Server 2 waits for server 4, which does not get an answer there.
+      await first.dump();
+      await fourth.kill('SIGTERM');
+      fourth = startFourth();
+      cluster = await TestCluster.start(3, options, { ...own, directory, members, absent: [1] });
+      const again = await RawClient.connect(await fourth.until(({ ready }) => ready));
+      await expectKeys(again);
+      again.close();
+    } finally {
+      await fourth.kill('SIGKILL');
+      await cluster.close();
+    }
+  },
+);
 
-it.each([
+it.skipIf(!isLong).each([
   ['is in the list', 4, [[4, 'absent']]],
   ['joined later', 3, []],
 ])(
-  'a server that %s, and died before all others were started again, can be removed',
+  `a server that %s, and died before all others were started again, can be removed${how}`,
   {
     timeout: LIMIT_MS,
   },
