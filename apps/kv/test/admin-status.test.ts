@@ -1,15 +1,18 @@
 /** What a cluster says of itself, while all members are there and when some are not. Its command line needs the built dist. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import { until } from '@rdmc/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ClusterStatus, clusterStatus, problemsOf } from '../src/admin/status.js';
 import { StatusService } from '../src/admin/status-service.js';
 import { statusText } from '../src/admin/status-text.js';
+import { SERVER_SAMPLES } from '../src/cli/server-samples.js';
 import { Topic } from '../src/cluster/messages.js';
 import { Standalone } from '../src/index.js';
 import { TestCluster } from './support/cluster.js';
@@ -85,7 +88,7 @@ describe('a cluster of three', () => {
       /^asked server 2: slot table \d+, coordinator connected, its run 1, level 1\n/,
     );
     expect(told.stdout).toMatch(
-      /\n1 +connected +\d+ +546[12] +\d+ +0\.\d +\d+\.\d +yes +2 logs +\d+\/16 +\d+\.\d+\.\d+ +1 +127\.0\.0\.1:\d+\n/,
+      /\n1 +connected +\d+ +546[12] +\d+ +0\.\d +\d+\.\d +yes +2 logs +\d+\/16 +ok +\d+\.\d+\.\d+ +1 +127\.0\.0\.1:\d+\n/,
     );
     expect(told.stdout.endsWith('\nevery slot is served\n')).toBe(true);
     const json = await kvAdmin(['status', '--json', ...at]);
@@ -115,7 +118,7 @@ describe('a cluster of three', () => {
     expect(status).toBe(3);
     expect(stdout).toContain('\nPROBLEM: the coordinator is absent: it has left, or has not joined\n');
     expect(stdout).toContain('\nPROBLEM: server 3 is absent: it has left, or has not joined\n');
-    expect(stdout).toMatch(/\n3 +absent +\? +\d+( +\?){9}\n/);
+    expect(stdout).toMatch(/\n3 +absent +\? +\d+( +\?){10}\n/);
   });
 });
 
@@ -190,11 +193,42 @@ it('a connected member whose answer does not come is silent; a busy one has long
   expect(limits).toEqual(Array(2).fill([Topic.STATUS, true]));
 });
 
+it('a server that cannot write segments of others to files says so, until it can, in its status and its metrics', async () => {
+  const cluster = await TestCluster.start(2, { replicas: 1, segmentBytes: 256 * 1024 });
+  onTestFinished(() => cluster.close());
+  // The log of server 1 has its backup there.
+  const directory = join(cluster.directory, 'server-2');
+  const away = `${directory}.away`;
+  renameSync(directory, away);
+  const client = await RawClient.connect(cluster.servers[0]!.port);
+  onTestFinished(() => client.close());
+  const failure = async () => (await statusOf(client)).servers[1]!.facts!.backup!.flushFailure;
+  const value = 'v'.repeat(8000);
+  for (let index = 0; (await failure()) === null; index += 1)
+    await client.command('SET', `k${index % 50}`, value);
+  const status = await statusOf(client);
+  expect(status.servers[1]!.facts!.backup!.flushFailure).toMatchObject({ code: 'ENOENT' });
+  expect(status).toMatchObject({
+    isHealthy: false,
+    problems: [expect.stringMatching(/^server 2 .* ENOENT/)],
+  });
+  const samples = SERVER_SAMPLES.filter(([, name]) => name.startsWith('rdmc_kv_backup_failed'));
+  const [segments, writes] = samples.map(([, , , pick]) => pick(cluster.servers[1]!.statistics()));
+  expect(segments).toBeGreaterThan(0);
+  expect(writes).toBeGreaterThanOrEqual(segments!);
+  renameSync(away, directory);
+  await until(async () => (await failure()) === null, POLL_MS);
+  expect(await statusOf(client)).toMatchObject({ isHealthy: true, problems: [] });
+});
+
 it('problems are named one by one', () => {
   const facts = { ...ownFacts, ...release(2) };
   const MIB = 1024 * 1024;
   const speeds = { bytesPerSecond: 10 * MIB, flushedBytesPerSecond: 2 * MIB };
   const disk = { ...speeds, holdSeconds: 5, granted: 1, configured: 24 };
+  const idle = { logs: [], buffersUsed: 3, buffers: 24, disk: null };
+  const full = { code: 'ENOSPC', reason: 'no space', segments: 3, attempts: 24, seconds: 12.9 };
+  const broken = { ...full, code: 'EIO', reason: 'i/o error' };
   const recovery = { log: '3', server: 9, slots: [[0, 9]] as [number, number][] };
   const found = {
     epoch: 4,
@@ -216,6 +250,8 @@ it('problems are named one by one', () => {
       { ...server, server: 3, facts: { ...facts, epoch: 3 } },
       { ...server, server: 4, facts: null, state: 'silent' },
       { ...server, server: 5, facts: { ...facts, backup: { logs: [], buffersUsed: 0, buffers: 1, disk } } },
+      { ...server, server: 6, facts: { ...facts, backup: { ...idle, flushFailure: full } } },
+      { ...server, server: 7, facts: { ...facts, backup: { ...idle, flushFailure: broken } } },
     ],
     unserved: [[0, 9]] as [number, number][],
   } as const;
@@ -232,9 +268,14 @@ it('problems are named one by one', () => {
     'server 3 has an older slot table',
     'server 4 does not answer',
     'server 5 grants 1 buffers to other servers: its disk writes 2.0 MiB/s, and its power supply holds up for 5 s',
+    'server 6 cannot write 3 segments of other servers to files, for 12 s (24 attempts): free space on the disk of its ' +
+      '--directory (ENOSPC: no space)',
+    'server 7 cannot write 3 segments of other servers to files, for 12 s (24 attempts): repair its --directory, or drain ' +
+      'it: kv admin drain 7 (EIO: i/o error)',
   ]);
   const all = { ...found, askedServer: 1, isHealthy: false, problems } as unknown as ClusterStatus;
   expect(statusText(all)).toContain('[::1]:1');
+  expect(statusText(all)).toMatch(/\n6 .* 3\/24 +ENOSPC /);
   expect(statusText(all)).toContain(
     'coordinator (standby 2) connected, its run 2, level 1; former coordinator failed\n',
   );

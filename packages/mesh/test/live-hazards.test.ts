@@ -116,6 +116,21 @@ describe('a partition that heals', () => {
     gates[2]!.only(() => true);
     await converged(all);
   });
+
+  it('a holder that neither the newcomer nor its introducer reaches is replaced, also where another member reaches it', async () => {
+    const { all, gates } = await gated(3);
+    const [holder, other, introducer] = all;
+    // The others call the lowest id; the newcomer calls it to see whether it answers.
+    gates[0]!.only((from) => from === 1);
+    gates[2]!.only((from) => from !== 0);
+    await event(introducer!, 'lost', 0);
+    expect(other!.mesh.peers.get(0)).toMatchObject({ state: 'connected', incarnation: 1 });
+    const next = await enter(0, [`127.0.0.1:${introducer!.core.listener.port}`]);
+    await holder!.mesh.closed;
+    expect(holder!.mesh.signal.reason).toMatchObject({ code: 'ERR_RDMC_REPLACED' });
+    await converged([other!, introducer!, next]);
+    for (const each of [other!, introducer!]) assertOrdered(each);
+  });
 });
 
 describe('two processes with one id', () => {

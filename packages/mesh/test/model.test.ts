@@ -20,6 +20,7 @@ const settings: [string, Setting][] = [
   ['a member that leaves while a connection breaks', { id: 2, breaks: 1, leaves: true }],
   ['a second process of an id, without a fault', { id: 2, successor: true }],
   ['a second process that replaces the first', { id: 1, successor: true, replace: true }],
+  ['a member that only one other has lost, and its successor', { id: 2, successor: true, breaks: 1 }],
   ['a stopped member, its successor, and its return; highest id', { id: 2, successor: true, stops: true }],
   ...(isLong ? [LONG] : []),
 ];

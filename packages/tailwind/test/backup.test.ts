@@ -109,6 +109,40 @@ describe('files', () => {
     await backup.flushed(IDENTITY);
   });
 
+  it('says which writes to files failed, until each segment is written or freed', async () => {
+    const rig = await startBackup({ buffers: 3 });
+    const { backup, directory } = rig;
+    const refs = [3n, 4n, 5n].map((segmentId) => ({ ...IDENTITY, segmentId }));
+    // The name of the unfinished file is that of a directory.
+    const blocked = refs
+      .slice(0, 2)
+      .map(({ segmentId }) => join(directory, `000000000000004d-000000000000000${segmentId}.replica.tmp`));
+    for (const path of blocked) await mkdir(path);
+    const close = async (ref: (typeof refs)[number]): Promise<void> => {
+      await openAndWrite(rig, ref);
+      backup.closeReplica(ref, certificate);
+    };
+    expect([backup.flushFailure, backup.failedFlushes]).toEqual([undefined, 0]);
+    for (const ref of refs.slice(0, 2)) await close(ref);
+    await until(() => backup.flushFailure?.segments === 2);
+    // Another segment that is written does not hide it.
+    await close(refs[2]!);
+    await backup.flushed(refs[2]!);
+    await until(() => backup.failedFlushes > 2);
+    expect(backup.flushFailure).toMatchObject({
+      code: 'EISDIR',
+      reason: expect.stringContaining('EISDIR'),
+      segments: 2,
+      attempts: backup.failedFlushes,
+      milliseconds: expect.any(Number),
+    });
+    rmSync(blocked[0]!, { recursive: true });
+    await backup.flushed(refs[0]!);
+    expect(backup.flushFailure).toMatchObject({ segments: 1 });
+    await backup.freeReplica(refs[1]!);
+    expect(backup.flushFailure).toBeUndefined();
+  });
+
   it('confirms a closed replica with its certificate, and not another one, or one that is damaged', async () => {
     const rig = await startBackup();
     const other = { byteLength: end, checksum: 1 };

@@ -16,7 +16,7 @@ const REPLICAS = 2;
 
 async function createLog(
   { node, coordinator }: LiveMember,
-  backups: readonly number[],
+  backups: readonly number[] | (() => readonly number[]),
   thread: 'worker' | 'application' = 'worker',
 ): Promise<Log> {
   const { logId, incarnation } = await coordinator.createLog();
@@ -183,6 +183,28 @@ it('replicas of a backup that returns are freed when others have taken their pla
   await until(() => !back.backup.segmentsOf(log.id).some((id) => before.includes(id)));
   await until(() => filesOf(back).length === 0);
   await append(log, 75, 120);
+  expect(log.signal.aborted).toBe(false);
+});
+
+it('a backup that returns and is to go frees what others have, and gets nothing new', async () => {
+  const cluster = await LiveCluster.start();
+  const primary = await cluster.enter(1);
+  const others = [await cluster.enter(2), await cluster.enter(4)];
+  const third = await cluster.enter(3);
+  await connected(primary, [2, 3, 4]);
+  let backups = [2, 3];
+  const log = await createLog(primary, () => backups);
+  await append(log, 0, 60);
+  await until(() => filesOf(third).length > 0);
+  backups = [2, 4];
+  await third.kill();
+  const isHeld = (id: bigint): boolean =>
+    others.every(({ backup }) => backup.segmentsOf(log.id).includes(id));
+  await until(() => log.segmentIds.every(isHeld));
+  const back = await cluster.enter(3, third.directory);
+  await until(() => filesOf(back).length === 0);
+  await append(log, 60, 100);
+  expect(back.backup.segmentsOf(log.id)).toEqual([]);
   expect(log.signal.aborted).toBe(false);
 });
 

@@ -1,7 +1,7 @@
 import { ownLevels, type Subscription } from '@rdmc/common';
 import { readShape } from '@rdmc/common/shapes';
 import type { Mesh } from '@rdmc/mesh';
-import type { Backup } from '@rdmc/tailwind/backup';
+import type { Backup, FlushFailure } from '@rdmc/tailwind/backup';
 import type { CoordinatorClient } from '@rdmc/tailwind/coordinator';
 import { COORDINATOR, isServer, standbyNumber, Topic } from '../cluster/messages.js';
 import { NOBODY, type SlotTable } from '../cluster/slot-table.js';
@@ -19,7 +19,7 @@ import {
   serverFacts,
 } from './status.js';
 
-type BackupView = Pick<Backup, 'logIds' | 'buffers' | 'disk'>;
+type BackupView = Pick<Backup, 'logIds' | 'buffers' | 'disk' | 'flushFailure'>;
 
 export interface StatusServiceOptions {
   readonly mesh: Pick<Mesh, 'id' | 'signal' | 'incarnation' | 'peers' | 'request' | 'onRequest'>;
@@ -159,9 +159,19 @@ export class StatusService {
   }
 }
 
-function backupFacts({ logIds, buffers: { used, limit }, disk }: BackupView): ServerFacts['backup'] {
+function backupFacts({ logIds, buffers, disk, flushFailure }: BackupView): ServerFacts['backup'] {
   const speed = disk && { ...disk, flushedBytesPerSecond: disk.flushedBytesPerSecond ?? null };
-  return { logs: logIds.map(String), buffersUsed: used, buffers: limit, disk: speed ?? null };
+  return {
+    logs: logIds.map(String),
+    buffersUsed: buffers.used,
+    buffers: buffers.limit,
+    disk: speed ?? null,
+    flushFailure: flushFailure ? inSeconds(flushFailure) : null,
+  };
+}
+
+function inSeconds({ milliseconds, ...failure }: FlushFailure) {
+  return { ...failure, seconds: milliseconds / 1000 };
 }
 
 function rangesOf({ ranges }: SlotTable, member: number): [number, number][] {

@@ -32,6 +32,17 @@ const diskFacts = openRecord({
   configured: whole(),
 });
 
+/** Segments of other servers that could not be written to files, and are tried again. */
+const flushFailure = openRecord({
+  /** Of the file system, as ENOSPC. */
+  code: text(),
+  reason: text(),
+  segments: whole(),
+  /** Writes that failed, and the time since the first of them. */
+  attempts: whole(),
+  seconds: finite(0),
+});
+
 /** The release of a process, and the levels that it speaks: see `Levels` of @rdmc/common. */
 const release = {
   version: withDefault(text(), '?'),
@@ -67,6 +78,8 @@ export const serverFacts = openRecord({
       buffers: whole(),
       /** The measurement that this number follows from; null without `--power-hold-seconds`. */
       disk: withDefault(nullable(diskFacts), null),
+      /** Null: every closed segment is in its file, or about to be written. */
+      flushFailure: withDefault(nullable(flushFailure), null),
     }),
   ),
 });
@@ -176,6 +189,8 @@ export function problemsOf({
     else if (facts.epoch < epoch) problems.push(`server ${server} has an older slot table`);
     const disk = facts?.backup?.disk;
     if (disk && disk.granted < OPEN_SEGMENTS) problems.push(slowDisk(server, disk));
+    const failure = facts?.backup?.flushFailure;
+    if (failure) problems.push(failedFlushes(server, failure));
   }
   return problems;
 }
@@ -212,6 +227,20 @@ function slowDisk(
   return (
     `server ${server} grants ${granted} buffers to other servers: its disk writes ${speed.toFixed(1)} MiB/s, and its power ` +
     `supply holds up for ${holdSeconds} s`
+  );
+}
+
+function failedFlushes(
+  server: number,
+  { code, reason, segments, attempts, seconds }: Shaped<typeof flushFailure>,
+): string {
+  const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+  const advice = isFull
+    ? 'free space on the disk of its --directory'
+    : `repair its --directory, or drain it: kv admin drain ${server}`;
+  return (
+    `server ${server} cannot write ${segments} segments of other servers to files, for ${Math.floor(seconds)} s ` +
+    `(${attempts} attempts): ${advice} (${code}: ${reason})`
   );
 }
 

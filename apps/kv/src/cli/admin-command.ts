@@ -30,8 +30,10 @@ lease      whether it may answer reads
 version    of the release; levels: that the process speaks. The cluster's level is in the first line
 backup of  logs of other servers of which it keeps segments
 buffers    segments of other servers in its memory, and how many it grants: --buffers, or fewer with --power-hold-seconds
+files      ok: it writes these segments to files; or the code of the last failed write, as ENOSPC. They are tried again
 
-Problems are also hand-overs that ended because a server does not have room, and too few servers for the backups of each log.
+Problems are also hand-overs that ended because a server does not have room, too few servers for the backups of each log, and
+segments that a server cannot write to files.
 
 Exit codes: 0 every slot is served, and every member answers; 3 there are problems, which are listed; 1 an error
 `;

@@ -81,6 +81,18 @@ export const SERVER_SAMPLES: readonly MetricSample<ServerStatistics>[] = [
     'Segments of other servers that may be in memory only at once.',
     (all) => all.backup?.buffers,
   ],
+  [
+    'gauge',
+    'rdmc_kv_backup_failed_segments',
+    'Segments of other servers that are in memory only because their last write to a file failed.',
+    (all) => all.backup?.failedSegments,
+  ],
+  [
+    'observedCounter',
+    'rdmc_kv_backup_failed_writes_total',
+    'Writes of segments of other servers to files that failed; each is tried again.',
+    (all) => all.backup?.failedWrites,
+  ],
   ['gauge', 'rdmc_kv_epoch', 'Epoch of the slot table.', (all) => all.epoch],
   [
     'gauge',

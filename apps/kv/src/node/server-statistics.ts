@@ -51,12 +51,18 @@ export interface BackupStatistics {
   readonly buffersUsed: number;
   /** Segments that may be in memory only at once. */
   readonly buffers: number;
+  /** Segments that are in memory only because their last write to a file failed. */
+  readonly failedSegments: number;
+  /** Writes of segments to files that failed; each is tried again. */
+  readonly failedWrites: number;
 }
 
 /** What a backup tells of itself. */
 export interface MeasuredBackup {
   readonly logIds: readonly bigint[];
   readonly buffers: { readonly used: number; readonly limit: number };
+  readonly flushFailure: { readonly segments: number } | undefined;
+  readonly failedFlushes: number;
 }
 
 export function statisticsOf(
@@ -88,6 +94,8 @@ export function statisticsOf(
       logs: backup.logIds.length,
       buffersUsed: backup.buffers.used,
       buffers: backup.buffers.limit,
+      failedSegments: backup.flushFailure?.segments ?? 0,
+      failedWrites: backup.failedFlushes,
     },
     epoch,
     startedAt,

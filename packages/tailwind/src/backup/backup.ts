@@ -8,6 +8,7 @@ import { type BackupOptions, checkBackupOptions } from './backup-options.js';
 import type { Grant, OpenReplica, ReplicaReport } from './backup-types.js';
 import { BufferPool } from './buffer-pool.js';
 import { Fences } from './fences.js';
+import type { FlushFailure } from './flush-failures.js';
 import { Flusher } from './flusher.js';
 import { type DiskFacts, PowerGrant } from './power-grant.js';
 import { Replica } from './replica.js';
@@ -85,6 +86,16 @@ export class Backup {
   get buffers(): { readonly free: number; readonly used: number; readonly limit: number } {
     const { free, used, limit } = this.pool;
     return { free, used, limit };
+  }
+
+  /** Why segments are not written to files, as on a full disk; undefined: none had to be tried again, or all are written since. */
+  get flushFailure(): FlushFailure | undefined {
+    return this.#flusher.failures.current;
+  }
+
+  /** Writes of segments to files that failed since the backup was opened. */
+  get failedFlushes(): number {
+    return this.#flusher.failures.total;
   }
 
   /** What the limit of the buffers follows from; undefined without `powerHoldSeconds`. */

@@ -5,6 +5,7 @@ import { messageOf } from '../errors.js';
 import type { Logger } from '../options.js';
 import type { ReplicaStore } from '../storage/replica-store.js';
 import type { BufferPool } from './buffer-pool.js';
+import { FlushFailures } from './flush-failures.js';
 import type { Replica } from './replica.js';
 
 /**
@@ -12,6 +13,7 @@ import type { Replica } from './replica.js';
  * retried: until it succeeds the replica keeps its buffer, which counts against the pool's limit.
  */
 export class Flusher {
+  readonly failures = new FlushFailures();
   readonly #work = new SerialQueue();
   readonly #stop = new AbortController();
 
@@ -54,6 +56,7 @@ export class Flusher {
       await this.store.write(replica.record, buffer.view());
       this.onWritten(replica.record.byteLength, performance.now() - begun);
     } catch (error) {
+      this.failures.failed(replica, error);
       this.logger?.warn?.(
         { replica: replica.key, reason: messageOf(error) },
         'a flush failed and will be retried',
@@ -72,6 +75,7 @@ export class Flusher {
 
   async #giveBack(replica: Replica): Promise<void> {
     const { buffer } = replica;
+    this.failures.settled(replica);
     replica.buffer = undefined;
     if (buffer) await this.pool.giveBack(buffer);
   }

@@ -10,6 +10,7 @@ export interface LogConnectionOptions extends Omit<ConnectionOptions, 'resumes' 
 /** A log's connections to backups, created on demand, and the choice among backups. */
 export class Connections {
   readonly #open = new Map<number, Promise<BackupConnection>>();
+  readonly #used = new Set<number>();
   /** Backups that failed a request recently, and the time until which others are preferred. */
   readonly #suspects = new Map<number, number>();
 
@@ -32,10 +33,16 @@ export class Connections {
     return choice[Math.floor(this.random() * choice.length)];
   }
 
+  /** Whether the log ever asked for a connection with a member: without one, it has no replicas there. */
+  hasUsed(member: number): boolean {
+    return this.#used.has(member);
+  }
+
   /** @throws MeshError, MeshRemoteError, VerbsError */
   async to(member: number): Promise<BackupConnection> {
     let connection = this.#open.get(member);
     if (!connection) {
+      this.#used.add(member);
       const losses = this.#losses.get(member);
       const isCurrent = (): boolean => this.#losses.get(member) === losses;
       const resumes = this.options.isBegun();

@@ -12,7 +12,8 @@ const FINAL_REFUSALS = ['ERR_RDMC_LOG_EXISTS', 'ERR_RDMC_NOT_OWNER', 'ERR_RDMC_P
 /**
  * Backups that were lost and are back, as the same process or as another one with its files. The log claims itself there
  * again, and has the replicas freed that were replaced meanwhile. A segment that still misses replicas keeps those of the
- * returned backup until it is whole.
+ * returned backup until it is whole. A backup that is not in the list any more frees its replicas, too: nobody else would
+ * have it do that before the log has ended.
  */
 export class ReturnedBackups {
   readonly #lost = new Set<number>();
@@ -30,9 +31,15 @@ export class ReturnedBackups {
     const event = (this.#events.get(member) ?? 0) + 1;
     this.#events.set(member, event);
     if (type !== 'joined') this.#lost.add(member);
-    else if (this.#lost.delete(member) && this.environment.options.backups().includes(member)) {
+    else if (this.#lost.delete(member) && this.#isBackup(member)) {
       void this.#settle(member, () => this.#events.get(member) === event);
     }
+  }
+
+  /** Whether it may have replicas, or may get some while the coordinator is away and cannot confirm a first claim. */
+  #isBackup(member: number): boolean {
+    const { connections, options } = this.environment;
+    return connections.hasUsed(member) || options.backups().includes(member);
   }
 
   /** Repeats its requests until they are answered: the backup asks the coordinator, which may be away. */
