@@ -58,6 +58,10 @@ export class DurableWriter {
     return this.#writer.surplus();
   }
 
+  get roomBytes(): number {
+    return this.#writer.roomBytes;
+  }
+
   compareBlocks(index: number, first: number, data: string): string {
     return this.#writer.compareBlocks(index, first, data);
   }

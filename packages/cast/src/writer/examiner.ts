@@ -9,6 +9,7 @@ import type { Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
 import type { ExistingFile } from './existing-file.js';
+import { NeededRoom } from './needed-room.js';
 import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
 
@@ -45,8 +46,8 @@ export class Examiner {
     private readonly parts: ExaminerParts,
   ) {}
 
-  /** Sizes of the files that the receiver lacks, less what there is of them on disk. */
-  lackingBytes = 0;
+  /** What the files that the receiver lacks take on its disk. */
+  readonly room = new NeededRoom();
   /** Sizes of files that an interrupted cast has brought completely. */
   restoredBytes = 0;
 
@@ -77,7 +78,7 @@ export class Examiner {
     if (state === EntryState.HAS || state === EntryState.ATTRIBUTES) {
       this.#unchangedFiles += 1;
       this.#unchangedBytes += entry.size;
-    } else if (isLacking(state)) this.lackingBytes += entry.size;
+    } else if (isLacking(state)) this.room.add(entry.size);
     return state;
   }
 
@@ -154,7 +155,7 @@ export class Examiner {
   /** The file will be replaced, or made: perhaps from blocks that are here. */
   #replaced(entry: ManifestEntry, index: number, stats: BigIntStats | undefined): EntryStateValue {
     const part = this.policy.dryRun ? undefined : this.parts.kept?.takePart(entry);
-    this.lackingBytes -= part?.diskBytes ?? 0;
+    if (part) this.room.addPresent(part.diskBytes);
     if (this.parts.older.add(entry, index, this.policy.delta ? stats : undefined, part))
       return EntryState.OLDER;
     return stats ? EntryState.DIFFERS : EntryState.ABSENT;

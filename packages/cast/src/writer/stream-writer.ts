@@ -158,8 +158,16 @@ export class StreamWriter {
    * left where it takes room that this cast needs.
    */
   surplus(): SurplusReport {
-    this.#resumption.makeRoom(this.#comparison?.lackingBytes ?? 0);
+    this.#resumption.makeRoom(this.#comparison?.room.missingBytes ?? 0);
     return this.#comparison?.surplus() ?? { count: 0, paths: [] };
+  }
+
+  /**
+   * After `surplus`: bytes that the files which the directory lacks may take, with what there is of them on disk. What
+   * this cast has taken of interrupted ones is no longer free.
+   */
+  get roomBytes(): number {
+    return this.freeBytes + (this.#comparison?.room.presentBytes ?? 0);
   }
 
   /** Bytes that interrupted casts have left here, and that this cast does not receive again, as far as it is known. */
