@@ -4,6 +4,7 @@ import { MODE_MASK } from '../constants.js';
 import { EntryState, type EntryStateValue, isLacking } from '../manifest/entry-states.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import { diskBytesOf } from '../resume/kept-bytes.js';
 import type { KeptStore } from '../resume/kept-store.js';
 import type { Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
@@ -155,7 +156,11 @@ export class Examiner {
   /** The file will be replaced, or made: perhaps from blocks that are here. */
   #replaced(entry: ManifestEntry, index: number, stats: BigIntStats | undefined): EntryStateValue {
     const part = this.policy.dryRun ? undefined : this.parts.kept?.takePart(entry);
-    if (part) this.room.addPresent(part.diskBytes);
+    const presentBytes = part?.diskBytes ?? 0;
+    this.room.addPresent(presentBytes);
+    // A file with further names stays under these.
+    if (stats?.isFile() && stats.nlink === 1n)
+      this.room.addReplaced(Math.max(0, entry.size - presentBytes), diskBytesOf(stats));
     if (this.parts.older.add(entry, index, this.policy.delta ? stats : undefined, part))
       return EntryState.OLDER;
     return stats ? EntryState.DIFFERS : EntryState.ABSENT;
