@@ -166,6 +166,8 @@ export const CHUNK_BYTES = 1024 * KIB;
 export const HOLE_BYTES = 16 * KIB;
 /** Most files that wait for their sync before they get their names: each keeps a descriptor open. */
 export const MAX_UNSYNCED_FILES = 256;
+/** Most bytes of complete files without a name on a disk that needs the room of the files which they replace. */
+export const REPLACED_AHEAD_BYTES = 16 * MIB;
 /** A sync of an incomplete file starts when this much was written since the last, so that its last sync is short. */
 export const EARLY_SYNC_BYTES = 32 * MIB;
 /** Most bytes of an incomplete file that are written while its previous sync still runs. */

@@ -115,7 +115,7 @@ const FRAMES: readonly object[] = [
   { type: 'finish', messages: 1, files: 1, bytes: 1, remove: false },
   { type: 'offer', first: 0, count: 1, data: 'AAAA' },
   { type: 'compared', first: 0, states: 'AAAA' },
-  { type: 'surplus', count: 1, paths: ['a/b'], last: true },
+  { type: 'surplus', count: 1, paths: ['a/b'], last: true, resumedBytes: 1, roomBytes: 2 },
   { type: 'hashes', index: 1, first: 0, data: 'AAAA' },
   { type: 'held', index: 1, first: 0, data: 'AAAA' },
   { type: 'unbuilt', entries: [1, 2], last: true },

@@ -18,7 +18,8 @@
  *   offer{first, count, data}          →     a piece of the manifest, where entries are compared
  *                                      ←     compared{first, states}
  *   offered{files, directories, …}     →     there are no more pieces; totals as in `invite`
- *                                      ←     surplus{count, paths, last}: entries that the sender does not have
+ *                                      ←     surplus{count, paths, last, …}: entries that the sender does not have; and
+ *                                            how much room there is for what the receiver lacks
  *   hashes{index, first, data}         →     hashes of blocks of a large file that changed
  *                                      ←     held{index, first, data}: which of them the older file has
  *   head{index, offset, data, last}    →     the header of a large file with tensors, for receivers that want parts of it
@@ -201,6 +202,11 @@ const receiverFrame = variants('type', {
     last: flag,
     /** In the last one: what interrupted casts have left, as far as it is not sent again. */
     resumedBytes: optional(bytes),
+    /**
+     * In the last one: bytes that the files which it lacks may take on its disk, with what there is of them already.
+     * Absent: `freeBytes` of `ready`.
+     */
+    roomBytes: optional(bytes),
   },
   held: blocks,
   /** Bits as in `held`, of all blocks, where the head was the last one. */

@@ -40,7 +40,7 @@ export class Answers {
 
   /** Reports what it has beside the entries of the manifest. @throws CastError */
   async surplus(): Promise<void> {
-    const { count, paths, resumedBytes } = await this.writer.surplus();
+    const { count, paths, resumedBytes, roomBytes } = await this.writer.surplus();
     let pending: string[] = [];
     let characters = 0;
     for (const path of paths) {
@@ -51,7 +51,8 @@ export class Answers {
       pending = [];
       characters = 0;
     }
-    this.channel.send({ type: 'surplus', count, paths: pending, last: true, resumedBytes });
+    const facts = { resumedBytes, ...(roomBytes !== undefined && { roomBytes }) };
+    this.channel.send({ type: 'surplus', count, paths: pending, last: true, ...facts });
   }
 
   /** Reports files that could not be built from older ones. @throws CastError */

@@ -1,5 +1,4 @@
 import type { RemovedKept } from '../resume/kept-data.js';
-import type { SurplusReport } from '../writer/comparison.js';
 import type {
   BlocksOrder,
   EnterOrder,
@@ -11,7 +10,7 @@ import type {
   StoreOrder,
 } from '../writer/orders.js';
 import type { StoredReport } from '../writer/stored-report.js';
-import type { WriterCalls } from '../writer/writer-calls.js';
+import type { ComparedReport, WriterCalls } from '../writer/writer-calls.js';
 import { StoringThread } from './storing-thread.js';
 
 const MODULE = new URL('./writer.js', import.meta.url);
@@ -53,7 +52,7 @@ export class WriterThread {
     return this.#thread.work('examine', order);
   }
 
-  surplus(): Promise<SurplusReport & { readonly resumedBytes: number }> {
+  surplus(): Promise<ComparedReport> {
     return this.#thread.work('surplus', undefined);
   }
 

@@ -175,8 +175,14 @@ export class KeptDirectory {
     rmdirSync(within(this.root, this.name));
   }
 
-  close(): void {
+  /** Records what was taken: whoever opens it again does not count that. */
+  noteTaken(): void {
     if (this.#takenBytes > 0) deductKeptBytes(this.descriptor, this.#takenBytes);
+    this.#takenBytes = 0;
+  }
+
+  close(): void {
+    this.noteTaken();
     this.#tree?.tree.close();
     if (this.#tree) closeSync(this.#tree.descriptor);
     closeSync(this.descriptor);

@@ -62,7 +62,10 @@ export class KeptStore {
 
   /** Removes leftovers, the oldest first, until there is room for so many bytes. */
   makeRoom(neededBytes: number): void {
-    if (!this.isEmpty && freeBytesOf(this.root) < neededBytes) makeRoom(this.root, neededBytes);
+    if (this.isEmpty) return;
+    // Else the removal of a leftover would count what this cast has taken from it.
+    for (const each of this.#kept) each.noteTaken();
+    if (freeBytesOf(this.root) < neededBytes) makeRoom(this.root, neededBytes);
   }
 
   /** Removes leftovers of which no later cast can use anything. */

@@ -48,6 +48,11 @@ export class Resumption {
     return this.store?.freeBytes ?? freeBytesOf(this.root);
   }
 
+  /** Bytes that are free without the removal of leftovers. */
+  get unusedBytes(): number {
+    return freeBytesOf(this.root);
+  }
+
   /** Removes leftovers, the oldest first, until there is room for so many bytes. A dry run removes nothing. */
   makeRoom(neededBytes: number): void {
     if (!this.#isDryRun) this.store?.makeRoom(neededBytes);

@@ -87,8 +87,10 @@ export function deltaOf(
   return { entry: index, size, lacking };
 }
 
+/** `freeBytes` counts all that interrupted casts have left as free; what the comparison has taken of it is in use. */
 function checkRoom(link: ReceiverLink, costs: Float64Array): void {
   let needed = 0;
   for (const [entry, state] of link.states.entries()) if (isLacking(state)) needed += costs[entry]!;
-  if (link.alive && link.freeBytes < needed) link.fail(noRoom(link, needed));
+  const roomBytes = link.surplus.roomBytes ?? link.freeBytes;
+  if (link.alive && roomBytes < needed) link.fail(noRoom(link.name, roomBytes, needed));
 }

@@ -10,11 +10,8 @@ export function asLinkError(error: unknown, name: string, fallback: CastErrorCod
   return new CastError(known, message, { cause: error, receiver: name });
 }
 
-export function noRoom(
-  { name, freeBytes }: { readonly name: string; readonly freeBytes: number },
-  needed: number,
-): CastError {
-  const message = `${name} has ${freeBytes} bytes free, but ${needed} are needed; make room there`;
+export function noRoom(name: string, roomBytes: number, needed: number): CastError {
+  const message = `${name} has room for ${roomBytes} bytes, but ${needed} are needed; make room there`;
   return new CastError('ERR_RDMC_NO_SPACE', message, { receiver: name });
 }
 

@@ -274,7 +274,7 @@ export class ReceiverLink {
     this.takesRanges = ranges;
     this.freeBytes = freeBytes;
     const { contentBytes, comparison } = invitation;
-    if (!comparison && freeBytes < contentBytes) throw noRoom(this, contentBytes);
+    if (!comparison && freeBytes < contentBytes) throw noRoom(this.name, freeBytes, contentBytes);
     this.meshPort = meshPort;
     this.state = 'ready';
     void this.#follow(frames);

@@ -15,6 +15,7 @@ import type { DirectoryRecord } from '../stream/records.js';
 import type { ReceivingTree } from './directory-tree.js';
 import { Examiner } from './examiner.js';
 import { ExistingFile } from './existing-file.js';
+import type { NeededRoom } from './needed-room.js';
 import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
 import { Removal } from './removal.js';
@@ -68,9 +69,9 @@ export class Comparison {
     return this.#examiner.unchanged;
   }
 
-  /** Sizes of the files that it lacks, less what there is of them on disk. */
-  get lackingBytes(): number {
-    return this.#examiner.lackingBytes;
+  /** What the files that it lacks take on its disk. */
+  get room(): NeededRoom {
+    return this.#examiner.room;
   }
 
   /** Sizes of files that an interrupted cast has brought completely. */

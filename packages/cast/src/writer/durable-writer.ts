@@ -1,6 +1,6 @@
 import { closeSync } from 'node:fs';
 import type { Checksum } from '../checksum.js';
-import { DIRECTORIES_SYNCED_AT_ONCE } from '../constants.js';
+import { DIRECTORIES_SYNCED_AT_ONCE, REPLACED_AHEAD_BYTES } from '../constants.js';
 import { CastError, codeOf, messageOf } from '../errors.js';
 import { commitAtOnce } from './commits.js';
 import type { SurplusReport } from './comparison.js';
@@ -58,6 +58,10 @@ export class DurableWriter {
     return this.#writer.surplus();
   }
 
+  get roomBytes(): number {
+    return this.#writer.roomBytes;
+  }
+
   compareBlocks(index: number, first: number, data: string): string {
     return this.#writer.compareBlocks(index, first, data);
   }
@@ -74,6 +78,8 @@ export class DurableWriter {
   async store(sequence: number, message: Buffer): Promise<void> {
     for (const _ of this.#writer.steps(sequence, message)) {
       if (this.#queue.isFull) await this.#queue.room();
+      const mustWait = this.#writer.isTight && this.#queue.waitingBytes >= REPLACED_AHEAD_BYTES;
+      if (mustWait) await this.#queue.drained();
     }
   }
 

@@ -4,11 +4,13 @@ import { MODE_MASK } from '../constants.js';
 import { EntryState, type EntryStateValue, isLacking } from '../manifest/entry-states.js';
 import type { ManifestEntry } from '../manifest/manifest-entry.js';
 import type { ComparisonPolicy } from '../manifest/policy.js';
+import { diskBytesOf } from '../resume/kept-bytes.js';
 import type { KeptStore } from '../resume/kept-store.js';
 import type { Timestamp } from '../stream/records.js';
 import { within } from './descriptor-paths.js';
 import type { ReceivingTree } from './directory-tree.js';
 import type { ExistingFile } from './existing-file.js';
+import { NeededRoom } from './needed-room.js';
 import type { OlderFiles } from './older-files.js';
 import type { Outcomes } from './outcomes.js';
 
@@ -45,8 +47,8 @@ export class Examiner {
     private readonly parts: ExaminerParts,
   ) {}
 
-  /** Sizes of the files that the receiver lacks, less what there is of them on disk. */
-  lackingBytes = 0;
+  /** What the files that the receiver lacks take on its disk. */
+  readonly room = new NeededRoom();
   /** Sizes of files that an interrupted cast has brought completely. */
   restoredBytes = 0;
 
@@ -77,7 +79,7 @@ export class Examiner {
     if (state === EntryState.HAS || state === EntryState.ATTRIBUTES) {
       this.#unchangedFiles += 1;
       this.#unchangedBytes += entry.size;
-    } else if (isLacking(state)) this.lackingBytes += entry.size;
+    } else if (isLacking(state)) this.room.add(entry.size);
     return state;
   }
 
@@ -154,7 +156,11 @@ export class Examiner {
   /** The file will be replaced, or made: perhaps from blocks that are here. */
   #replaced(entry: ManifestEntry, index: number, stats: BigIntStats | undefined): EntryStateValue {
     const part = this.policy.dryRun ? undefined : this.parts.kept?.takePart(entry);
-    this.lackingBytes -= part?.diskBytes ?? 0;
+    const presentBytes = part?.diskBytes ?? 0;
+    this.room.addPresent(presentBytes);
+    // A file with further names stays under these.
+    if (stats?.isFile() && stats.nlink === 1n)
+      this.room.addReplaced(Math.max(0, entry.size - presentBytes), diskBytesOf(stats));
     if (this.parts.older.add(entry, index, this.policy.delta ? stats : undefined, part))
       return EntryState.OLDER;
     return stats ? EntryState.DIFFERS : EntryState.ABSENT;

@@ -71,6 +71,11 @@ export class SinkWriter {
     return Number.MAX_SAFE_INTEGER;
   }
 
+  /** What was said before the comparison still applies. */
+  get roomBytes(): undefined {
+    return undefined;
+  }
+
   /** A sink has nothing of earlier casts. */
   get resumedBytes(): number {
     return 0;

@@ -48,6 +48,7 @@ export class StreamWriter {
   #closed = false;
   #finished = false;
   #givenUp = false;
+  #isTight = false;
 
   private readonly active: () => void;
   private readonly isGivenUp: () => boolean;
@@ -158,8 +159,23 @@ export class StreamWriter {
    * left where it takes room that this cast needs.
    */
   surplus(): SurplusReport {
-    this.#resumption.makeRoom(this.#comparison?.lackingBytes ?? 0);
+    const room = this.#comparison?.room;
+    this.#resumption.makeRoom(room?.missingBytes ?? 0);
+    this.#isTight = room !== undefined && this.#resumption.unusedBytes < room.bytesBesideOlder;
     return this.#comparison?.surplus() ?? { count: 0, paths: [] };
+  }
+
+  /**
+   * After `surplus`: bytes that the files which the directory lacks may take, with what there is of them on disk, and
+   * with what the files that they replace free in time. What this cast has taken of interrupted ones is no longer free.
+   */
+  get roomBytes(): number {
+    return this.freeBytes + (this.#comparison?.room.ownBytes ?? 0);
+  }
+
+  /** Whether later files need the room of older ones that earlier files replace, so that these must get their names soon. */
+  get isTight(): boolean {
+    return this.#isTight;
   }
 
   /** Bytes that interrupted casts have left here, and that this cast does not receive again, as far as it is known. */

@@ -37,6 +37,11 @@ export class SyncQueue implements Commits {
     return this.#items.length >= MAX_UNSYNCED_FILES || this.#isAhead;
   }
 
+  /** Sizes of the files that wait for their names. */
+  get waitingBytes(): number {
+    return this.#items.reduce((sum, { sink }) => sum + (sink?.begin.size ?? 0), 0);
+  }
+
   /** Without this limit, the last sync of a large file on a slow disk would take longer than the sender waits. */
   get #isAhead(): boolean {
     return this.#ahead !== undefined && this.#early.has(this.#ahead);

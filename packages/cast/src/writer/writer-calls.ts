@@ -25,6 +25,21 @@ import { WriterSigns } from './writer-signs.js';
 
 type Writer = StreamWriter | DurableWriter | SinkWriter;
 
+/** What a receiver says when it has compared all entries. */
+export interface ComparedReport extends SurplusReport {
+  /** Bytes of interrupted casts that are not sent again. */
+  readonly resumedBytes: number;
+  /** Bytes that the files which it lacks may take; undefined where that is as before the comparison. */
+  readonly roomBytes: number | undefined;
+}
+
+/** Call it after the last piece of the manifest. */
+function comparedReport(writer: Writer): ComparedReport {
+  const report = writer.surplus();
+  const { resumedBytes, roomBytes } = writer;
+  return { ...report, resumedBytes, roomBytes };
+}
+
 /** Opens a cast. */
 function writerOf(order: OpenOrder, sync: SyncPort, ports: SinkWriterPorts): Writer {
   const { directory, sinks, memory, castId, checksum, fsync, policy, resume, archive } = order;
@@ -71,9 +86,9 @@ export function writerCalls(signs: Int32Array, sync: SyncPort) {
       return packStates(writer!.examine(first, count, data));
     },
 
-    surplus(_: undefined): SurplusReport & { readonly resumedBytes: number } {
+    surplus(_: undefined): ComparedReport {
       throwIfGivenUp();
-      return { ...writer!.surplus(), resumedBytes: writer!.resumedBytes };
+      return comparedReport(writer!);
     },
 
     enterRun: (order: EnterOrder): void => arrivals.enterRun(order),
