@@ -141,7 +141,9 @@ function usable(
   const last = raised.at(-1) ?? { segmentId: 0n, epoch: 0 };
   for (const [member, found] of point) {
     for (const { entry, complete, committed } of found) {
-      const { segmentId, epoch, state } = entry;
+      const { segmentId, epoch, state, digest } = entry;
+      // Its backup was asked in advance, and replaced before anything was written: recovery finds nothing in it, and no end.
+      if (complete.length === 0 && digest === null) continue;
       const isStale = segmentId < last.segmentId || (segmentId === last.segmentId && epoch < last.epoch);
       if (!committed || state !== 'open' || isStale) continue;
       const present = new Set<string>();
