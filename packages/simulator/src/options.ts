@@ -137,6 +137,7 @@ function checkHardware(options: HardwareOptions): Hardware {
   const cluster = typeof options.cluster === 'string' ? presetNamed(options.cluster) : options.cluster;
   if (typeof cluster !== 'object' || cluster === null)
     throw invalid('cluster must be a preset or a description');
+  checkBucket(cluster.bucketBytes ?? 0);
   const nodes = integerOption(WHERE, 'nodes', options.nodes, 2, MAX_NODES);
   const seed = integerOption(WHERE, 'seed', options.seed ?? 1, 0, 2 ** 32 - 1);
   const racks = options.racks ?? racksOf(cluster, nodes, seed);
@@ -225,6 +226,11 @@ function racksOf({ rackSize }: Cluster, nodes: number, seed: number): number[] |
     [racks[last], racks[other]] = [racks[other]!, racks[last]!];
   }
   return racks;
+}
+
+function checkBucket(bytes: number): void {
+  if (typeof bytes === 'number' && bytes >= 0 && bytes <= MAX_BYTES) return;
+  throw invalid(`cluster.bucketBytes must be 0 to 2^50, not ${String(bytes)}`);
 }
 
 function checkRacks(racks: readonly number[], nodes: number): void {
