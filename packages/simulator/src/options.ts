@@ -51,6 +51,11 @@ export interface SimulateOptions {
   readonly preemptionRate?: PreemptionRate | undefined;
   /** Time added to single sends. Default: none. */
   readonly delays?: readonly Delay[] | undefined;
+  /**
+   * Processors that the threads of all hosts share, as members on one machine do: 1 to 65,536. Default: each host has its own. Their
+   * work depends on the cluster's costs, so set those to what was measured: such a prediction is calibrated.
+   */
+  readonly sharedProcessors?: number | undefined;
   /** Of all random numbers: 0 to 2^32 − 1. Default 1. */
   readonly seed?: number | undefined;
   /** Whether the report has a trace, which needs memory for each step. Default false. */
@@ -88,6 +93,7 @@ const KNOWN: readonly (keyof SimulateOptions)[] = [
   'preemptions',
   'preemptionRate',
   'delays',
+  'sharedProcessors',
   'seed',
   'trace',
   'records',
@@ -153,6 +159,7 @@ function checkHardware(options: HardwareOptions): Hardware {
     preemptions: (options.preemptions ?? []).map((preemption) => checkPreemption(preemption, nodes)),
     preemptionRate: options.preemptionRate && checkRate(options.preemptionRate),
     delays: options.delays ?? [],
+    sharedProcessors: processorsOf(options),
     seed,
   };
 }
@@ -168,6 +175,10 @@ function executionOf({
       "relay 'device' is for protocols that threads run: leave out offload, with which the NICs run everything",
     );
   return { offload, relay };
+}
+
+function processorsOf({ sharedProcessors: count }: HardwareOptions): number | undefined {
+  return count === undefined ? undefined : integerOption(WHERE, 'sharedProcessors', count, 1, MAX_NODES);
 }
 
 function checkShape(options: HardwareOptions): Pick<SimulatedGroup, 'algorithm' | 'blockBytes' | 'inFlight'> {

@@ -46,6 +46,8 @@ describe('bad input', () => {
     ['a negative window', { windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
     ['an unknown relay', { relay: 'nic' }, 'ERR_RDMC_INVALID_OPTION'],
     ['relays of NICs that run everything', { relay: 'device', offload: true }, 'ERR_RDMC_INVALID_OPTION'],
+    ['no processor', { sharedProcessors: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['half a processor', { sharedProcessors: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
     ['more senders than members', { senders: 5 }, 'ERR_RDMC_INVALID_OPTION'],
   ])('%s has a stable code', (_, options, code) => {
     const error = errorOf(options);
