@@ -1,6 +1,6 @@
 import { simulate, validate } from '@rdmc/simulator';
 
-// Known results first: step counts, max-min shares, slow links, slack, racks, recoveries, conservation.
+// Known results first: step counts, max-min shares, buckets, slow links, slack, racks, recoveries, conservation.
 const properties = validate();
 console.log(`${properties.length} properties of the simulator hold`);
 

@@ -1,7 +1,10 @@
+import { DEFAULT_BURST_BYTES } from '@rdmc/netlab';
+import type { SimulateOptions } from '@rdmc/simulator';
 import { describe, expect, it } from 'vitest';
 import { concurrentOutcome } from '../src/benchmark/concurrent.js';
 import { cosmosOutcome } from '../src/benchmark/cosmos.js';
 import { dilatedOutcome, dilatedRuns, dilatedWays } from '../src/benchmark/dilated.js';
+import { BUCKET_BYTES } from '../src/benchmark/dilated-settings.js';
 import { heirsOutcome } from '../src/benchmark/heirs.js';
 import { SizesTable, StreamsTable, ThroughputTable } from '../src/benchmark/hipower.js';
 import { OfferedLoads } from '../src/benchmark/offered.js';
@@ -119,7 +122,7 @@ describe('many members on slow links', () => {
     expect(command).toContain('--window-ms 0 ');
   });
 
-  it('have notes on a chain that is faster than its model, and on runs that missed the aim', () => {
+  it('have notes on the buckets of links, and on runs that missed the aim', () => {
     const way = dilatedWays('rdmc-8').find(({ id }) => id === 'netlab-10')!;
     const bench = { say: () => {}, command: async () => JSON.stringify({ rows }), recorded: () => undefined };
     return expect(way.run!(bench)).resolves.toMatchObject({
@@ -128,6 +131,17 @@ describe('many members on slow links', () => {
         expect.stringContaining('128 KiB, 2 blocks'),
       ]),
     });
+  });
+
+  it("are simulated with the bucket of netlab's links, of which data have the same part as of the rate", () => {
+    expect(BUCKET_BYTES).toBe(DEFAULT_BURST_BYTES);
+    const predicted = dilatedWays('rdmc-8').filter(({ simulations }) => simulations);
+    for (const [index, mbit] of [25, 10].entries()) {
+      for (const { cluster } of predicted[index]!.simulations!().values()) {
+        const { bucketBytes, gbitPerSecond } = cluster as Exclude<SimulateOptions['cluster'], string>;
+        expect(bucketBytes! / BUCKET_BYTES).toBeCloseTo((1000 * gbitPerSecond) / mbit, 9);
+      }
+    }
   });
 
   it('are simulated with the bytes that are measured', () => {

@@ -11,7 +11,7 @@ describe('rdmc simulate', () => {
     const { code, stdout } = await answer('simulate', '-n', '4', '-k', '16');
     expect(code).toBe(0);
     const lines = stdout.split('\n');
-    expect(lines[0]).toMatch(/^validated: \d+ known results of 7 properties$/);
+    expect(lines[0]).toMatch(/^validated: \d+ known results of 8 properties$/);
     expect(lines[1]).toBe('fractus: 100 Gbit/s, full bisection (RDMC, section 5.1)');
     expect(stdout).toContain('16 MiB in 16 blocks of 1 MiB');
     expect(stdout).toMatch(/^ {2}time +1\.\d ms, \d+\.\d\d Gbit\/s$/m);

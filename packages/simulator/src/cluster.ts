@@ -47,6 +47,12 @@ export interface Cluster {
    * network that makes senders wait instead, as InfiniBand does. With a queue, a NIC sends one block after the other.
    */
   readonly queueMicroseconds?: number | undefined;
+  /**
+   * The token bucket of each link, each way, in bytes: 0 to 2^50, a fraction is allowed. It is full at the start. A link that
+   * carries less than its rate gathers so many bytes at most, and lets them through at once. Absent or 0 for none. Another value
+   * throws ERR_RDMC_INVALID_OPTION. `simulateChannels` and `simulateRecovery` do not use it.
+   */
+  readonly bucketBytes?: number | undefined;
   /** What the NICs cost; the same for each member. */
   readonly nic: NicCosts;
   /** What the host's processor costs; the same for each member. */

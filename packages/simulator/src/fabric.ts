@@ -38,9 +38,10 @@ export class Fabric {
     slowPairs: readonly SlowPair[] = [],
   ) {
     const rate = bytesPerMicrosecond(cluster.gbitPerSecond);
-    this.#out = Array.from({ length: nodes }, (_, node) => new Link(`out ${node}`, rate));
-    this.#in = Array.from({ length: nodes }, (_, node) => new Link(`in ${node}`, rate));
-    const { queueMicroseconds = 0 } = cluster;
+    const { queueMicroseconds = 0, bucketBytes } = cluster;
+    const link = (name: string, capacity: number) => new Link(name, capacity, bucketBytes);
+    this.#out = Array.from({ length: nodes }, (_, node) => link(`out ${node}`, rate));
+    this.#in = Array.from({ length: nodes }, (_, node) => link(`in ${node}`, rate));
     const queueBytes = queueMicroseconds * rate;
     if (queueBytes > 0) this.#queues = this.#in.map((port) => new PortQueue(port, queueBytes));
     this.#senders = this.#out.map(() => new Turns());
@@ -49,13 +50,13 @@ export class Fabric {
     for (const [rack, members] of sizesOf(racks ?? [])) {
       const capacity = Math.min(perMember, rate) * members;
       this.#uplinks.set(rack, {
-        up: new Link(`up ${rack}`, capacity),
-        down: new Link(`down ${rack}`, capacity),
+        up: link(`up ${rack}`, capacity),
+        down: link(`down ${rack}`, capacity),
       });
     }
     for (const { a, b, ratio } of slowPairs) {
-      this.#slow.set(`${a} ${b}`, new Link(`slow ${a} ${b}`, rate * ratio));
-      this.#slow.set(`${b} ${a}`, new Link(`slow ${b} ${a}`, rate * ratio));
+      this.#slow.set(`${a} ${b}`, link(`slow ${a} ${b}`, rate * ratio));
+      this.#slow.set(`${b} ${a}`, link(`slow ${b} ${a}`, rate * ratio));
     }
   }
 

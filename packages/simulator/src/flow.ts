@@ -1,5 +1,6 @@
 /* Links and flows, in one file because each refers to the other. */
 import { Timer } from './clock.js';
+import { TokenBucket } from './token-bucket.js';
 
 /** Bytes on their way over some links, at a rate that the network sets. The timer fires when the last byte has left. */
 export abstract class Flow extends Timer {
@@ -29,6 +30,11 @@ export abstract class Flow extends Timer {
     return Math.max(0, this.#left - this.rate * (now - this.#since));
   }
 
+  /** These bytes leave when the flow starts. */
+  leaveAtOnce(bytes: number): void {
+    this.#left -= bytes;
+  }
+
   /** Changes the rate from `now` on. Returns the time of the last byte. */
   setRate(rate: number, now: number): number {
     this.#left = this.left(now);
@@ -53,10 +59,18 @@ export class Link {
   key = 0;
   /** Whether its flows changed since their rates were computed. */
   changed = false;
+  /** What its flows may use together, in bytes per microsecond: more than the capacity while there are tokens. */
+  limit: number;
+  readonly bucket: TokenBucket | undefined;
 
   constructor(
     readonly name: string,
     /** Bytes per microsecond. */
     readonly capacity: number,
-  ) {}
+    /** Of its token bucket; 0 for none. */
+    bucketBytes = 0,
+  ) {
+    this.limit = capacity;
+    this.bucket = bucketBytes > 0 ? new TokenBucket(capacity, bucketBytes) : undefined;
+  }
 }

@@ -2,6 +2,7 @@ import { PollPolicy } from '@rdmc/dataplane/poll';
 import { type Clock, Timer } from './clock.js';
 import type { HostCosts } from './cluster.js';
 import type { Preemptions } from './preemption.js';
+import type { Processors } from './processors.js';
 
 /** Completions that one turn of the thread takes. */
 const COMPLETIONS_PER_TURN = 256;
@@ -49,7 +50,7 @@ export class Host extends Timer {
   readonly #members: HostedMember[] = [];
   readonly #active = new Set<HostedMember>();
   readonly #policy: PollPolicy;
-  #state: 'idle' | 'starting' | 'working' = 'idle';
+  #state: 'idle' | 'starting' | 'waiting' | 'working' = 'idle';
   #idleSince = 0;
   #working = 0;
   #polling = 0;
@@ -62,6 +63,8 @@ export class Host extends Timer {
     /** How long the thread polls after work, in milliseconds. */
     private readonly windowMs: number,
     private readonly preemptions: Preemptions,
+    /** Those that all hosts share; `undefined` if each has its own. */
+    private readonly processors: Processors | undefined,
   ) {
     super();
     this.#policy = new PollPolicy(windowMs, 0);
@@ -94,15 +97,22 @@ export class Host extends Timer {
   }
 
   fire(): void {
-    if (this.#state === 'starting') this.#turn();
+    if (this.#state === 'starting') this.#ready();
+    else if (this.#state === 'waiting') this.#turn();
     else this.#end();
   }
 
   #start(ready: number): void {
     this.#state = 'starting';
     const start = this.preemptions.start(ready);
-    if (start === this.clock.now) this.#turn();
+    if (start === this.clock.now) this.#ready();
     else this.clock.schedule(this, start);
+  }
+
+  /** Begins a turn when a processor is free. */
+  #ready(): void {
+    if (this.processors === undefined || this.processors.take(this)) this.#turn();
+    else this.#state = 'waiting';
   }
 
   #turn(): void {
@@ -129,7 +139,9 @@ export class Host extends Timer {
     this.#active.clear();
     this.#state = 'idle';
     this.#idleSince = this.clock.now;
+    // Before the processor is given away: other threads have waited longer.
     if (this.#queue.length > 0) this.#start(this.clock.now);
+    this.processors?.give();
   }
 }
 

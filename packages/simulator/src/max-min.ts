@@ -56,7 +56,7 @@ export function fill({ links, flows }: Component, setRate: (flow: Flow, rate: nu
   fillings += 1;
   const heap: Link[] = [];
   for (const link of links) {
-    link.left = link.capacity;
+    link.left = link.limit;
     link.open = link.flows.length;
     if (link.open === 0) continue;
     link.key = link.left / link.open;

@@ -1,6 +1,7 @@
 import { Call, type Clock } from './clock.js';
 import type { Flow, Link } from './flow.js';
-import { componentOf, componentsOf, fill } from './max-min.js';
+import { type Component, componentOf, componentsOf, fill } from './max-min.js';
+import { Shaping } from './shaping.js';
 
 /** Components of at most this many flows are recomputed after every change. */
 const MOST_EXACT_FLOWS = 64;
@@ -18,16 +19,24 @@ export class Network {
   #waiting: Link[] = [];
   #lastRound = Number.NEGATIVE_INFINITY;
   readonly #round = new Call(() => this.#runRound());
+  readonly #shaping: Shaping;
   active = 0;
 
   constructor(
     private readonly clock: Clock,
     /** At most this time passes between a change in a large component and its new rates, in microseconds. */
     private readonly roundTime: number,
-  ) {}
+  ) {
+    this.#shaping = new Shaping(clock, (link) => this.#mark(link));
+  }
 
   start(flow: Flow): void {
     this.active += 1;
+    if (this.#shaping.covers(flow)) {
+      // Its end, in this instant, says that its links have changed.
+      this.clock.schedule(flow, this.clock.now);
+      return;
+    }
     for (const link of flow.path) {
       flow.places.push(link.flows.length);
       link.flows.push(flow);
@@ -39,7 +48,9 @@ export class Network {
   end(flow: Flow): void {
     this.active -= 1;
     flow.path.forEach((link, index) => {
-      this.#leave(link, flow.places[index]!);
+      const place = flow.places[index];
+      // A flow that was covered by tokens has no place.
+      if (place !== undefined) this.#leave(link, place);
       link.bytes += flow.bytes;
       link.ended += flow.blocks;
       this.#mark(link);
@@ -56,23 +67,24 @@ export class Network {
         this.#waiting.push(link);
       } else {
         for (const reached of component.links) reached.changed = false;
-        fill(component, this.#setRate);
+        this.#compute(component);
       }
     }
     this.#changed.length = 0;
     if (this.#waiting.length > 0 && this.#round.index === -1) this.#planRound();
   }
 
-  /** The usual cases, quickly: a link without flows, and a flow that shares no link. Returns whether it was one of them. */
+  /** The usual cases, quickly: a link without flows, and a flow that shares no link; without buckets. Returns whether it was one of them. */
   #settleSimple(link: Link): boolean {
+    if (link.bucket !== undefined) return false;
     const [flow] = link.flows;
     if (flow === undefined) {
       link.changed = false;
       return true;
     }
     let rate = Number.POSITIVE_INFINITY;
-    for (const { flows, capacity } of flow.path) {
-      if (flows.length !== 1) return false;
+    for (const { flows, capacity, bucket } of flow.path) {
+      if (flows.length !== 1 || bucket !== undefined) return false;
       rate = Math.min(rate, capacity);
     }
     for (const reached of flow.path) reached.changed = false;
@@ -91,7 +103,13 @@ export class Network {
     const component = componentsOf(this.#waiting);
     for (const link of component.links) link.changed = false;
     this.#waiting = [];
+    this.#compute(component);
+  }
+
+  #compute(component: Component): void {
+    this.#shaping.open(component.links);
     fill(component, this.#setRate);
+    this.#shaping.plan(component.links);
   }
 
   #mark(link: Link): void {

@@ -51,6 +51,11 @@ export interface SimulateOptions {
   readonly preemptionRate?: PreemptionRate | undefined;
   /** Time added to single sends. Default: none. */
   readonly delays?: readonly Delay[] | undefined;
+  /**
+   * Processors that the threads of all hosts share, as members on one machine do: 1 to 65,536. Default: each host has its own. Their
+   * work depends on the cluster's costs, so set those to what was measured: such a prediction is calibrated.
+   */
+  readonly sharedProcessors?: number | undefined;
   /** Of all random numbers: 0 to 2^32 − 1. Default 1. */
   readonly seed?: number | undefined;
   /** Whether the report has a trace, which needs memory for each step. Default false. */
@@ -88,6 +93,7 @@ const KNOWN: readonly (keyof SimulateOptions)[] = [
   'preemptions',
   'preemptionRate',
   'delays',
+  'sharedProcessors',
   'seed',
   'trace',
   'records',
@@ -137,6 +143,7 @@ function checkHardware(options: HardwareOptions): Hardware {
   const cluster = typeof options.cluster === 'string' ? presetNamed(options.cluster) : options.cluster;
   if (typeof cluster !== 'object' || cluster === null)
     throw invalid('cluster must be a preset or a description');
+  checkBucket(cluster.bucketBytes ?? 0);
   const nodes = integerOption(WHERE, 'nodes', options.nodes, 2, MAX_NODES);
   const seed = integerOption(WHERE, 'seed', options.seed ?? 1, 0, 2 ** 32 - 1);
   const racks = options.racks ?? racksOf(cluster, nodes, seed);
@@ -152,6 +159,7 @@ function checkHardware(options: HardwareOptions): Hardware {
     preemptions: (options.preemptions ?? []).map((preemption) => checkPreemption(preemption, nodes)),
     preemptionRate: options.preemptionRate && checkRate(options.preemptionRate),
     delays: options.delays ?? [],
+    sharedProcessors: processorsOf(options),
     seed,
   };
 }
@@ -167,6 +175,10 @@ function executionOf({
       "relay 'device' is for protocols that threads run: leave out offload, with which the NICs run everything",
     );
   return { offload, relay };
+}
+
+function processorsOf({ sharedProcessors: count }: HardwareOptions): number | undefined {
+  return count === undefined ? undefined : integerOption(WHERE, 'sharedProcessors', count, 1, MAX_NODES);
 }
 
 function checkShape(options: HardwareOptions): Pick<SimulatedGroup, 'algorithm' | 'blockBytes' | 'inFlight'> {
@@ -225,6 +237,11 @@ function racksOf({ rackSize }: Cluster, nodes: number, seed: number): number[] |
     [racks[last], racks[other]] = [racks[other]!, racks[last]!];
   }
   return racks;
+}
+
+function checkBucket(bytes: number): void {
+  if (typeof bytes === 'number' && bytes >= 0 && bytes <= MAX_BYTES) return;
+  throw invalid(`cluster.bucketBytes must be 0 to 2^50, not ${String(bytes)}`);
 }
 
 function checkRacks(racks: readonly number[], nodes: number): void {

@@ -10,6 +10,7 @@ import { Network } from './network.js';
 import { ObjectQueue } from './object-queue.js';
 import { type Executor, NicExecutor } from './offload.js';
 import { type Preemption, type PreemptionRate, Preemptions } from './preemption.js';
+import { Processors } from './processors.js';
 import { Random } from './random.js';
 import { reportOf, type SimulationReport } from './report.js';
 import { SendQueue } from './send-queue.js';
@@ -34,6 +35,8 @@ export interface Simulation {
   readonly preemptions: readonly Preemption[];
   readonly preemptionRate: PreemptionRate | undefined;
   readonly delays: readonly Delay[];
+  /** Of all hosts together; `undefined` if each has its own. */
+  readonly sharedProcessors: number | undefined;
   readonly seed: number;
   readonly traces: boolean;
   /** Whether the machines record what those of live groups do. */
@@ -70,12 +73,13 @@ export function run(simulation: Simulation): SimulationReport {
 }
 
 function makeHosts({ cluster, nodes, ...simulation }: Simulation, clock: Clock): Host[] {
-  const { preemptions, preemptionRate, seed, windowMs } = simulation;
+  const { preemptions, preemptionRate, seed, sharedProcessors, windowMs } = simulation;
+  const processors = sharedProcessors === undefined ? undefined : new Processors(clock, sharedProcessors);
   return Array.from({ length: nodes }, (_, node) => {
     const own = preemptions.filter((preemption) => preemption.node === node);
     // Each host has its own sequence of random numbers, so that it does not depend on the order of events elsewhere.
     const random = new Random(Math.imul(seed + 1, 0x9e37_79b1) ^ node);
-    return new Host(clock, cluster.host, windowMs, new Preemptions(own, preemptionRate, random));
+    return new Host(clock, cluster.host, windowMs, new Preemptions(own, preemptionRate, random), processors);
   });
 }
 

@@ -1,4 +1,5 @@
 import { SimulatorError } from './errors.js';
+import { bucketChainCheck, idleLinkCheck, sharedBucketCheck } from './validation/bucket.js';
 import { type Check, describe, holds } from './validation/check.js';
 import { delayCheck, slackCheck, transfersOfSchedule } from './validation/delay.js';
 import { rackChecks as hybridChecks, rackList } from './validation/racks.js';
@@ -17,6 +18,7 @@ export interface ValidationCase {
 }
 
 const SIZES = [2, 3, 5, 8, 13, 16];
+const BUCKETS = [0, 0.25, 1, 2.5];
 const SLOW = { nodes: 16, blocks: 61, a: 5, b: 7, ratio: 0.5 };
 
 const PROPERTIES: readonly [property: string, checks: () => Check[]][] = [
@@ -25,6 +27,14 @@ const PROPERTIES: readonly [property: string, checks: () => Check[]][] = [
     () => countedAlgorithms.flatMap((algorithm) => SIZES.map((n) => stepsCheck(algorithm, n, 1 + (n % 7)))),
   ],
   ['links are shared max-min fairly', () => [...sinkChecks(7), ...parkingLotChecks(4), ...rackChecks(3)]],
+  [
+    'an idle link lets its bucket through at once, a busy one nothing',
+    () => [
+      ...BUCKETS.flatMap((bucket) => [2, 5].map((n) => bucketChainCheck(n, 7, { bucket }))),
+      ...BUCKETS.map((idle) => idleLinkCheck(0.5, idle)),
+      ...BUCKETS.map((bucket) => sharedBucketCheck(3, 2, bucket)),
+    ],
+  ],
   [
     'a slow link costs what the schedule says',
     () => [

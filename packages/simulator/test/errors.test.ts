@@ -2,6 +2,7 @@ import { ScheduleError } from '@rdmc/schedule';
 import { thrown } from '@rdmc/testing';
 import { describe, expect, it } from 'vitest';
 import {
+  idealCluster,
   type SimulateOptions,
   SimulatorError,
   simulate,
@@ -25,6 +26,13 @@ describe('bad input', () => {
     ['an unknown preset', { cluster: 'summit' }, 'ERR_RDMC_UNKNOWN_PRESET'],
     ['an unknown option', { node: 4 }, 'ERR_RDMC_UNKNOWN_OPTION'],
     ['no cluster', { cluster: undefined }, 'ERR_RDMC_INVALID_OPTION'],
+    ['a bucket below nothing', { cluster: idealCluster(8, { bucketBytes: -1 }) }, 'ERR_RDMC_INVALID_OPTION'],
+    [
+      'a bucket without end',
+      { cluster: idealCluster(8, { bucketBytes: Infinity }) },
+      'ERR_RDMC_INVALID_OPTION',
+    ],
+    ['a bucket of no number', { cluster: idealCluster(8, { bucketBytes: NaN }) }, 'ERR_RDMC_INVALID_OPTION'],
     ['one member', { nodes: 1 }, 'ERR_RDMC_INVALID_OPTION'],
     ['blocks of no byte', { blockBytes: 0 }, 'ERR_RDMC_INVALID_OPTION'],
     ['a fraction of a byte', { byteLength: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
@@ -38,6 +46,8 @@ describe('bad input', () => {
     ['a negative window', { windowMs: -1 }, 'ERR_RDMC_INVALID_OPTION'],
     ['an unknown relay', { relay: 'nic' }, 'ERR_RDMC_INVALID_OPTION'],
     ['relays of NICs that run everything', { relay: 'device', offload: true }, 'ERR_RDMC_INVALID_OPTION'],
+    ['no processor', { sharedProcessors: 0 }, 'ERR_RDMC_INVALID_OPTION'],
+    ['half a processor', { sharedProcessors: 0.5 }, 'ERR_RDMC_INVALID_OPTION'],
     ['more senders than members', { senders: 5 }, 'ERR_RDMC_INVALID_OPTION'],
   ])('%s has a stable code', (_, options, code) => {
     const error = errorOf(options);

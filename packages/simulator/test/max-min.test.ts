@@ -1,9 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Call, Clock } from '../src/clock.js';
-import { Flow, Link } from '../src/flow.js';
-import { Network } from '../src/network.js';
 import { fairRates, parkingLotChecks, rackChecks, sinkChecks } from '../src/validation/sharing.js';
+import { carry } from './support/carry.js';
 import { expectAll } from './support/checks.js';
 
 const ROUNDING = 1e-9;
@@ -64,10 +62,10 @@ describe('max-min fair sharing', () => {
     });
     fc.assert(
       fc.property(flows, (list) => {
-        const { carried, left, end } = carry(list, roundTime);
+        const { carried, left, end } = carry(list, { roundTime });
         expect(carried).toBe(sum(list.map(({ bytes }) => bytes)));
         expect(left).toBe(0);
-        const exact = carry(list, 0).end;
+        const exact = carry(list).end;
         // Every flow waits for a round once at most at its start, and once at most when others have ended.
         expect(Math.abs(end - exact)).toBeLessThanOrEqual(2 * roundTime * list.length + exact * ROUNDING);
       }),
@@ -75,42 +73,3 @@ describe('max-min fair sharing', () => {
     );
   });
 });
-
-interface Started {
-  readonly from: number;
-  readonly to: number;
-  readonly bytes: number;
-  readonly at: number;
-}
-
-class CarriedFlow extends Flow {
-  constructor(
-    path: readonly Link[],
-    bytes: number,
-    private readonly onEnd: (flow: Flow) => void,
-  ) {
-    super(path, bytes);
-  }
-
-  fire(): void {
-    this.onEnd(this);
-  }
-}
-
-/** Flows between ten ports of ten bytes per microsecond, each way. */
-function carry(list: readonly Started[], roundTime: number): { carried: number; left: number; end: number } {
-  const clock = new Clock();
-  const network = new Network(clock, roundTime);
-  const out = Array.from({ length: 10 }, (_, port) => new Link(`out ${port}`, 10));
-  const into = Array.from({ length: 10 }, (_, port) => new Link(`in ${port}`, 10));
-  let carried = 0;
-  for (const { from, to, bytes, at } of list) {
-    const flow = new CarriedFlow([out[from]!, into[to]!], bytes, (ended) => {
-      network.end(ended);
-      carried += ended.bytes;
-    });
-    clock.schedule(new Call(() => network.start(flow)), at);
-  }
-  clock.run(() => network.settle());
-  return { carried, left: network.active, end: clock.now };
-}

@@ -162,7 +162,7 @@ describe('7. recovery', () => {
 describe('validate', () => {
   it('has all properties', () => {
     const cases = validate();
-    expect(cases).toHaveLength(7);
+    expect(cases).toHaveLength(8);
     for (const { checks } of cases) expect(checks).toBeGreaterThan(0);
   });
 });

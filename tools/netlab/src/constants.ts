@@ -7,7 +7,8 @@ export const NAMESPACE_DIR = '/run/netns';
 export const ETC_DIR = '/etc/netns';
 
 /** Longest queue and largest burst of a shaped link; a burst must exceed one 64 KiB segment, or segments are split. */
-export const DEFAULT_BURST = '128kb';
+export const DEFAULT_BURST_BYTES = 128 * 2 ** 10;
+export const DEFAULT_BURST = `${DEFAULT_BURST_BYTES / 2 ** 10}kb`;
 export const DEFAULT_LATENCY = '50ms';
 
 /** Hosts are 10.77.x.y/16 and fd77::x/64, counted from 1 in order. */

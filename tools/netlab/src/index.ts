@@ -1,3 +1,5 @@
+/** The token bucket of each shaped link, each way, where `burst` is not given. */
+export { DEFAULT_BURST_BYTES } from './constants.js';
 export { attachLab, createLab } from './create.js';
 export { NetlabError, type NetlabErrorCode, netlabErrors } from './errors.js';
 export type { Goodput } from './goodput.js';

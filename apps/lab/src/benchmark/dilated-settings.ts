@@ -27,12 +27,12 @@ export interface Setting {
   readonly measuredNotes: readonly string[];
 }
 
-/** The shaper of each link lets through this before it holds the rate (tools/netlab/src/constants.ts). */
-const BUCKET_BYTES = 128 * KIB;
+/** The shaper of each link lets through this before it holds the rate. A test compares it with that of @rdmc/netlab. */
+export const BUCKET_BYTES = 128 * KIB;
 const BUCKET_NOTE =
-  'A chain is faster than its model, and may be faster than the pipeline: the bucket of the shaper of each link holds ' +
-  `${BUCKET_BYTES / KIB} KiB, ${BUCKET_BYTES / BLOCK_BYTES} blocks, so the first blocks cross an idle link at once. Without buckets a ` +
-  'chain stores and forwards: 190 steps for 128 blocks to 64 members, of 54.8 ms at 10 Mbit/s (10.4 s) and 21.9 ms at 25 Mbit/s (4.2 ' +
+  `The bucket of the shaper of each link holds ${BUCKET_BYTES / KIB} KiB, ${BUCKET_BYTES / BLOCK_BYTES} blocks, so the first blocks ` +
+  'cross an idle link at once, and a chain may be faster than the pipeline. Predictions before 2026-11-30 do not have buckets. In them ' +
+  'a chain stores and forwards: 190 steps for 128 blocks to 64 members, of 54.8 ms at 10 Mbit/s (10.4 s) and 21.9 ms at 25 Mbit/s (4.2 ' +
   's). By reasoning: a smaller bucket was not measured.';
 
 const SEQUENTIAL_NOTE = `Sequential sending to more than ${MOST_SEQUENTIAL} members is that of 1/${FRACTION} of the bytes, times ${FRACTION}.`;

@@ -2,12 +2,13 @@ import { presets, type SimulateOptions } from '@rdmc/simulator';
 import { type Runs, reproduceCommand, type Way } from '../catalogue/figure.js';
 import type { FigureRecord, Outcome } from '../record/record.js';
 import { type Reports, simulated } from '../simulation/sweep.js';
-import { MIB, rounded } from '../simulation/values.js';
+import { KIB, MIB, rounded } from '../simulation/values.js';
 import { jsonOf, shown } from './command.js';
 import {
   ALL,
   type Algorithm,
   BLOCK_BYTES,
+  BUCKET_BYTES,
   BYTES,
   FRACTION,
   MOST_SEQUENTIAL,
@@ -45,7 +46,12 @@ const key = (algorithm: Algorithm, n: number) => `${algorithm}, n=${n}`;
 
 /** The members of the benchmark on simulated links, with the costs of the preset netlab. */
 export function dilatedRuns({ rate, queue, algorithms, members, windowMs }: Setting = ALL): Runs {
-  const link = { gbitPerSecond: (rate / 1000) * GOODPUT, queueMicroseconds: queue * 1000 };
+  const link = {
+    gbitPerSecond: (rate / 1000) * GOODPUT,
+    queueMicroseconds: queue * 1000,
+    // The shaper counts whole frames, the simulated link data.
+    bucketBytes: BUCKET_BYTES * GOODPUT,
+  };
   const cluster = { ...presets.get('netlab')!, ...link };
   const runs = new Map<string, SimulateOptions>();
   for (const algorithm of algorithms) {
@@ -196,7 +202,8 @@ function predicted(figure: string, setting: Setting): Way {
     kind: 'predicted',
     how:
       `The next way, simulated before it was measured: links of ${rate} Mbit/s (of which TCP leaves ` +
-      `${(100 * GOODPUT).toFixed(1)}% for data), costs and queues of the preset netlab, shipped windows.`,
+      `${(100 * GOODPUT).toFixed(1)}% for data), costs and queues of the preset netlab, shipped windows, and since 2026-11-30 the ` +
+      "bucket of the links' shapers, which the records of 2026-11-24 are without.",
     minutes: 1,
     runs: () => dilatedRuns(setting),
     outcome: (reports: Reports): Outcome => {
@@ -207,6 +214,7 @@ function predicted(figure: string, setting: Setting): Way {
         facts: { 'flat-128': flat(seconds, setting) },
         notes: [
           ...setting.notes,
+          `With the bucket of the shaper of each link: ${BUCKET_BYTES / KIB} KiB.`,
           ...(hasCast
             ? ['A cast is predicted as the group of its blocks, without files, encryption and its start.']
             : []),
